@@ -1,0 +1,48 @@
+# The commands of PhaseDock: `make run` to use it, `make test` to prove it. `make help` lists them all.
+SHELL := /bin/bash
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: help setup run check test bench lock format clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+setup: .venv/.runtime ## make the environment (.venv)
+
+.venv/.runtime: requirements.txt pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/.dev: .venv/.runtime requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $@
+
+run: .venv/.runtime ## start PhaseDock (web and worker) and print its address
+	@$(BIN)/phasedock serve
+
+check: .venv/.dev ## format, lint, types, architecture
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: .venv/.dev ## every test, browser tests included
+	@tests/install-what-tests-need.sh
+	$(BIN)/python -m pytest --cov
+
+bench: .venv/.dev ## measure speed against the slow twins and pyarrow; writes benchmarks/results.json
+	$(BIN)/python -m benchmarks
+
+format: .venv/.dev ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+lock: ## renew both lock files (needs uv)
+	uv pip compile pyproject.toml --group build --universal --generate-hashes --python-version 3.11 --no-annotate --custom-compile-command "make lock" -o requirements.txt
+	uv pip compile pyproject.toml --group dev --universal --generate-hashes --python-version 3.11 --no-annotate --custom-compile-command "make lock" -c requirements.txt -o requirements-dev.txt
+
+clean: ## remove the environment and caches
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .coverage

@@ -1,0 +1,74 @@
+"""A typed table of named things: encoders, layouts, task kinds, and later policies and engines.
+
+Registration is one explicit line; asking for an unknown name says which names there are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from core.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Named things of one type, kept in the order of their registration.
+
+    Parameters
+    ----------
+    what
+        What one entry is called in a sentence, such as ``"layout"``.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._entries: dict[str, T] = {}
+
+    def add(self, name: str, entry: T) -> T:
+        """Register `entry` as `name` and give it back.
+
+        Raises
+        ------
+        ValueError
+            If the name is taken: two entries of one name are a mistake in the code.
+        """
+        if name in self._entries:
+            raise ValueError(f"{self._what} {name!r} is registered twice")
+        self._entries[name] = entry
+        return entry
+
+    def __getitem__(self, name: str) -> T:
+        """Look an entry up.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such name; its hint lists those there are.
+        """
+        try:
+            return self._entries[name]
+        except KeyError:
+            raise NotFoundError(
+                f"There is no {self._what} called “{name}”.",
+                f"Choose one of: {', '.join(self._entries)}.",
+            ) from None
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether a name is registered."""
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names in the order of registration."""
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        """Count the entries."""
+        return len(self._entries)
+
+    def items(self) -> Iterator[tuple[str, T]]:
+        """Go through names and entries in the order of registration."""
+        return iter(self._entries.items())

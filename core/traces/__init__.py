@@ -1,0 +1,1 @@
+"""Traces: what was measured of containers, checked and brought to one form."""

@@ -1,0 +1,212 @@
+"""What a trace is: samples of many executions, kept column by column.
+
+A *trace set* is a table of samples; an *execution* is one container's run; a *feature* is a
+numeric column. All executions lie in the same flat arrays, one after the other and in time order,
+and `offsets` says where each begins. This keeps millions of samples in a few contiguous arrays,
+which compiled kernels read directly, and makes an execution a slice instead of a copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import NotFoundError
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+FloatArray = npt.NDArray[np.floating[Any]]
+IntArray = npt.NDArray[np.integer[Any]]
+
+
+class Role(StrEnum):
+    """What a feature stands for, so that screens and policies find CPU and memory by themselves."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+    CPU_LIMIT = "cpu_limit"
+    MEMORY_LIMIT = "memory_limit"
+    LOSS = "loss"
+    OTHER = "other"
+
+
+class Resampling(StrEnum):
+    """How irregular samples are brought to the sampling period."""
+
+    HOLD = "hold"
+    MEAN = "mean"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A numeric column: its name in the file, its role and its canonical unit."""
+
+    name: str
+    role: Role = Role.OTHER
+    unit: Unit = Unit.PLAIN
+
+
+@dataclass(frozen=True)
+class TraceSet:
+    """Samples of many executions.
+
+    Parameters
+    ----------
+    features
+        The numeric columns.
+    columns
+        One float array of shape (n_samples,) per feature, in canonical units.
+    time
+        Seconds, shape (n_samples,); since 1970 where the file has dates, else from 0.
+    ids
+        The executions' names, in the order of their samples.
+    offsets
+        Shape (n_executions + 1,): samples ``offsets[i]:offsets[i + 1]`` are execution i.
+    breaks
+        Sorted indices of samples that come after a gap: no window crosses one.
+    period
+        The declared sampling period in seconds.
+    resampling
+        The rule by which the samples were brought to the period.
+    attributes
+        Further facts per execution, such as its workload; one value per execution.
+    """
+
+    features: tuple[Feature, ...]
+    columns: tuple[FloatArray, ...]
+    time: FloatArray
+    ids: tuple[str, ...]
+    offsets: IntArray
+    period: float
+    breaks: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    resampling: Resampling = Resampling.NONE
+    attributes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples of all executions."""
+        return len(self.time)
+
+    @property
+    def n_executions(self) -> int:
+        """The number of executions."""
+        return len(self.ids)
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.ids)}
+
+    def position(self, execution: str) -> int:
+        """Where an execution stands in `ids`.
+
+        Raises
+        ------
+        NotFoundError
+            If the set has no execution of that name.
+        """
+        try:
+            return self._positions[execution]
+        except KeyError:
+            raise NotFoundError(
+                f"There is no execution called “{execution}” in this trace set.",
+                "Choose one from the list of executions.",
+            ) from None
+
+    def feature(self, role: Role) -> Feature | None:
+        """The first feature of a role, or None."""
+        return next((feature for feature in self.features if feature.role is role), None)
+
+    def column(self, name: str) -> FloatArray:
+        """The values of a feature, shape (n_samples,).
+
+        Raises
+        ------
+        NotFoundError
+            If the set has no such feature; the hint lists those it has.
+        """
+        for feature, values in zip(self.features, self.columns, strict=True):
+            if feature.name == name:
+                return values
+        raise NotFoundError(
+            f"There is no feature called “{name}” in this trace set.",
+            f"It has: {', '.join(feature.name for feature in self.features)}.",
+        )
+
+    def values(self, role: Role) -> FloatArray | None:
+        """The values of the first feature of a role, or None."""
+        feature = self.feature(role)
+        return None if feature is None else self.column(feature.name)
+
+    def slice_of(self, execution: str) -> slice:
+        """The samples of one execution as a slice of the flat arrays."""
+        position = self.position(execution)
+        return slice(int(self.offsets[position]), int(self.offsets[position + 1]))
+
+    def segments(self) -> IntArray:
+        """Bounds of the stretches without a gap, shape (n_segments + 1,).
+
+        An execution without gaps is one segment; `offsets` is a subset of the result.
+        """
+        return np.union1d(self.offsets, self.breaks).astype(np.int64)
+
+    def only(self, executions: Sequence[str]) -> TraceSet:
+        """The trace set of some executions, in the order given (a copy of their samples)."""
+        slices = [self.slice_of(name) for name in executions]
+        lengths = np.array([part.stop - part.start for part in slices], dtype=np.int64)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        chosen = [self.position(name) for name in executions]
+        breaks = [
+            self.breaks[(self.breaks > part.start) & (self.breaks < part.stop)] - part.start + start
+            for part, start in zip(slices, offsets[:-1], strict=True)
+        ]
+        return replace(
+            self,
+            columns=tuple(_gather(values, slices) for values in self.columns),
+            time=_gather(self.time, slices),
+            ids=tuple(executions),
+            offsets=offsets,
+            breaks=np.concatenate(breaks) if breaks else np.empty(0, dtype=np.int64),
+            attributes={key: [values[i] for i in chosen] for key, values in self.attributes.items()},
+        )
+
+    def executions(self) -> Iterator[Execution]:
+        """Go through the executions as views, without copying samples."""
+        for name in self.ids:
+            yield self.execution(name)
+
+    def execution(self, name: str) -> Execution:
+        """One execution as a view of this set."""
+        part, position = self.slice_of(name), self.position(name)
+        return Execution(
+            name=name,
+            time=self.time[part],
+            columns={f.name: values[part] for f, values in zip(self.features, self.columns, strict=True)},
+            attributes={key: values[position] for key, values in self.attributes.items()},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """One container's run: its time axis, its columns by feature name, and its attributes."""
+
+    name: str
+    time: FloatArray
+    columns: Mapping[str, FloatArray]
+    attributes: Mapping[str, str]
+
+    @property
+    def elapsed(self) -> FloatArray:
+        """Seconds since the first sample, shape (n_samples,)."""
+        return self.time - self.time[0] if len(self.time) else self.time
+
+
+def _gather(values: FloatArray, slices: Sequence[slice]) -> FloatArray:
+    return np.concatenate([values[part] for part in slices]) if slices else values[:0]

@@ -1,0 +1,164 @@
+"""Units: seconds, cores and bytes inside; what people write and read at the edges.
+
+Inside PhaseDock time is in seconds, CPU in cores and memory in bytes. A quantity that cannot be
+brought to these (a percentage of a machine of unknown size) is a `Unit.SHARE` between 0 and 1.
+Percentages exist only where a file is read or a number is shown.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType
+
+from core.errors import InputError
+
+Seconds = NewType("Seconds", float)
+Cores = NewType("Cores", float)
+Bytes = NewType("Bytes", float)
+
+KIB, MIB, GIB = 1024.0, 1024.0**2, 1024.0**3
+MINUS = "−"
+
+
+class Unit(StrEnum):
+    """The canonical units, in which values are kept."""
+
+    CORES = "cores"
+    BYTES = "bytes"
+    SHARE = "share"
+    SECONDS = "seconds"
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class FileUnit:
+    """A unit as files have it, and the way to the canonical one.
+
+    Parameters
+    ----------
+    key
+        Its name in a mapping.
+    label
+        Its name for people.
+    unit
+        The canonical unit after multiplication by `factor`.
+    factor
+        Canonical value = file value x factor.
+    of_machine
+        True for a share of a whole machine: with its size known it becomes cores or bytes.
+    cumulative
+        True for a counter that only grows: the usage is its increase per second.
+    """
+
+    key: str
+    label: str
+    unit: Unit
+    factor: float = 1.0
+    of_machine: bool = False
+    cumulative: bool = False
+
+
+FILE_UNITS: dict[str, FileUnit] = {
+    entry.key: entry
+    for entry in (
+        FileUnit("cores", "cores", Unit.CORES),
+        FileUnit("millicores", "millicores", Unit.CORES, 1e-3),
+        FileUnit("percent_of_core", "% (100 is one core)", Unit.CORES, 1e-2),
+        FileUnit("percent_of_machine", "% of the machine or limit", Unit.SHARE, 1e-2, of_machine=True),
+        FileUnit("share_of_machine", "share of the machine or limit, 0 to 1", Unit.SHARE, of_machine=True),
+        FileUnit("cpu_seconds_total", "CPU seconds, growing", Unit.CORES, cumulative=True),
+        FileUnit("cpu_nanoseconds_total", "CPU nanoseconds, growing", Unit.CORES, 1e-9, cumulative=True),
+        FileUnit("bytes", "bytes", Unit.BYTES),
+        FileUnit("kib", "KiB", Unit.BYTES, KIB),
+        FileUnit("mib", "MiB", Unit.BYTES, MIB),
+        FileUnit("gib", "GiB", Unit.BYTES, GIB),
+        FileUnit("kb", "kB (1000)", Unit.BYTES, 1e3),
+        FileUnit("mb", "MB (1000²)", Unit.BYTES, 1e6),
+        FileUnit("gb", "GB (1000³)", Unit.BYTES, 1e9),
+        FileUnit("plain", "as it is", Unit.PLAIN),
+    )
+}
+
+
+def file_unit(key: str) -> FileUnit:
+    """Look up a file unit by its key.
+
+    Raises
+    ------
+    InputError
+        If there is no such unit; the hint lists those there are.
+    """
+    if key not in FILE_UNITS:
+        raise InputError(f"“{key}” is not a unit.", f"Use one of: {', '.join(FILE_UNITS)}.")
+    return FILE_UNITS[key]
+
+
+def _sign(value: float) -> str:
+    return MINUS if value < 0 else ""
+
+
+def format_number(value: float, digits: int = 2) -> str:
+    """Write a number with a true minus, thousands apart, whole above 100."""
+    if not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    return f"{_sign(value)}{size:,.0f}" if size >= 100 else f"{_sign(value)}{size:.{digits}f}"
+
+
+def format_cores(value: float) -> str:
+    """Write cores: ``2.42 cores``."""
+    return f"{format_number(value)} cores"
+
+
+def format_bytes(value: float) -> str:
+    """Write bytes as GiB, or as MiB and KiB below one of the larger: ``3.35 GiB``."""
+    size = abs(value)
+    for limit, label in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if size >= limit:
+            return f"{format_number(value / limit)} {label}"
+    return f"{_sign(value)}{size:.0f} B" if math.isfinite(value) else "–"
+
+
+def format_duration(value: float) -> str:
+    """Write seconds as people say them: ``45 s``, ``10 min 55 s``, ``1 h 05 min``."""
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) < 10 and value != round(value):
+        return f"{_sign(value)}{abs(value):.1f} s"
+    whole = round(abs(value))
+    minutes, seconds = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        text = f"{hours:,} h {minutes:02d} min"
+    elif minutes:
+        text = f"{minutes} min {seconds:02d} s"
+    else:
+        text = f"{seconds} s"
+    return _sign(value) + text
+
+
+def format_share(value: float, digits: int = 1) -> str:
+    """Write a share between 0 and 1 as a percentage: ``28.1%``."""
+    return f"{_sign(value)}{abs(value) * 100:.{digits}f}%" if math.isfinite(value) else "–"
+
+
+def format_change(value: float, digits: int = 1) -> str:
+    """Write a relative change with its sign always: ``−24.8%``."""
+    return f"{'+' if value > 0 else ''}{format_share(value, digits)}"
+
+
+def format_value(value: float, unit: Unit) -> str:
+    """Write a value of a canonical unit for people."""
+    match unit:
+        case Unit.CORES:
+            return format_cores(value)
+        case Unit.BYTES:
+            return format_bytes(value)
+        case Unit.SHARE:
+            return format_share(value)
+        case Unit.SECONDS:
+            return format_duration(value)
+        case Unit.PLAIN:
+            return format_number(value)
