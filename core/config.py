@@ -1,0 +1,244 @@
+"""Settings: what the environment decides, read once and checked before anything starts.
+
+This is the only module that reads `os.environ`. `SETTINGS` is the table that people read (the
+README shows it); `load_settings` makes the frozen `Settings` that everything else is given.
+A wrong value stops the start with its name and with what it may be.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from core.errors import SettingsError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
+_SIZES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40, "k": 2**10, "m": 2**20, "g": 2**30}
+_YES, _NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+_DATABASES = ("sqlite", "postgresql")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingDoc:
+    """One row of the table of settings, for people."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+SETTINGS: tuple[SettingDoc, ...] = (
+    SettingDoc("PHASEDOCK_HOME", "./.phasedock", "Folder for trace sets, models, uploads and the database."),
+    SettingDoc("HOST", "127.0.0.1", "Address to listen on; any but a loopback one needs PHASEDOCK_PASSWORD."),
+    SettingDoc("PORT", "8050", "Port to listen on, 1 to 65535."),
+    SettingDoc("DATABASE_URL", "SQLite in PHASEDOCK_HOME", "A sqlite:/// or postgresql:// address."),
+    SettingDoc(
+        "REDIS_URL", "none", "A redis:// or rediss:// address for the task queue and the cache of pages."
+    ),
+    SettingDoc("PHASEDOCK_PASSWORD", "none", "Password that the page asks for, at least 8 characters."),
+    SettingDoc("PHASEDOCK_CONTROL", "off", "on lets PhaseDock change running containers; off only watches."),
+    SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest file that may be sent, such as 500MB or 2GiB."),
+    SettingDoc(
+        "PHASEDOCK_ALLOWED_HOSTS",
+        "loopback names and HOST",
+        "Further host names under which browsers may reach PhaseDock, separated by commas.",
+    ),
+    SettingDoc("PHASEDOCK_TASK_THREADS", "2", "How many tasks one worker does at the same time, 1 to 64."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything the environment decides.
+
+    Parameters
+    ----------
+    home
+        Folder of all data, absolute.
+    host, port
+        Where the web process listens.
+    database_url
+        SQLAlchemy address of the database.
+    redis_url
+        Address of Redis, or None for SQLite and the file system.
+    password
+        What the page asks for, or None; kept out of `repr`.
+    control
+        Whether engines may be steered.
+    max_upload
+        Largest upload in bytes.
+    allowed_hosts
+        Host names beyond the loopback ones under which browsers may reach the page.
+    task_threads
+        Tasks that one worker process does at the same time.
+    """
+
+    home: Path
+    host: str = "127.0.0.1"
+    port: int = 8050
+    database_url: str = field(default="", repr=False)
+    redis_url: str | None = field(default=None, repr=False)
+    password: str | None = field(default=None, repr=False)
+    control: bool = False
+    max_upload: int = 4 * 2**30
+    allowed_hosts: tuple[str, ...] = ()
+    task_threads: int = 2
+
+    def __post_init__(self) -> None:
+        """Fill in the database of the home folder when none was named."""
+        if not self.database_url:
+            object.__setattr__(self, "database_url", f"sqlite:///{self.home / 'phasedock.db'}")
+
+    @property
+    def loopback(self) -> bool:
+        """True when only this machine can reach the page."""
+        return is_loopback(self.host)
+
+    @property
+    def address(self) -> str:
+        """The address to open in a browser on this machine."""
+        host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104 - compared only
+        return f"http://{f'[{host}]' if ':' in host and not host.startswith('[') else host}:{self.port}"
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host to listen on can be reached from this machine only."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings from the environment.
+
+    Parameters
+    ----------
+    environ
+        The variables; those of the process when left out.
+
+    Raises
+    ------
+    SettingsError
+        If a value may not be; names the variable and what it may be.
+    """
+    values = os.environ if environ is None else environ
+    host = values.get("HOST", "").strip() or "127.0.0.1"
+    password = values.get("PHASEDOCK_PASSWORD") or None
+    _check_password(host, password)
+    return Settings(
+        home=_home(values.get("PHASEDOCK_HOME", "")),
+        host=_host(host),
+        port=_whole("PORT", values.get("PORT", ""), 8050, 1, 65535),
+        database_url=_database(values.get("DATABASE_URL", "")),
+        redis_url=_redis(values.get("REDIS_URL", "")),
+        password=password,
+        control=_switch("PHASEDOCK_CONTROL", values.get("PHASEDOCK_CONTROL", "")),
+        max_upload=_size("PHASEDOCK_MAX_UPLOAD", values.get("PHASEDOCK_MAX_UPLOAD", "") or "4GiB"),
+        allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
+        task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),
+    )
+
+
+def child_environment(settings: Settings) -> dict[str, str]:
+    """The process's variables with the settings filled in, for processes started from here."""
+    return {
+        **os.environ,
+        "PHASEDOCK_HOME": str(settings.home),
+        "HOST": settings.host,
+        "PORT": str(settings.port),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _wrong(name: str, value: str, allowed: str) -> SettingsError:
+    return SettingsError(f"{name} is “{value}”, which it may not be.", f"It may be {allowed}.")
+
+
+def _home(text: str) -> Path:
+    home = Path(text.strip() or ".phasedock").expanduser().resolve()
+    if home.exists() and not home.is_dir():
+        raise _wrong("PHASEDOCK_HOME", text, "a folder, or a path where one can be made; this is a file")
+    return home
+
+
+def _host(text: str) -> str:
+    if re.fullmatch(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.%]+", text) is None:
+        raise _wrong("HOST", text, "an address or a host name, such as 127.0.0.1, 0.0.0.0 or localhost")
+    return text
+
+
+def _check_password(host: str, password: str | None) -> None:
+    if password is not None and len(password) < 8:
+        raise SettingsError("PHASEDOCK_PASSWORD is too short.", "It must have at least 8 characters.")
+    if password is None and not is_loopback(host):
+        raise SettingsError(
+            f"HOST is “{host}”, so other machines could reach PhaseDock, and there is no password.",
+            "Set PHASEDOCK_PASSWORD, or HOST to 127.0.0.1.",
+        )
+
+
+def _whole(name: str, text: str, default: int, low: int, high: int) -> int:
+    text = text.strip()
+    if not text:
+        return default
+    if re.fullmatch(r"\d{1,9}", text) is None or not low <= int(text) <= high:
+        raise _wrong(name, text, f"a whole number from {low} to {high}")
+    return int(text)
+
+
+def _switch(name: str, text: str) -> bool:
+    word = text.strip().lower()
+    if word not in _YES | _NO:
+        raise _wrong(name, text, "on or off (also 1, true, yes, or 0, false, no)")
+    return word in _YES
+
+
+def _size(name: str, text: str) -> int:
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    factor = _SIZES.get(match[2].lower()) if match else None
+    if match is None or factor is None or float(match[1]) * factor < 1:
+        raise _wrong(name, text, "a size above 0, such as 500MB, 2GiB or a number of bytes")
+    return int(float(match[1]) * factor)
+
+
+def _database(text: str) -> str:
+    text = text.strip()
+    if not text:
+        return ""
+    scheme, separator, rest = text.partition("://")
+    scheme = "postgresql" if scheme == "postgres" else scheme
+    if not separator or not rest or scheme.split("+")[0] not in _DATABASES:
+        shown = f"{scheme}://…" if separator else text
+        raise _wrong(
+            "DATABASE_URL", shown, "sqlite:///path/to/file.db or postgresql://user:password@host/name"
+        )
+    return f"{'postgresql+psycopg' if scheme == 'postgresql' else scheme}://{rest}"
+
+
+def _redis(text: str) -> str | None:
+    text = text.strip()
+    if not text:
+        return None
+    parts = urlsplit(text)
+    if parts.scheme not in ("redis", "rediss", "unix") or not (parts.netloc or parts.path):
+        raise _wrong("REDIS_URL", f"{parts.scheme}://…", "redis://host:6379/0 or rediss://host:6379/0")
+    return text
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    names = tuple(name.strip().lower() for name in text.split(",") if name.strip())
+    for name in names:
+        if re.fullmatch(r"[a-z0-9._:\[\]-]+", name) is None:
+            raise _wrong(
+                "PHASEDOCK_ALLOWED_HOSTS", name, "host names separated by commas, such as box.example"
+            )
+    return names

@@ -1,0 +1,233 @@
+"""What the runtime tells about its things: frozen values, without a database behind them.
+
+Screens and the command line get these; nothing in them changes after they were handed out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from core.traces.model import Feature, Resampling
+
+
+class TaskState(StrEnum):
+    """The states of a task. From the last four there is no way back: a retry is a new task."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def ended(self) -> bool:
+        """True when nothing more will happen to the task."""
+        return self not in (TaskState.QUEUED, TaskState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSetInfo:
+    """A stored trace set: what it is called, how large it is, and where it came from.
+
+    Parameters
+    ----------
+    id
+        Its id in addresses.
+    name
+        Its name for people.
+    created
+        When it was stored (aware).
+    n_executions, n_samples
+        How much it holds.
+    n_bytes
+        Its size on disk.
+    period
+        Its sampling period in seconds.
+    resampling
+        The rule by which samples were brought to the period.
+    features
+        Its numeric columns.
+    attributes
+        The names of the further facts per execution.
+    synthetic
+        True when it was made by a program and not measured.
+    source
+        The file it came from and its layout.
+    fingerprint
+        A digest of its samples; two sets with the same samples have the same.
+    trashed
+        When it went to the trash (aware), or None.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    n_executions: int
+    n_samples: int
+    n_bytes: int
+    period: float
+    resampling: Resampling
+    features: tuple[Feature, ...]
+    attributes: tuple[str, ...] = ()
+    synthetic: bool = False
+    source: str = ""
+    fingerprint: str = ""
+    trashed: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """A stored phase model: its name, what it learnt from, and how large it is.
+
+    Parameters
+    ----------
+    id
+        Its id in addresses.
+    name
+        Its name for people.
+    created
+        When it was stored (aware).
+    origin
+        ``"phasedock"`` or ``"ai4dl"``.
+    encoder
+        ``"crbm"``, ``"window"`` or ``"pca"``.
+    phases
+        The ids of its live phases; shown to people as φ{id + 1}.
+    hidden, history
+        The number of hidden units, and of past samples in a window.
+    trace_set_id, trace_set_name
+        What it was trained on; the id is None when that is not known here.
+    features
+        The names of the features it reads, in order.
+    final_error
+        Its reconstruction error after the last epoch, or None.
+    synthetic
+        True when it was trained on synthetic traces.
+    fingerprint
+        A digest of its contents.
+    trashed
+        When it went to the trash (aware), or None.
+    """
+
+    id: str
+    name: str
+    created: datetime
+    origin: str
+    encoder: str
+    phases: tuple[int, ...]
+    hidden: int
+    history: int
+    trace_set_id: str | None
+    trace_set_name: str
+    features: tuple[str, ...]
+    final_error: float | None = None
+    synthetic: bool = False
+    fingerprint: str = ""
+    trashed: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskInfo:
+    """One attempt at a piece of long work.
+
+    Parameters
+    ----------
+    id
+        Its id in addresses.
+    kind, title
+        What it does, for programs and for people.
+    state
+        See `TaskState`.
+    progress
+        0 to 1.
+    message
+        What it is doing now, or did last.
+    params
+        What it was asked to do; a retry gets the same.
+    result
+        What it gave, when done.
+    error
+        (message, hint) when it failed or was interrupted.
+    created, started, finished
+        Aware times; None before they happen.
+    seconds_left
+        Expected from the pace of its progress; None when there is no telling.
+    attempt
+        1 for the first, 2 for its first retry and so on.
+    retry_of
+        The id of the attempt before this one, or None.
+    cancelling
+        True when a person asked it to stop and it has not stopped yet.
+    """
+
+    id: str
+    kind: str
+    title: str
+    state: TaskState
+    progress: float
+    message: str
+    params: Mapping[str, Any]
+    result: Mapping[str, Any] | None
+    error: tuple[str, str] | None
+    created: datetime
+    started: datetime | None
+    finished: datetime | None
+    seconds_left: float | None
+    attempt: int
+    retry_of: str | None
+    cancelling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerInfo:
+    """Whether somebody does the queued work.
+
+    Parameters
+    ----------
+    alive
+        True when at least one worker process lives.
+    count
+        How many live.
+    seconds_since_beat
+        Since any worker's last sign of life; None when there never was one.
+    queued, running
+        How many tasks wait, and how many are being done.
+    """
+
+    alive: bool
+    count: int
+    seconds_since_beat: float | None
+    queued: int
+    running: int
+
+
+@dataclass(frozen=True, slots=True)
+class UploadInfo:
+    """A file that a person sent, or is sending.
+
+    Parameters
+    ----------
+    id
+        Its id in addresses.
+    name
+        The file's own name, without folders.
+    size
+        Its announced size in bytes.
+    complete
+        True when all of it arrived.
+    created
+        When it was announced (aware).
+    """
+
+    id: str
+    name: str
+    size: int
+    complete: bool
+    created: datetime
