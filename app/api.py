@@ -1,0 +1,129 @@
+"""The routes that are not pages: health, streamed uploads, and files to take away.
+
+An upload is announced, then sent as the raw body of one PUT, which is written to disk as it comes:
+hundreds of megabytes cost the server a few. What a route refuses it says in a sentence, as JSON.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING, Any
+
+from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
+
+from app.context import workspace
+from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+blueprint = Blueprint("api", __name__)
+_CHUNK = 1 << 20
+_FORMULA = re.compile(r"^[=+\-@\t\r]")
+_NUMBER = re.compile(r"^[+\-]?(\d|\.\d)")
+
+
+@blueprint.errorhandler(PhaseDockError)
+def _explain(error: PhaseDockError) -> tuple[Response, int]:
+    kinds = ((NotFoundError, 404), (ConflictError, 409), (InputError, 422))
+    status = next((code for kind, code in kinds if isinstance(error, kind)), 500)
+    return jsonify(error={"message": error.message, "hint": error.hint}), status
+
+
+@blueprint.get("/healthz")
+def healthz() -> Response:
+    """Answer when the web process serves."""
+    return jsonify(status="ok")
+
+
+@blueprint.post("/api/uploads")
+def begin_upload() -> Response:
+    """Announce a file by name and size; the answer has the id to send it to."""
+    asked: Any = request.get_json(silent=True) or {}
+    name, size = asked.get("name"), asked.get("size")
+    if not isinstance(name, str) or not isinstance(size, int):
+        raise InputError("An upload needs a name and a size.", 'Send {"name": "traces.csv", "size": 1234}.')
+    return jsonify(id=workspace().uploads.begin(name, size))
+
+
+def _body() -> Iterator[bytes]:
+    while chunk := request.stream.read(_CHUNK):
+        yield chunk
+
+
+@blueprint.put("/api/uploads/<upload_id>")
+def receive_upload(upload_id: str) -> Response:
+    """Take the announced file as the raw body of the request."""
+    info = workspace().uploads.receive(upload_id, _body())
+    return jsonify(id=info.id, name=info.name, size=info.size)
+
+
+@blueprint.delete("/api/uploads/<upload_id>")
+def discard_upload(upload_id: str) -> Response:
+    """Forget an upload, finished or not."""
+    workspace().uploads.discard(upload_id)
+    return jsonify(id=upload_id)
+
+
+def safe_cell(value: object) -> object:
+    """A cell that no spreadsheet takes for a formula: such a text gets an apostrophe before it."""
+    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.match(value):
+        return f"'{value}"
+    return value
+
+
+def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The rows as lines of CSV."""
+    for row in (head, *rows):
+        line = io.StringIO()
+        csv.writer(line).writerow([safe_cell(cell) for cell in row])
+        yield line.getvalue()
+
+
+def _file(content: Iterable[str] | bytes, name: str, mimetype: str) -> Response:
+    quoted = re.sub(r"[^\w.\-]+", "_", name, flags=re.ASCII)
+    body: Any = content if isinstance(content, bytes) else stream_with_context(iter(content))
+    return Response(
+        body, mimetype=mimetype, headers={"Content-Disposition": f'attachment; filename="{quoted}"'}
+    )
+
+
+@blueprint.get("/api/models/<model_id>/export")
+def export_model(model_id: str) -> Response:
+    """The model as one zip in PhaseDock's own format."""
+    models = workspace().models
+    return _file(models.export(model_id), f"{models.get(model_id).name}.zip", "application/zip")
+
+
+@blueprint.get("/api/traces/<trace_set_id>/executions.csv")
+def export_executions(trace_set_id: str) -> Response:
+    """The table of executions as CSV."""
+    traces = workspace().traces
+    table = traces.summary(trace_set_id)
+    rows = table.itertuples(index=False, name=None)
+    return _file(csv_lines(list(table.columns), rows), f"{traces.get(trace_set_id).name}.csv", "text/csv")
+
+
+@blueprint.get("/api/traces/<trace_set_id>/phases/<model_id>.csv")
+def export_phases(trace_set_id: str, model_id: str) -> Response:
+    """The phase of every sample as CSV: execution, seconds, phase."""
+    place = workspace()
+    traces, labelling = place.traces.load(trace_set_id), place.labels.get(trace_set_id, model_id)
+
+    def rows() -> Iterator[tuple[str, float, int]]:
+        for position, name in enumerate(traces.ids):
+            for i in range(int(traces.offsets[position]), int(traces.offsets[position + 1])):
+                yield name, float(traces.time[i]), int(labelling.labels[i])
+
+    name = f"{place.traces.get(trace_set_id).name}-phases.csv"
+    return _file(csv_lines(("execution", "time_s", "phase"), rows()), name, "text/csv")
+
+
+def too_large(_error: Exception) -> tuple[Response, int]:
+    """Say how large a request may be."""
+    limit = current_app.config["MAX_FORM_MEMORY_SIZE"]
+    return jsonify(
+        error={"message": "The request is too large.", "hint": f"Send less than {limit} bytes."}
+    ), 413

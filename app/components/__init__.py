@@ -1,0 +1,1 @@
+"""Controls and pieces of pages that more than one page uses."""

@@ -1,0 +1,171 @@
+"""The small pieces of every page: icons, cards, key figures, badges, buttons, notices, empty states."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dash import dcc, html
+
+from app.figures.strips import gradient
+from app.figures.theme import phase_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Node = Any
+"""Whatever Dash takes as a child: a component, a string, a number, or a list of them."""
+
+_NOTICE_ICONS = {"bad": "circle-x", "warn": "alert-triangle", "ok": "circle-check", "info": "info-circle"}
+
+
+def icon(name: str, size: str = "") -> html.Span:
+    """A Tabler icon in the colour of the text around it; `size` may be ``"sm"`` or ``"lg"``."""
+    return html.Span(className=f"icon i-{name} {size}".strip(), **{"aria-hidden": "true"})
+
+
+def card(
+    title: Node = None,
+    *body: Node,
+    note: Node = None,
+    tools: Sequence[Node] = (),
+    flush: bool = False,
+    class_name: str = "",
+    **more: Any,
+) -> html.Section:
+    """A surface with a title, a note beside it, tools at the right, and a body."""
+    head = []
+    if title is not None:
+        head.append(html.H2(title))
+    if note is not None:
+        head.append(html.Span(note, className="note"))
+    if tools:
+        head.append(html.Div(list(tools), className="tools"))
+    children: list[Node] = [html.Div(head, className="head")] if head else []
+    if body:
+        kind = "body flush" if flush else "body" if head else "body first"
+        children.append(html.Div(list(body), className=kind))
+    return html.Section(children, className=f"card {class_name}".strip(), **more)
+
+
+def kpi(label: str, value: Node, unit: Node = "", sub: Node = "") -> html.Div:
+    """One key figure with its unit and what it means."""
+    return html.Div(
+        [
+            html.Div(label, className="label"),
+            html.Div([value, " ", html.Small(unit)], className="value"),
+            html.Div(sub, className="sub"),
+        ],
+        className="card kpi",
+    )
+
+
+def page_head(title: str, lead: Node = None, actions: Sequence[Node] = ()) -> html.Div:
+    """The page's one H1, what it shows, and its controls at the right."""
+    children: list[Node] = [html.H1(title)]
+    if lead is not None:
+        children.append(html.Span(lead, className="lead"))
+    if actions:
+        children.append(html.Div(list(actions), className="actions"))
+    return html.Div(children, className="pagehead")
+
+
+def button(label: Node, icon_name: str | None = None, kind: str = "", **more: Any) -> html.Button:
+    """A button; `kind` is any of ``primary``, ``danger``, ``quiet`` and ``small``."""
+    children = [icon(icon_name), label] if icon_name else [label]
+    return html.Button(children, className=f"btn {kind}".strip(), type="button", **more)
+
+
+def link_button(
+    label: Node, href: str, icon_name: str | None = None, kind: str = "", **more: Any
+) -> dcc.Link:
+    """A link to another page that looks like a button."""
+    children = [icon(icon_name), label] if icon_name else [label]
+    return dcc.Link(children, href=href, className=f"btn {kind}".strip(), **more)
+
+
+def icon_button(icon_name: str, label: str, **more: Any) -> html.Button:
+    """A button that is only an icon; its label is for assistive technology and the tooltip."""
+    class_name = f"iconbtn {more.pop('class_name', '')}".strip()
+    return html.Button(
+        icon(icon_name), className=class_name, type="button", title=label, **{"aria-label": label}, **more
+    )
+
+
+def phase_badge(phase: int) -> html.Span:
+    """A phase's name on its colour."""
+    number = 0 if phase < 0 else phase % 8 + 1
+    again = " again" if phase >= 8 else ""
+    return html.Span(phase_name(phase), className=f"phase p{number}{again}")
+
+
+def state_badge(word: str, kind: str = "", icon_name: str | None = None) -> html.Span:
+    """A state as icon and word; `kind` is ``ok``, ``warn``, ``bad``, ``accent`` or nothing."""
+    children: list[Node] = [icon(icon_name)] if icon_name else []
+    return html.Span([*children, word], className=f"state {kind}".strip())
+
+
+def notice(kind: str, text: Node, strong: str = "", actions: Sequence[Node] = ()) -> html.Div:
+    """A message in place; `kind` is ``bad``, ``warn``, ``ok`` or ``info``."""
+    body: list[Node] = [html.B([strong, " "])] if strong else []
+    content: list[Node] = [*body, text]
+    if actions:
+        content.append(html.Div(list(actions), className="acts"))
+    return html.Div(
+        [icon(_NOTICE_ICONS[kind]), html.Div(content, className="text")],
+        className=f"notice {kind}",
+        role="alert" if kind == "bad" else "status",
+    )
+
+
+def empty(icon_name: str, title: str, text: Node, actions: Sequence[Node] = ()) -> html.Div:
+    """An empty state: what is missing and the button that mends it."""
+    return html.Div(
+        [icon(icon_name), html.H2(title), html.P(text), html.Div(list(actions), className="acts")],
+        className="empty",
+    )
+
+
+def strip(parts: Iterable[tuple[float, int]], label: str) -> html.Div:
+    """An execution's phases as one thin bar."""
+    return html.Div(
+        className="strip", style={"background": gradient(parts)}, role="img", **{"aria-label": label}
+    )
+
+
+def bar(share: float, kind: str = "", label: str = "progress") -> html.Div:
+    """A thin bar of progress, `share` between 0 and 1."""
+    percent = round(min(max(share, 0.0), 1.0) * 100, 1)
+    return html.Div(
+        html.I(style={"width": f"{percent}%"}),
+        className=f"bar {kind}".strip(),
+        role="progressbar",
+        **{"aria-valuenow": str(percent), "aria-valuemin": "0", "aria-valuemax": "100", "aria-label": label},
+    )
+
+
+def plain_table(head: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Node]], label: str) -> html.Div:
+    """A short table; `head` has (title, is it a number) per column. Long tables are grids."""
+    numeric = [number for _, number in head]
+
+    def classes(column: int) -> str:
+        return "num" if numeric[column] else ""
+
+    return html.Div(
+        html.Table(
+            [
+                html.Caption(label, className="sr"),
+                html.Thead(html.Tr([html.Th(t, className="num" if n else "", scope="col") for t, n in head])),
+                html.Tbody(
+                    [
+                        html.Tr([html.Td(cell, className=classes(i)) for i, cell in enumerate(row)])
+                        for row in rows
+                    ]
+                ),
+            ],
+            className="plain",
+        ),
+        className="tablewrap",
+        tabIndex="0",
+        role="region",
+        **{"aria-label": label},
+    )

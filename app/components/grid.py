@@ -1,0 +1,70 @@
+"""Long or sortable tables: AG Grid in the look of the house.
+
+The theme is made of the page's own CSS variables, so it follows the colour scheme by itself.
+Renderers of cells (strip, badge, bar) are in ``assets/dashAgGridComponentFunctions.js``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_ag_grid as dag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_THEME = """themeQuartz.withParams({
+  backgroundColor:'var(--surface)',foregroundColor:'var(--ink)',headerBackgroundColor:'var(--surface)',
+  headerTextColor:'var(--ink3)',headerFontWeight:400,headerFontSize:12,fontSize:12.5,fontFamily:'var(--sans)',
+  borderColor:'var(--line)',rowBorder:{color:'var(--line)'},columnBorder:false,wrapperBorder:false,
+  wrapperBorderRadius:0,rowHoverColor:'var(--sunken)',selectedRowBackgroundColor:'var(--accent-tint)',
+  accentColor:'var(--accent)',cellHorizontalPadding:14,rowHeight:33,headerHeight:34,headerColumnResizeHandleDisplay:false,
+  inputFocusBorder:{color:'var(--accent)'},focusShadow:'none',browserColorScheme:'inherit'})"""
+
+
+def grid(
+    grid_id: Any,
+    columns: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    height: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> dag.AgGrid:
+    """A sortable table.
+
+    Parameters
+    ----------
+    grid_id
+        Its id for callbacks.
+    columns
+        AG Grid column definitions.
+    rows
+        One mapping per row.
+    height
+        A CSS height; without one it is as tall as its rows.
+    options
+        Further AG Grid options.
+    """
+    settings: dict[str, Any] = {
+        "theme": {"function": _THEME},
+        "suppressCellFocus": True,
+        "animateRows": False,
+        "enableCellTextSelection": True,
+        "ensureDomOrder": True,
+        "tooltipShowDelay": 400,
+        **(options or {}),
+    }
+    if height is None:
+        settings["domLayout"] = "autoHeight"
+    return dag.AgGrid(
+        id=grid_id,
+        columnDefs=list(columns),
+        rowData=list(rows),
+        columnSize=more.pop("columnSize", "responsiveSizeToFit"),
+        defaultColDef={"sortable": True, "resizable": True, "suppressMovable": True, "minWidth": 70},
+        dashGridOptions=settings,
+        className="",
+        style={"height": height} if height else {"width": "100%"},
+        **more,
+    )

@@ -1,0 +1,68 @@
+"""What a page is about: the trace set and the model that the address names.
+
+Everything chosen is in the address, so that any view can be sent to a colleague. What the address
+leaves out is chosen here: the newest trace set, and the newest model that fits it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from flask import current_app
+
+if TYPE_CHECKING:
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.runtime.workspace import Workspace
+
+EXTENSION = "phasedock"
+
+
+def workspace() -> Workspace:
+    """The workspace that this web process serves."""
+    opened: Workspace = current_app.extensions[EXTENSION]
+    return opened
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The chosen trace set and model; None where there is none yet."""
+
+    traces: TraceSetInfo | None
+    model: ModelInfo | None
+
+    def query(self) -> dict[str, str]:
+        """The choice as parameters of an address."""
+        return {
+            key: info.id for key, info in (("traces", self.traces), ("model", self.model)) if info is not None
+        }
+
+
+def chosen(traces: str | None = None, model: str | None = None) -> Choice:
+    """Find out what an address is about.
+
+    Parameters
+    ----------
+    traces, model
+        Ids from the address, or None.
+
+    Raises
+    ------
+    NotFoundError
+        If the address names a trace set or model that is not here.
+    """
+    place = workspace()
+    trace_set = place.traces.get(traces) if traces else next(iter(place.traces.list()), None)
+    if model:
+        return Choice(trace_set, place.models.get(model))
+    fitting = place.models.compatible(trace_set.id) if trace_set else []
+    own = [info for info in fitting if trace_set and info.trace_set_id == trace_set.id]
+    return Choice(trace_set, next(iter(own or fitting), None))
+
+
+def address(path: str, choice: Choice | None = None, **more: str | float | None) -> str:
+    """The address of a page with a choice and further parameters; those that are None are left out."""
+    query: dict[str, object] = dict(choice.query()) if choice else {}
+    query |= {key: value for key, value in more.items() if value is not None}
+    return f"{path}?{urlencode(query)}" if query else path

@@ -1,0 +1,97 @@
+"""How much each phase uses: one box per phase, and how often each phase occurs.
+
+Boxes are drawn from quantiles that were computed once over all samples, so a set of millions of
+samples draws as fast as a small one: box from the first to the third quartile, whiskers from the
+5th to the 95th percentile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+from app.figures.timeline import unit_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.units import Unit
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The spread of one phase: its id, its five quantiles and its mean, in canonical units."""
+
+    phase: int
+    quantiles: Sequence[float]
+    mean: float
+
+
+def spread(title: str, boxes: Sequence[Box], unit: Unit, height: int = 168) -> go.Figure:
+    """Draw one box per phase, the first phase on top."""
+    scale, label = unit_scale(unit)
+    figure = go.Figure(
+        layout=theme.frame(
+            max(height, 26 * len(boxes) + 46),
+            margin={"l": 34, "r": 12, "t": 22, "b": 24},
+            hovermode="closest",
+            xaxis=theme.axis(showgrid=True, rangemode="tozero", nticks=5),
+            yaxis=theme.axis(autorange="reversed", tickfont={"size": 12, "color": theme.ink("ink")}),
+            annotations=[theme.quantity_title(f"{title}, {label}" if label else title, y=1.02)],
+        )
+    )
+    for box in boxes:
+        low, first, median, third, high = (q / scale for q in box.quantiles)
+        colour = theme.phase_colour(box.phase)
+        figure.add_trace(
+            go.Box(
+                y=[theme.phase_name(box.phase)],
+                lowerfence=[low],
+                q1=[first],
+                median=[median],
+                q3=[third],
+                upperfence=[high],
+                mean=[box.mean / scale],
+                orientation="h",
+                name=theme.phase_name(box.phase),
+                line={"color": colour, "width": 1.5},
+                fillcolor=theme.with_alpha(colour, theme.FILL_ALPHA),
+                boxmean=False,
+                width=0.56,
+                whiskerwidth=0.6,
+                hoverinfo="x",
+            )
+        )
+    return figure
+
+
+def frequencies(counts: Sequence[tuple[int, int]], height: int = 168) -> go.Figure:
+    """Draw the share of samples in each phase; `counts` are (phase, samples)."""
+    total = sum(count for _, count in counts) or 1
+    shares = [count / total for _, count in counts]
+    return go.Figure(
+        go.Bar(
+            y=[theme.phase_name(phase) for phase, _ in counts],
+            x=shares,
+            orientation="h",
+            marker={"color": [theme.phase_colour(phase) for phase, _ in counts]},
+            text=[f"{share:.0%}  {count:,}" for share, (_, count) in zip(shares, counts, strict=True)],
+            textposition="outside",
+            textfont={"size": 11, "color": theme.ink("ink2")},
+            cliponaxis=False,
+            hoverinfo="skip",
+            width=0.56,
+        ),
+        layout=theme.frame(
+            max(height, 26 * len(counts) + 46),
+            margin={"l": 34, "r": 12, "t": 22, "b": 24},
+            xaxis=theme.axis(showticklabels=False, range=[0, max(shares, default=1) * 1.45 or 1]),
+            yaxis=theme.axis(autorange="reversed", tickfont={"size": 12, "color": theme.ink("ink")}),
+            annotations=[theme.quantity_title("Share and number of samples", y=1.02)],
+        ),
+    )

@@ -1,0 +1,42 @@
+"""Min-max thinning: a line of millions of samples drawn with a few thousand that look the same.
+
+Each of equal stretches of samples keeps its smallest and its largest value, in the order in which
+they came, so that every spike survives; first and last samples are always kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from core.traces.model import FloatArray, IntArray
+
+MOST_POINTS = 4_000
+
+
+def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
+    """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
+
+    Parameters
+    ----------
+    values
+        Shape (n,); not-a-number values are kept out of the comparison.
+    most
+        How many indices to give back at the most; all n when there are no more than that.
+    """
+    n = len(values)
+    if n <= most:
+        return np.arange(n)
+    stretches = max(most // 2, 1)
+    size = -(-n // stretches)
+    padded = np.full(size * stretches, np.nan)
+    padded[:n] = values
+    table = padded.reshape(stretches, size)
+    table = table[: -(-n // size)]
+    starts = np.arange(len(table)) * size
+    low = starts + np.argmin(np.where(np.isnan(table), np.inf, table), axis=1)
+    high = starts + np.argmax(np.where(np.isnan(table), -np.inf, table), axis=1)
+    chosen = np.unique(np.concatenate([low, high, [0, n - 1]]))
+    return chosen[chosen < n]

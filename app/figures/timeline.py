@@ -1,0 +1,217 @@
+"""The timeline of one execution: its resources over time, and the phases it was in.
+
+CPU and memory are stacked over one time axis. The phases lie faintly behind both lines and at full
+colour, with their names, in a row beneath. A band is one heat-map row whose cells are the runs:
+this draws thousands of runs at once, where one shape per run takes seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures import theme
+from app.figures.thinning import MOST_POINTS, minmax_indices
+from core.units import GIB, Unit, format_duration, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.traces.model import FloatArray, IntArray
+
+_SCALE = {Unit.BYTES: (GIB, "GiB"), Unit.CORES: (1.0, "cores"), Unit.SHARE: (0.01, "%")}
+_HEIGHT = {"desktop": 322, "phone": 330}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One resource of an execution.
+
+    Parameters
+    ----------
+    title
+        What it is, such as ``"CPU"``.
+    values
+        Usage per sample, shape (n,), in `unit`.
+    unit
+        Its canonical unit.
+    limit
+        The limit that was set, shape (n,), or None.
+    """
+
+    title: str
+    values: FloatArray
+    unit: Unit
+    limit: FloatArray | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of an execution: `edges` has shape (n_runs + 1,) in seconds, `phases` (n_runs,)."""
+
+    edges: FloatArray
+    phases: IntArray
+
+    @classmethod
+    def from_labels(cls, elapsed: FloatArray, labels: IntArray, period: float) -> Runs:
+        """Collapse one label per sample to runs; a run lasts until the next one begins."""
+        if not len(labels):
+            return cls(np.zeros(1), np.zeros(0, dtype=np.int16))
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1])
+        edges = np.append(elapsed[starts], elapsed[-1] + period)
+        return cls(edges, labels[starts])
+
+
+def unit_scale(unit: Unit) -> tuple[float, str]:
+    """What to divide a unit by for an axis, and what the axis then shows."""
+    return _SCALE.get(unit, (1.0, unit.value if unit is not Unit.PLAIN else ""))
+
+
+def timeline(
+    elapsed: FloatArray,
+    series: Sequence[Series],
+    runs: Runs | None = None,
+    phases: Sequence[int] = (),
+    window: tuple[float, float] | None = None,
+) -> go.Figure:
+    """Draw one execution.
+
+    Parameters
+    ----------
+    elapsed
+        Seconds since its first sample, shape (n,).
+    series
+        The resources to stack, from top to bottom.
+    runs
+        The phases it went through, or None to draw no band.
+    phases
+        All phase ids of the model, so that colours are those of every other figure.
+    window
+        The seconds to show; all when left out.
+    """
+    end = float(runs.edges[-1]) if runs is not None and len(runs.phases) else float(elapsed[-1])
+    full = (0.0, end or 1.0)
+    shown = window or full
+    figure = go.Figure(layout=_layout(series, shown, band=runs is not None))
+    for number, entry in enumerate(series, start=1):
+        _add_series(figure, elapsed, entry, number, shown, runs, phases)
+    if runs is not None and len(runs.phases):
+        figure.add_trace(_band(runs, phases, f"y{len(series) + 1}", (0.0, 1.0), shown))
+    return figure
+
+
+def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool) -> go.Layout:
+    foot, gap = (0.155, 0.1) if band else (0.0, 0.1)
+    height = (1 - foot - gap * (len(series) - 1)) / max(len(series), 1)
+    layout = theme.frame(
+        _HEIGHT["desktop"] if len(series) > 1 else 210,
+        hoversubplots="axis",
+        margin={"l": 40, "r": 14, "t": 20, "b": 24},
+        xaxis=theme.time_axis(
+            *shown,
+            anchor=f"y{len(series) + 1}" if band else f"y{len(series)}",
+            unifiedhovertitle={"text": "%{customdata}"},
+            spikemode="across",
+            spikethickness=1,
+            spikedash="solid",
+            spikecolor=theme.ink("line_strong"),
+        ),
+    )
+    titles = []
+    for number, entry in enumerate(series, start=1):
+        top = 1 - (number - 1) * (height + gap)
+        scale, label = unit_scale(entry.unit)
+        highest = theme.extent(entry.values[np.isfinite(entry.values)] / scale)
+        if entry.limit is not None and np.isfinite(entry.limit).any():
+            highest = max(highest, float(np.nanmax(entry.limit)) / scale * 1.04)
+        layout[f"yaxis{number}"] = theme.value_axis(
+            domain=[max(top - height, 0), min(top, 1)], range=[0, highest], nticks=5
+        )
+        titles.append(
+            theme.quantity_title(f"{entry.title}, {label}" if label else entry.title, y=top + 0.008)
+        )
+    if band:
+        layout[f"yaxis{len(series) + 1}"] = theme.axis(domain=[0, 0.06], range=[0, 1], showticklabels=False)
+    layout.annotations = titles
+    return layout
+
+
+def _add_series(
+    figure: go.Figure,
+    elapsed: FloatArray,
+    entry: Series,
+    number: int,
+    shown: tuple[float, float],
+    runs: Runs | None,
+    phases: Sequence[int],
+) -> None:
+    scale, _ = unit_scale(entry.unit)
+    low, high = np.searchsorted(elapsed, shown)
+    inside = slice(max(int(low) - 1, 0), int(high) + 1)
+    kept = minmax_indices(entry.values[inside], MOST_POINTS) + inside.start
+    times, values = elapsed[kept], entry.values[kept]
+    where: dict[str, Any] = {"x": times, "xaxis": "x", "yaxis": f"y{number}", "mode": "lines"}
+    if runs is not None and len(runs.phases):
+        top = figure.layout[f"yaxis{number}"].range[1]
+        figure.add_trace(_band(runs, phases, f"y{number}", (0.0, top), shown, faint=True))
+    if entry.limit is not None:
+        figure.add_trace(
+            go.Scatter(
+                **where,
+                y=entry.limit[kept] / scale,
+                name=f"{entry.title} limit",
+                line={"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"},
+                text=[format_value(float(v), entry.unit) for v in entry.limit[kept]],
+                hovertemplate="%{text}",
+            )
+        )
+    figure.add_trace(
+        go.Scatter(
+            **where,
+            y=values / scale,
+            name=entry.title,
+            line={"color": theme.ink("ink"), "width": 1.4},
+            text=[format_value(float(v), entry.unit) for v in values],
+            customdata=[format_duration(float(t)) for t in times],
+            hovertemplate="%{text}",
+        )
+    )
+
+
+def _band(
+    runs: Runs,
+    phases: Sequence[int],
+    yaxis: str,
+    between: tuple[float, float],
+    shown: tuple[float, float],
+    *,
+    faint: bool = False,
+) -> go.Heatmap:
+    """One row of cells, a cell per run; `faint` is the wash behind a line."""
+    rank = {phase: position for position, phase in enumerate([-1, *phases])}
+    cells = np.array([rank.get(int(phase), 0) for phase in runs.phases], dtype=np.int8)[None, :]
+    options: dict[str, Any] = {"hoverinfo": "skip"}
+    if faint:
+        options |= {"opacity": 0.13, "meta": {"opacity_dark": 0.17}}
+    else:
+        wide = np.diff(runs.edges) > 0.035 * (shown[1] - shown[0])
+        names = [
+            theme.phase_name(int(p)) if w and p >= 0 else "" for p, w in zip(runs.phases, wide, strict=True)
+        ]
+        options |= {"text": [names], "texttemplate": "<b>%{text}</b>", "textfont": {"size": 11}}
+    return go.Heatmap(
+        x=runs.edges,
+        y=list(between),
+        z=cells,
+        zmin=-0.5,
+        zmax=len(rank) - 0.5,
+        colorscale=theme.discrete_scale(phases),
+        showscale=False,
+        xaxis="x",
+        yaxis=yaxis,
+        name="phases",
+        **options,
+    )

@@ -1,0 +1,80 @@
+"""Makes the web application: the server, its gate, the shell, and the list of pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dash
+from flask import Flask
+
+from app import api, security, shell
+from app.components import graph
+from app.context import EXTENSION
+from app.errors import on_callback_error
+from app.pages import models, overview, phases, tasks, traces
+from core.config import Settings, load_settings
+from core.runtime.workspace import open_workspace
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+PAGES: tuple[ModuleType, ...] = (overview, traces, models, phases, tasks)
+_ASSETS = Path(__file__).resolve().parent.parent / "assets"
+_LARGEST_FORM = 16 * 2**20
+_INDEX = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{%metas%}
+<title>{%title%}</title>
+<script src="/assets/scheme.js"></script>
+{%favicon%}
+{%css%}
+</head>
+<body>
+{%app_entry%}
+<footer>{%config%}{%scripts%}{%renderer%}</footer>
+</body>
+</html>"""
+
+
+def create_app(settings: Settings) -> dash.Dash:
+    """Make the application for one workspace.
+
+    Parameters
+    ----------
+    settings
+        What the environment decided.
+    """
+    server = Flask("phasedock")
+    server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
+    server.extensions[EXTENSION] = open_workspace(settings)
+    server.register_blueprint(api.blueprint)
+    app = dash.Dash(
+        "phasedock",
+        server=server,
+        use_pages=True,
+        pages_folder="",
+        assets_folder=str(_ASSETS),
+        assets_ignore=r"scheme\.js",
+        index_string=_INDEX,
+        title="PhaseDock",
+        update_title="",
+        suppress_callback_exceptions=True,
+        on_error=on_callback_error,
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+    )
+    # Dash adds its page router before the first request; the gate has to stand before it.
+    security.install(server, settings, app.csp_hashes)
+    for page in PAGES:
+        page.register(app)
+    graph.register(app)
+    shell.register(app, settings)
+    app.layout = shell.layout
+    return app
+
+
+def wsgi() -> Flask:
+    """The server for gunicorn, with the settings of the environment."""
+    server: Flask = create_app(load_settings()).server
+    return server

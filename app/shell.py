@@ -1,0 +1,375 @@
+"""The shell around every page: rail, top bar, search, help, notifications.
+
+The address is the only place that keeps what is chosen; the shell reads it and writes it. Its own
+state (counts, pickers, links) is filled by one callback after each change of the address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import dash
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+
+from app.components.basics import Node, icon, icon_button
+from app.context import Choice, address, chosen, workspace
+from app.figures.theme import dark_partners
+from core.errors import NotFoundError
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.config import Settings
+
+LOCATION = "_pages_location"
+_PULSE_MS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One entry of the rail."""
+
+    path: str
+    name: str
+    icon: str
+    group: int
+
+
+PLACES = (
+    Place("/", "Overview", "layout-dashboard", 0),
+    Place("/traces", "Traces", "database", 1),
+    Place("/models", "Models", "stack-2", 1),
+    Place("/phases", "Phases", "timeline", 1),
+    Place("/tasks", "Tasks", "list-check", 2),
+)
+_SHORTCUTS = (
+    ("Ctrl K", "Search, or jump to a page, a trace set, a model or an execution"),
+    ("?", "Show these keys"),
+    ("↑ ↓", "On Phases: the execution before, the one after"),
+    ("Esc", "Close what is open; on Phases: show all of the time axis"),
+)
+
+
+def _counts() -> dict[str, int]:
+    place = workspace()
+    worker = place.tasks.worker()
+    return {
+        "/traces": len(place.traces.list()),
+        "/models": len(place.models.list()),
+        "/tasks": worker.queued + worker.running,
+    }
+
+
+def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
+    links: list[Node] = []
+    group = PLACES[0].group
+    for place in PLACES:
+        if place.group != group:
+            links.append(html.Hr())
+            group = place.group
+        count = counts.get(place.path)
+        active = pathname == place.path
+        links.append(
+            dcc.Link(
+                [
+                    icon(place.icon),
+                    html.Span(place.name, className="label"),
+                    html.Span(str(count), className="count") if count else None,
+                ],
+                href=address(place.path, choice),
+                className="active" if active else "",
+                title=place.name,
+                **{"aria-current": "page"} if active else {},
+            )
+        )
+    return links
+
+
+def _picker(component_id: str, label: str) -> html.Div:
+    return html.Div(
+        [
+            html.Label(label, htmlFor=component_id),
+            dmc.Select(
+                id=component_id,
+                data=[],
+                placeholder="None yet",
+                allowDeselect=False,
+                searchable=True,
+                rightSection=icon("selector", "sm"),
+                className="picker",
+                comboboxProps={"width": 300, "position": "bottom-start"},
+                nothingFoundMessage="Nothing of that name",
+            ),
+        ],
+        className="pick",
+    )
+
+
+def _brand() -> html.Div:
+    return html.Div([html.Img(src="/assets/logo.svg", alt=""), html.Span("PhaseDock")], className="brand")
+
+
+def _topbar() -> html.Header:
+    return html.Header(
+        [
+            icon_button("menu-2", "Menu", id="open-menu", class_name="only-phone"),
+            html.Div(_brand(), className="only-phone"),
+            _picker("pick-traces", "Traces"),
+            _picker("pick-model", "Model"),
+            html.Div(
+                [
+                    html.Button(
+                        [icon("search"), "Search or jump to", html.Kbd("Ctrl K")],
+                        id="open-search",
+                        type="button",
+                        className="searchbox only-desktop",
+                    ),
+                    icon_button("search", "Search", id="open-search-phone", class_name="only-phone"),
+                    dmc.ColorSchemeToggle(
+                        lightIcon=icon("moon"),
+                        darkIcon=icon("sun"),
+                        variant="transparent",
+                        size=30,
+                        c="var(--ink2)",
+                        **{"aria-label": "Switch between light and dark"},
+                    ),
+                    icon_button("help-circle", "Keys and help", id="open-help", class_name="only-desktop"),
+                ],
+                className="right",
+            ),
+        ],
+        className="topbar",
+    )
+
+
+def _overlays() -> list[Node]:
+    return [
+        dmc.Modal(
+            id="search",
+            withCloseButton=False,
+            size="lg",
+            padding="sm",
+            children=[
+                dmc.TextInput(
+                    id="search-text",
+                    placeholder="Page, trace set, model or execution",
+                    leftSection=icon("search"),
+                    debounce=150,
+                    **{"aria-label": "Search", "data-autofocus": True},
+                ),
+                html.Div(id="search-results", className="palette-list stack tight", style={"marginTop": 8}),
+            ],
+        ),
+        dmc.Modal(
+            id="help",
+            title="Keys",
+            children=html.Div(
+                [part for key, text in _SHORTCUTS for part in (html.Kbd(key), html.Span(text))],
+                className="kbdlist",
+            ),
+        ),
+        dmc.Drawer(
+            id="menu",
+            size=280,
+            title=_brand(),
+            children=[
+                html.Nav(id="menu-links", className="nav", **{"aria-label": "Pages"}),
+                html.Div(
+                    [
+                        dmc.Select(id="phone-traces", label="Traces", data=[], allowDeselect=False, mt=16),
+                        dmc.Select(id="phone-model", label="Model", data=[], allowDeselect=False, mt=8),
+                    ]
+                ),
+            ],
+        ),
+    ]
+
+
+def layout() -> dmc.MantineProvider:
+    """The whole page around `dash.page_container`."""
+    return dmc.MantineProvider(
+        defaultColorScheme="auto",
+        theme={"fontFamily": "var(--sans)", "primaryColor": "indigo", "defaultRadius": 6},
+        children=[
+            html.A("Skip to the page", href="#page", className="skip"),
+            dcc.Store(id="scheme"),
+            dcc.Store(id="partners", data=dark_partners()),
+            dcc.Store(id="changed"),
+            dcc.Interval(id="pulse", interval=_PULSE_MS),
+            html.Span(id="scheme-anchor", hidden=True),
+            dmc.NotificationContainer(id="notices", position="bottom-right"),
+            html.Div(
+                [
+                    html.Aside(
+                        [
+                            _brand(),
+                            html.Nav(id="rail-links", className="nav", **{"aria-label": "Pages"}),
+                            html.Div(id="rail-foot", className="foot"),
+                        ],
+                        className="rail",
+                    ),
+                    _topbar(),
+                    html.Main(dash.page_container, id="page"),
+                ],
+                className="shell",
+            ),
+            *_overlays(),
+        ],
+    )
+
+
+def _options(infos: Sequence[Any]) -> list[dict[str, str]]:
+    return [{"value": info.id, "label": info.name} for info in infos]
+
+
+def choice_of(search: str | None) -> Choice:
+    """The choice that an address makes; one that names something gone falls back to what is here."""
+    query = parse_qs((search or "").lstrip("?"))
+    try:
+        return chosen(*(query.get(key, [None])[0] for key in ("traces", "model")))
+    except NotFoundError:
+        return chosen()
+
+
+def _foot(settings: Settings) -> list[Node]:
+    size = sum(info.n_bytes for info in workspace().traces.list())
+    kept = f"Store {format_bytes(size)}" if size else "Store empty"
+    listens = "Open to this machine only" if settings.loopback else f"Signed in on {settings.host}"
+    return [html.Div(listens), html.Div(kept)]
+
+
+def _found(text: str, choice: Choice) -> list[tuple[str, str, str, str]]:
+    """What a search finds: (icon, name, kind, address)."""
+    place, wanted = workspace(), text.strip().lower()
+    entries = [(p.icon, p.name, "page", address(p.path, choice)) for p in PLACES]
+    entries += [
+        ("database", info.name, "traces", address("/phases", Choice(info, None)))
+        for info in place.traces.list()
+    ]
+    entries += [
+        ("stack-2", info.name, "model", address("/phases", Choice(choice.traces, info)))
+        for info in place.models.list()
+    ]
+    if wanted and choice.traces is not None:
+        names = place.traces.summary(choice.traces.id)["execution"]
+        entries += [
+            ("timeline", name, "execution", address("/phases", choice, execution=name))
+            for name in names[names.str.contains(wanted, case=False, regex=False)].head(20)
+        ]
+    return [entry for entry in entries if wanted in entry[1].lower()][:12]
+
+
+def register(app: Dash, settings: Settings) -> None:
+    """Connect the shell to the address, the keyboard and the library."""
+
+    @app.callback(
+        Output("rail-links", "children"),
+        Output("menu-links", "children"),
+        Output("rail-foot", "children"),
+        Output("pick-traces", "data"),
+        Output("pick-traces", "value"),
+        Output("pick-model", "data"),
+        Output("pick-model", "value"),
+        Output("phone-traces", "data"),
+        Output("phone-traces", "value"),
+        Output("phone-model", "data"),
+        Output("phone-model", "value"),
+        Input(LOCATION, "pathname"),
+        Input(LOCATION, "search"),
+        Input("changed", "data"),
+    )
+    def fill(pathname: str, search: str | None, _changed: Any) -> tuple[Any, ...]:
+        choice, place = choice_of(search), workspace()
+        links = _links(pathname, choice, _counts())
+        traces = _options(place.traces.list())
+        models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
+        of_traces = (traces, choice.traces.id if choice.traces else None)
+        of_model = (models, choice.model.id if choice.model else None)
+        return links, links, _foot(settings), *of_traces, *of_model, *of_traces, *of_model
+
+    @app.callback(
+        Output("rail-links", "children", allow_duplicate=True),
+        Input("pulse", "n_intervals"),
+        State(LOCATION, "pathname"),
+        State(LOCATION, "search"),
+        State("rail-links", "children"),
+        prevent_initial_call=True,
+    )
+    def refresh_counts(_ticks: int, pathname: str, search: str | None, before: Any) -> Any:
+        links = _links(pathname, choice_of(search), _counts())
+        after = [link.to_plotly_json() for link in links]
+        return dash.no_update if _texts(after) == _texts(before) else links
+
+    @app.callback(
+        Output("search-results", "children"),
+        Input("search-text", "value"),
+        Input("search", "opened"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def find(text: str | None, opened: bool, search: str | None) -> Node:
+        if not opened:
+            return dash.no_update
+        found = _found(text or "", choice_of(search))
+        if not found:
+            return html.Div("Nothing of that name is here.", className="ink3", style={"padding": "8px 10px"})
+        return [
+            dcc.Link(
+                [icon(picture), html.Span(name, className="truncate"), html.Span(kind, className="kind")],
+                href=href,
+                className="on" if position == 0 else "",
+            )
+            for position, (picture, name, kind, href) in enumerate(found)
+        ]
+
+    _register_browser_side(app)
+
+
+def _texts(links: Any) -> list[Any]:
+    """What a person reads in the rail, to see whether anything changed."""
+    found: list[Any] = []
+    for link in links or []:
+        props = link.get("props", {}) if isinstance(link, dict) else {}
+        for child in props.get("children") or []:
+            plain = child if isinstance(child, dict) or child is None else child.to_plotly_json()
+            found.append((plain or {}).get("props", {}).get("children"))
+    return found
+
+
+def _register_browser_side(app: Dash) -> None:
+    app.clientside_callback(
+        ClientsideFunction("shell", "choose"),
+        Output(LOCATION, "search"),
+        Input("pick-traces", "value"),
+        Input("pick-model", "value"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("shell", "choose"),
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("phone-traces", "value"),
+        Input("phone-model", "value"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("shell", "openSearch"),
+        Output("search", "opened"),
+        Input("open-search", "n_clicks"),
+        Input("open-search-phone", "n_clicks"),
+        Input(LOCATION, "href"),
+        prevent_initial_call=True,
+    )
+    for button, overlay in (("open-help", "help"), ("open-menu", "menu")):
+        app.clientside_callback(
+            ClientsideFunction("shell", "openOverlay"),
+            Output(overlay, "opened"),
+            Input(button, "n_clicks"),
+            Input(LOCATION, "href"),
+            prevent_initial_call=True,
+        )

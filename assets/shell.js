@@ -1,0 +1,89 @@
+/* The shell in the browser: colour scheme, keyboard, the line that says "the server works". */
+(function () {
+  "use strict";
+  const api = (window.dash_clientside = window.dash_clientside || {});
+  const root = document.documentElement;
+
+  new MutationObserver(function () {
+    if (api.set_props && document.getElementById("scheme-anchor")) {
+      api.set_props("scheme", { data: window.phasedock.scheme() });
+    }
+  }).observe(root, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
+
+  /* Only work that a person waits for is worth a sign: requests longer than a third of a second. */
+  let waiting = 0;
+  const fetchPlain = window.fetch;
+  window.fetch = function (input, init) {
+    const url = typeof input === "string" ? input : input && input.url;
+    if (!url || url.indexOf("_dash-update-component") < 0) return fetchPlain.apply(this, arguments);
+    let shown = false;
+    const timer = setTimeout(function () {
+      shown = true;
+      waiting += 1;
+      document.body.classList.add("busy");
+    }, 350);
+    return fetchPlain.apply(this, arguments).finally(function () {
+      clearTimeout(timer);
+      if (shown && (waiting -= 1) <= 0) document.body.classList.remove("busy");
+    });
+  };
+
+  function typing(target) {
+    return target && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
+  }
+  function click(id) {
+    const element = document.getElementById(id);
+    if (element) element.click();
+  }
+  document.addEventListener("keydown", function (event) {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      click("open-search");
+    } else if (event.key === "?" && !typing(event.target)) {
+      click("open-help");
+    } else if (document.getElementById("search-results") && typing(event.target) && event.target.id === "search-text") {
+      searchKey(event);
+    }
+  });
+  function searchKey(event) {
+    const links = Array.from(document.querySelectorAll("#search-results a"));
+    const at = links.findIndex((link) => link.classList.contains("on"));
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      const next = (at + (event.key === "ArrowDown" ? 1 : links.length - 1) + (at < 0 && event.key === "ArrowUp" ? 1 : 0)) % links.length;
+      links.forEach((link, i) => link.classList.toggle("on", i === next));
+      if (links[next]) links[next].scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter") {
+      const link = links[at < 0 ? 0 : at];
+      if (link) link.click();
+    }
+  }
+
+  api.shell = {
+    /* A picker was changed: the choice goes into the address, which is the only place that keeps it. */
+    choose: function (traces, model, search) {
+      const query = new URLSearchParams(search || "");
+      const before = query.toString();
+      const asked = api.callback_context.triggered.map((t) => t.prop_id.split(".")[0]);
+      if (asked.includes("pick-traces") || asked.includes("phone-traces")) {
+        if (traces && query.get("traces") !== traces) {
+          query.set("traces", traces);
+          query.delete("model");
+          query.delete("execution");
+          query.delete("x0");
+          query.delete("x1");
+        }
+      } else if (model && query.get("model") !== model) {
+        query.set("model", model);
+      }
+      return query.toString() === before ? api.no_update : "?" + query.toString();
+    },
+    /* An overlay opens by its button and closes when the address changes. */
+    openOverlay: function () {
+      return api.callback_context.triggered.some((t) => t.prop_id.endsWith(".n_clicks") && t.value);
+    },
+    openSearch: function () {
+      return api.shell.openOverlay();
+    },
+  };
+})();
