@@ -43,9 +43,52 @@
     return figure;
   }
 
+  function duration(seconds) {
+    const whole = Math.round(seconds);
+    const pad = (n) => String(n).padStart(2, "0");
+    if (whole >= 3600) return Math.floor(whole / 3600) + " h " + pad(Math.floor((whole % 3600) / 60)) + " min";
+    if (whole >= 60) return Math.floor(whole / 60) + " min " + pad(whole % 60) + " s";
+    return seconds < 10 && seconds !== whole ? seconds.toFixed(1) + " s" : whole + " s";
+  }
+
+  /* A time axis (marked by its figure's meta) says "5 min 55 s" in its hover, gets new ticks after a
+     zoom, and puts the zoom into the address, so that a colleague sees the same stretch. */
+  function bind(graph) {
+    if (graph.phasedockBound || !graph.on) return;
+    graph.phasedockBound = true;
+    const isTime = () => graph.layout && graph.layout.meta && graph.layout.meta.time_axis;
+    graph.on("plotly_hover", function (event) {
+      if (!isTime() || !event.points.length) return;
+      const title = graph.querySelector(".hoverlayer .legendtitletext");
+      if (title) title.textContent = duration(event.points[0].x);
+    });
+    graph.on("plotly_relayout", function (change) {
+      if (!isTime() || change["xaxis.tickvals"]) return;
+      const zoomed = change["xaxis.range[0]"] !== undefined;
+      if (!zoomed && !change["xaxis.autorange"]) return;
+      const full = graph.layout.meta.full;
+      const range = zoomed ? [change["xaxis.range[0]"], change["xaxis.range[1]"]] : full;
+      showRange(graph, [Math.max(range[0], full[0]), Math.min(range[1], full[1])]);
+    });
+  }
+  function showRange(graph, range) {
+    const meta = graph.layout.meta;
+    const all = range[0] <= meta.full[0] && range[1] >= meta.full[1];
+    const ticks = timeTicks(range[0], range[1], window.innerWidth < 768 ? 4 : 8);
+    window.Plotly.relayout(graph, {
+      "xaxis.range": range, "xaxis.tickvals": ticks.values, "xaxis.ticktext": ticks.texts,
+    });
+    const url = new URL(window.location.href);
+    if (all) { url.searchParams.delete("x0"); url.searchParams.delete("x1"); }
+    else { url.searchParams.set("x0", range[0].toFixed(1)); url.searchParams.set("x1", range[1].toFixed(1)); }
+    window.history.replaceState(window.history.state, "", url);
+    if (meta.thinned) api.set_props("zoom", { data: all ? null : range });
+  }
+
   api.figures = {
     draw: function (figure, colours, partners) {
       if (!figure) return api.no_update;
+      [60, 400].forEach((wait) => setTimeout(() => document.querySelectorAll(".js-plotly-plot").forEach(bind), wait));
       if (scheme() === "light") return fit(JSON.parse(JSON.stringify(figure)));
       const dark = swap(figure, partners);
       (dark.data || []).forEach((trace) => {
@@ -56,5 +99,7 @@
   };
   window.phasedock = window.phasedock || {};
   window.phasedock.timeTicks = timeTicks;
+  window.phasedock.showRange = showRange;
+  window.phasedock.duration = duration;
   window.phasedock.scheme = scheme;
 })();

@@ -104,6 +104,7 @@ def axis(**more: Any) -> dict[str, Any]:
         "zeroline": False,
         "showgrid": False,
         "automargin": False,
+        "ticks": "",
         "tickfont": {"size": 11, "color": ink("ink3")},
         "gridcolor": ink("line"),
         "fixedrange": True,

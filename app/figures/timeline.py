@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 
 from app.figures import theme
 from app.figures.thinning import MOST_POINTS, minmax_indices
-from core.units import GIB, Unit, format_duration, format_value
+from core.units import GIB, MIB, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
 
 _SCALE = {Unit.BYTES: (GIB, "GiB"), Unit.CORES: (1.0, "cores"), Unit.SHARE: (0.01, "%")}
-_HEIGHT = {"desktop": 322, "phone": 330}
+_HEIGHT = 322
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,10 @@ class Runs:
         return cls(edges, labels[starts])
 
 
-def unit_scale(unit: Unit) -> tuple[float, str]:
-    """What to divide a unit by for an axis, and what the axis then shows."""
+def unit_scale(unit: Unit, values: FloatArray | None = None) -> tuple[float, str]:
+    """What to divide a unit by for an axis, and what the axis then shows (MiB where all is below 1 GiB)."""
+    if unit is Unit.BYTES and values is not None and len(values) and np.nanmax(values) < GIB:
+        return MIB, "MiB"
     return _SCALE.get(unit, (1.0, unit.value if unit is not Unit.PLAIN else ""))
 
 
@@ -96,6 +98,7 @@ def timeline(
     full = (0.0, end or 1.0)
     shown = window or full
     figure = go.Figure(layout=_layout(series, shown, band=runs is not None))
+    figure.layout.meta = {"time_axis": True, "full": full, "thinned": len(elapsed) > MOST_POINTS}
     for number, entry in enumerate(series, start=1):
         _add_series(figure, elapsed, entry, number, shown, runs, phases)
     if runs is not None and len(runs.phases):
@@ -107,13 +110,13 @@ def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool)
     foot, gap = (0.155, 0.1) if band else (0.0, 0.1)
     height = (1 - foot - gap * (len(series) - 1)) / max(len(series), 1)
     layout = theme.frame(
-        _HEIGHT["desktop"] if len(series) > 1 else 210,
+        _HEIGHT if len(series) > 1 else 210,
         hoversubplots="axis",
         margin={"l": 40, "r": 14, "t": 20, "b": 24},
         xaxis=theme.time_axis(
             *shown,
             anchor=f"y{len(series) + 1}" if band else f"y{len(series)}",
-            unifiedhovertitle={"text": "%{customdata}"},
+            unifiedhovertitle={"text": "%{x:.0f} s"},
             spikemode="across",
             spikethickness=1,
             spikedash="solid",
@@ -123,7 +126,7 @@ def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool)
     titles = []
     for number, entry in enumerate(series, start=1):
         top = 1 - (number - 1) * (height + gap)
-        scale, label = unit_scale(entry.unit)
+        scale, label = unit_scale(entry.unit, entry.values)
         highest = theme.extent(entry.values[np.isfinite(entry.values)] / scale)
         if entry.limit is not None and np.isfinite(entry.limit).any():
             highest = max(highest, float(np.nanmax(entry.limit)) / scale * 1.04)
@@ -148,12 +151,12 @@ def _add_series(
     runs: Runs | None,
     phases: Sequence[int],
 ) -> None:
-    scale, _ = unit_scale(entry.unit)
+    scale, label = unit_scale(entry.unit, entry.values)
     low, high = np.searchsorted(elapsed, shown)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
     kept = minmax_indices(entry.values[inside], MOST_POINTS) + inside.start
-    times, values = elapsed[kept], entry.values[kept]
-    where: dict[str, Any] = {"x": times, "xaxis": "x", "yaxis": f"y{number}", "mode": "lines"}
+    said = f"%{{y:.2f}} {label}"
+    where: dict[str, Any] = {"x": elapsed[kept], "xaxis": "x", "yaxis": f"y{number}", "mode": "lines"}
     if runs is not None and len(runs.phases):
         top = figure.layout[f"yaxis{number}"].range[1]
         figure.add_trace(_band(runs, phases, f"y{number}", (0.0, top), shown, faint=True))
@@ -164,19 +167,16 @@ def _add_series(
                 y=entry.limit[kept] / scale,
                 name=f"{entry.title} limit",
                 line={"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"},
-                text=[format_value(float(v), entry.unit) for v in entry.limit[kept]],
-                hovertemplate="%{text}",
+                hovertemplate=said,
             )
         )
     figure.add_trace(
         go.Scatter(
             **where,
-            y=values / scale,
+            y=entry.values[kept] / scale,
             name=entry.title,
             line={"color": theme.ink("ink"), "width": 1.4},
-            text=[format_value(float(v), entry.unit) for v in values],
-            customdata=[format_duration(float(t)) for t in times],
-            hovertemplate="%{text}",
+            hovertemplate=said,
         )
     )
 
