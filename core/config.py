@@ -160,13 +160,17 @@ def child_environment(settings: Settings) -> dict[str, str]:
 
 
 def _wrong(name: str, value: str, allowed: str) -> SettingsError:
-    return SettingsError(f"{name} is “{value}”, which it may not be.", f"It may be {allowed}.")
+    return SettingsError(f"{name} is “{value}”, which cannot be used.", f"It may be {allowed}.")
 
 
 def _home(text: str) -> Path:
-    home = Path(text.strip() or ".phasedock").expanduser().resolve()
-    if home.exists() and not home.is_dir():
-        raise _wrong("PHASEDOCK_HOME", text, "a folder, or a path where one can be made; this is a file")
+    try:
+        home = Path(text.strip() or ".phasedock").expanduser().resolve()
+        usable = home.is_dir() or not home.exists()
+    except (OSError, ValueError, RuntimeError):
+        usable = False
+    if not usable:
+        raise _wrong("PHASEDOCK_HOME", text, "a folder, or a path where one can be made")
     return home
 
 

@@ -1,0 +1,98 @@
+"""Values that are dear to make, kept in the process up to a number of bytes.
+
+The least recently used go first. Two threads that want the same value at the same time make it
+once: the second waits for the first (*single flight*). Values are shared, so nobody may change them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable
+
+T = TypeVar("T")
+
+
+class ByteCache(Generic[T]):
+    """A thread-safe cache, bounded by the bytes of its values.
+
+    Parameters
+    ----------
+    capacity
+        Bytes to keep; a single value that is larger is given out but not kept.
+    weigh
+        Says how many bytes a value takes.
+    """
+
+    def __init__(self, capacity: float, weigh: Callable[[T], float]) -> None:
+        self._capacity = capacity
+        self._weigh = weigh
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Hashable, tuple[T, float]] = OrderedDict()
+        self._flights: dict[Hashable, Future[T]] = {}
+        self._bytes = 0.0
+
+    @property
+    def n_bytes(self) -> float:
+        """The bytes of what is kept."""
+        return self._bytes
+
+    def peek(self, key: Hashable) -> T | None:
+        """Give a kept value, or None, without making it."""
+        with self._lock:
+            entry = self._kept.get(key)
+            if entry is None:
+                return None
+            self._kept.move_to_end(key)
+            return entry[0]
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Give the value of a key, made by `make` where it is not kept.
+
+        An error of `make` reaches everybody who waited for it, and nothing is kept.
+        """
+        with self._lock:
+            entry = self._kept.get(key)
+            if entry is not None:
+                self._kept.move_to_end(key)
+                return entry[0]
+            flight = self._flights.get(key)
+            mine = flight is None
+            if flight is None:
+                flight = self._flights[key] = Future()
+        if mine:
+            self._fly(key, flight, make)
+        return flight.result()
+
+    def forget(self, matches: Callable[[Hashable], bool]) -> None:
+        """Drop the kept values whose keys match."""
+        with self._lock:
+            for key in [key for key in self._kept if matches(key)]:
+                self._bytes -= self._kept.pop(key)[1]
+
+    def _fly(self, key: Hashable, flight: Future[T], make: Callable[[], T]) -> None:
+        try:
+            value = make()
+        except BaseException as error:
+            with self._lock:
+                del self._flights[key]
+            flight.set_exception(error)
+            raise
+        with self._lock:
+            del self._flights[key]
+            self._keep(key, value)
+        flight.set_result(value)
+
+    def _keep(self, key: Hashable, value: T) -> None:
+        weight = float(self._weigh(value))
+        if weight > self._capacity:
+            return
+        self._kept[key] = (value, weight)
+        self._bytes += weight
+        while self._bytes > self._capacity:
+            _, (_, released) = self._kept.popitem(last=False)
+            self._bytes -= released

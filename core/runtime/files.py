@@ -1,0 +1,164 @@
+"""Files that are there completely or not at all.
+
+Whatever is published is written to a place of its own first, brought to the disk, and then moved
+into its place in one step. A process that dies on the way leaves only something in `tmp`, which
+nobody reads and which is swept at the next start.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+import time
+import uuid
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from core.errors import NotFoundError, PhaseDockError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_ID = re.compile(r"[0-9a-f]{12,32}")
+
+
+class StorageError(PhaseDockError):
+    """The disk does not take what was to be written."""
+
+
+def new_id() -> str:
+    """Make an id that nobody has: 16 hexadecimal digits."""
+    return uuid.uuid4().hex[:16]
+
+
+def checked_id(text: str, what: str) -> str:
+    """Let through only what `new_id` can have made, so that no id is ever a path.
+
+    Raises
+    ------
+    NotFoundError
+        If it is anything else.
+    """
+    if _ID.fullmatch(text) is None:
+        raise NotFoundError(f"There is no {what} with this id.", f"Choose a {what} from the list.")
+    return text
+
+
+@contextmanager
+def disk_errors(what: str) -> Iterator[None]:
+    """Say a full or read-only disk in words.
+
+    Parameters
+    ----------
+    what
+        What was being written, such as ``"the upload"``.
+
+    Raises
+    ------
+    StorageError
+        In place of the system's error.
+    """
+    try:
+        yield
+    except OSError as error:
+        said = disk_sentence(error, what)
+        if said is None:
+            raise
+        raise StorageError(*said) from error
+
+
+def disk_sentence(error: OSError, what: str) -> tuple[str, str] | None:
+    """The message and hint for an error of the disk, or None when it is about something else."""
+    if error.errno in _NO_SPACE:
+        return (
+            f"The disk is full, so {what} could not be stored.",
+            "Make room in PHASEDOCK_HOME (empty the trash, for example) and try again.",
+        )
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return (
+            f"PHASEDOCK_HOME cannot be written, so {what} could not be stored.",
+            "Let the user who runs PhaseDock write there, or choose another PHASEDOCK_HOME.",
+        )
+    return None
+
+
+def sync_file(path: Path) -> None:
+    """Bring a file's contents to the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_tree(directory: Path) -> None:
+    """Bring everything in a directory to the disk, and the directory itself."""
+    for path in sorted(directory.rglob("*")):
+        sync_file(path)
+    sync_file(directory)
+
+
+@contextmanager
+def publishing(target: Path, scratch: Path) -> Iterator[Path]:
+    """Give an empty directory to fill; it becomes `target` in one step when all went well.
+
+    Parameters
+    ----------
+    target
+        Where it shall be; must not exist.
+    scratch
+        Folder for unfinished things, on the same file system.
+    """
+    draft = scratch / uuid.uuid4().hex
+    draft.mkdir(parents=True)
+    try:
+        yield draft
+        sync_tree(draft)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        draft.rename(target)
+        sync_file(target.parent)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a small file so that readers see the old one or the new one, never half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        draft.write_bytes(data)
+        sync_file(draft)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def size_of(directory: Path) -> int:
+    """The bytes of all files in a directory."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+def sweep_older(directory: Path, seconds: float) -> int:
+    """Remove everything in a directory that was not touched for some time; say how many there were."""
+    removed = 0
+    for path in directory.iterdir() if directory.is_dir() else ():
+        try:
+            newest = max((p.stat().st_mtime for p in (path, *path.rglob("*"))), default=0.0)
+        except FileNotFoundError:
+            continue
+        if time.time() - newest >= seconds:
+            remove(path)
+            removed += 1
+    return removed
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a directory, whether or not it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,12 @@
+"""The kinds of long work there are: one module each, one line each in the register."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.registry import Registry
+
+if TYPE_CHECKING:
+    from core.runtime.kinds.base import Kind
+
+KINDS: Registry[Kind] = Registry("kind of task")

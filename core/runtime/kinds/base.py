@@ -1,0 +1,27 @@
+"""What a kind of task is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.runtime.task_context import TaskContext
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A named piece of long work.
+
+    Parameters
+    ----------
+    name
+        Its name in the register.
+    run
+        Does it, given its context and the task's JSON parameters; gives a JSON result.
+    """
+
+    name: str
+    run: Callable[[TaskContext, Mapping[str, Any]], dict[str, Any]]

@@ -1,0 +1,80 @@
+"""The workspace: one folder and one database, and everything that can be done with them.
+
+Both the screen and the command line, and the worker too, open the same workspace by the same
+settings; nothing else connects them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import SettingsError
+from core.runtime.database import Database
+from core.runtime.files import StorageError, disk_errors, sweep_older
+from core.runtime.infos import TaskState
+from core.runtime.kinds import KINDS
+from core.runtime.queueing import WorkQueue
+from core.runtime.tasks import Tasks
+from core.runtime.uploads import Uploads
+
+if TYPE_CHECKING:
+    from core.config import Settings
+    from core.registry import Registry
+    from core.runtime.kinds.base import Kind
+
+_UNFINISHED_AFTER = 600.0
+
+
+class Workspace:
+    """Everything that is stored, and the work on it.
+
+    Parameters
+    ----------
+    settings
+        What the environment decided.
+    kinds
+        The kinds of tasks there are; the registered ones when left out.
+
+    Raises
+    ------
+    SettingsError
+        If the home folder cannot be written or the database not be used.
+    """
+
+    def __init__(self, settings: Settings, kinds: Registry[Kind] = KINDS) -> None:
+        self.settings = settings
+        self.kinds = kinds
+        _prepare_home(settings)
+        self.scratch = settings.home / "tmp"
+        self.database = Database(settings.database_url)
+        self._queue = WorkQueue(settings)
+        self.tasks = Tasks(self.database, self._queue, list(kinds))
+        self.uploads = Uploads(settings.home / "uploads", settings.max_upload)
+
+    def sweep(self) -> int:
+        """Remove what killed processes left on the disk; say how many things there were."""
+        waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
+        needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
+        return self.uploads.sweep(needed) + sweep_older(self.scratch, _UNFINISHED_AFTER)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self._queue.close()
+        self.database.close()
+
+
+def open_workspace(settings: Settings) -> Workspace:
+    """Open the workspace of these settings; makes its folders and tables where there are none."""
+    return Workspace(settings)
+
+
+def _prepare_home(settings: Settings) -> None:
+    try:
+        with disk_errors("the workspace"):
+            settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for name in ("tmp", "traces", "models", "labels", "uploads"):
+                (settings.home / name).mkdir(exist_ok=True)
+    except StorageError as error:
+        raise SettingsError(
+            f"PHASEDOCK_HOME ({settings.home}) cannot be used: {error.message}", error.hint
+        ) from error

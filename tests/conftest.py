@@ -1,0 +1,72 @@
+"""What all tests share: no network, Hypothesis profiles, and a workspace of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
+
+from core.config import Settings
+from core.runtime.workspace import Workspace, open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
+
+hypothesis_settings.register_profile(
+    "ci", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=100
+)
+hypothesis_settings.register_profile("long", deadline=None, max_examples=5000)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "loopback: talks to a process of its own on 127.0.0.1")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Switch the network on where a test is about it; skip, by name, what this machine cannot do."""
+    for item in items:
+        folders = set(Path(item.path).parts)
+        if folders & {"browser", "live"} or item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.enable_socket)
+        elif item.get_closest_marker("loopback"):
+            item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
+        reason = missing_tool(folders | {mark.name for mark in item.iter_markers()})
+        if reason and not ALL_REQUIRED:
+            item.add_marker(pytest.mark.skip(reason=f"{item.name}: {reason}"))
+
+
+def missing_tool(words: set[str]) -> str | None:
+    """Why a test of these folders and marks cannot run on this machine, or None."""
+    if "browser" in words and chromium() is None:
+        return "needs Chromium, which is not installed (tests/install-what-tests-need.sh)"
+    if "live" in words and not Path("/var/run/docker.sock").exists():
+        return "needs a Docker Engine, which does not run here"
+    return None
+
+
+def chromium() -> str | None:
+    """The system's Chromium, or None."""
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    """Settings with a home of their own."""
+    return Settings(home=tmp_path / "home")
+
+
+@pytest.fixture
+def workspace(settings: Settings) -> Iterator[Workspace]:
+    """An empty workspace."""
+    opened = open_workspace(settings)
+    yield opened
+    opened.close()
