@@ -1,0 +1,242 @@
+"""What a text table looks like, found from its first part: encoding, separator, header, first rows."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+from core.store.streams import GZIP, HEAD_BYTES, magic, read_head
+from core.traces.guessing import EMPTY, has_decimal_comma, is_date, is_number
+from core.traces.layouts import headerless
+from core.traces.validation import Problem, problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SEPARATORS = (",", ";", "\t", "|")
+SAMPLE_ROWS = 50
+MOST_COLUMNS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class CsvHead:
+    """The form of a text table.
+
+    Parameters
+    ----------
+    encoding
+        A codec's name; ``utf-8`` where nothing says otherwise.
+    separator
+        What stands between cells.
+    decimal
+        The decimal mark.
+    header
+        The columns' names, all different.
+    header_lines
+        Lines up to and including the header: the first data row is the next one.
+    rows
+        The first rows as texts.
+    problems
+        What was odd about it.
+    n_rows
+        The number of data rows: counted in a small file, estimated in a large one, None in a large
+        compressed one.
+    """
+
+    encoding: str
+    separator: str
+    decimal: str
+    header: tuple[str, ...]
+    header_lines: int
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...]
+    n_rows: int | None = None
+
+
+def look(path: Path) -> CsvHead:
+    """Find the form of a text table.
+
+    Raises
+    ------
+    InputError
+        If it is empty, no text, or has no header.
+    """
+    data = read_head(path)
+    encoding, text, problems = _decode(data, path.name)
+    cut = len(data) >= HEAD_BYTES
+    lines = text.splitlines(keepends=True)
+    lines = lines[:-1] if cut and len(lines) > 1 else lines
+    separator = _separator(lines)
+    rows = _rows(lines, separator, path.name)
+    if not rows:
+        raise InputError(
+            f"“{path.name}” has nothing but empty rows.", "Choose a file with a header and samples."
+        )
+    start, found = _header_at(rows)
+    if found:
+        problems.append(found)
+    names, header_lines = rows[start][1], rows[start][0]
+    body = rows[start + 1 :]
+    known = headerless(tuple(names))
+    if known is not None:
+        names, header_lines, body = list(known), header_lines - 1, rows[start:]
+    elif _all_numbers(names):
+        names, header_lines, body = [""] * len(names), header_lines - 1, rows[start:]
+    header = _names(names, body, problems)
+    sample = tuple(tuple(cells) for _, cells in body[:SAMPLE_ROWS])
+    return CsvHead(
+        encoding=encoding,
+        separator=separator,
+        decimal=_decimal(sample, separator),
+        header=header,
+        header_lines=header_lines,
+        rows=sample,
+        problems=tuple(problems),
+        n_rows=_estimate(path, data, len(lines) - header_lines, cut=cut),
+    )
+
+
+def _estimate(path: Path, data: bytes, rows: int, *, cut: bool) -> int | None:
+    if not cut:
+        return max(rows, 0)
+    if magic(path).startswith(GZIP):
+        return None
+    return int(path.stat().st_size / len(data) * rows)
+
+
+def _decode(data: bytes, name: str) -> tuple[str, str, list[Problem]]:
+    """Decode the first part; a cut-off last character does not count."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        text = codecs.getincrementaldecoder("utf-16")("replace").decode(data)
+        return "utf-16", text, [problem("utf16", "The file is written in UTF-16.", row=1)]
+    if b"\x00" in data:
+        where = data.count(b"\n", 0, data.index(b"\x00")) + 1
+        raise InputError(
+            f"“{name}” is not a text file: row {where} contains binary data.",
+            "Choose a CSV, CSV.gz, Parquet or Prometheus JSON file.",
+        )
+    try:
+        return "utf-8-sig", codecs.getincrementaldecoder("utf-8-sig")("strict").decode(data), []
+    except UnicodeDecodeError as error:
+        row = data.count(b"\n", 0, error.start) + 1
+        text = data.decode("cp1252", "replace")
+        odd = sum(not (char.isprintable() or char.isspace()) for char in text)
+        if odd > 0.1 * len(text):
+            raise InputError(
+                f"“{name}” is not a text file: row {row} contains binary data.",
+                "Choose a CSV, CSV.gz, Parquet or Prometheus JSON file.",
+            ) from None
+        message = f"Row {row} has characters that are not UTF-8."
+        return "cp1252", text, [problem("encoding", message, row=row)]
+
+
+def _separator(lines: list[str]) -> str:
+    """The separator that splits the first lines into most cells, evenly."""
+    sample = [line for line in lines[:SAMPLE_ROWS] if line.strip() and not line.startswith("# ")]
+    best, score = ",", 0.0
+    for separator in SEPARATORS:
+        try:
+            counts = [len(cells) for cells in csv.reader(sample, delimiter=separator)]
+        except csv.Error:
+            continue
+        usual = max(set(counts), key=counts.count) if counts else 1
+        even = counts.count(usual) / max(len(counts), 1)
+        if usual > 1 and even * usual > score:
+            best, score = separator, even * usual
+    return best
+
+
+def _rows(lines: list[str], separator: str, name: str) -> list[tuple[int, list[str]]]:
+    """The first rows that are not blank, with the number of their last line."""
+    found: list[tuple[int, list[str]]] = []
+    reader = csv.reader(lines, delimiter=separator)
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                found.append((reader.line_num, cells))
+            if len(found) > 2 * SAMPLE_ROWS:
+                break
+    except csv.Error as error:
+        raise InputError(
+            f"Row {reader.line_num} of “{name}” cannot be read: {error}.",
+            "Open the file in an editor and look for an unclosed quotation mark there.",
+        ) from None
+    return found
+
+
+def _header_at(rows: list[tuple[int, list[str]]]) -> tuple[int, Problem | None]:
+    """Skip lines above the header: comments, titles; the header has as many cells as what follows."""
+    widths = [len(cells) for _, cells in rows]
+    usual = max(set(widths), key=lambda width: (widths.count(width), width))
+    start = 0
+    while start < len(rows) - 1 and _is_preamble(rows[start][1], usual):
+        start += 1
+    if start == 0 or widths[start] < usual:
+        return 0, None
+    message = f"{start} rows stand above the header in row {rows[start][0]}."
+    return start, problem("preamble", message, row=rows[0][0], count=start)
+
+
+def _is_preamble(cells: list[str], usual: int) -> bool:
+    return usual > 1 and len(cells) < usual and (len(cells) == 1 or cells[0].startswith("#"))
+
+
+def _all_numbers(cells: list[str]) -> bool:
+    """Tell whether a first row is data: every cell a number or a date, or one name among them."""
+    filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
+    data = sum(is_number(cell) or is_date(cell) for cell in filled)
+    return bool(filled) and (data == len(filled) or (data >= 2 and data == len(filled) - 1))
+
+
+def _names(cells: list[str], body: list[tuple[int, list[str]]], problems: list[Problem]) -> tuple[str, ...]:
+    """All different names; a trailing separator makes no column."""
+    names = [cell.strip().strip("\ufeff").lstrip("#").strip() for cell in cells]
+    while len(names) > 1 and not names[-1] and not any(_cell(row, len(names) - 1) for _, row in body):
+        names.pop()
+    if len(names) > MOST_COLUMNS:
+        raise InputError(
+            f"Row 1 has {len(names):,} columns.", f"Keep the columns that matter, at most {MOST_COLUMNS:,}."
+        )
+    unnamed = [i for i, name in enumerate(names) if not name]
+    for i in unnamed:
+        names[i] = f"column {i + 1}"
+    if unnamed:
+        message = f"Row 1 (the header) leaves {len(unnamed)} columns without a name."
+        problems.append(
+            problem("unnamed_column", message, row=1, column=names[unnamed[0]], count=len(unnamed))
+        )
+    return _unique(names, problems)
+
+
+def _unique(names: list[str], problems: list[Problem]) -> tuple[str, ...]:
+    seen: dict[str, int] = {}
+    taken, result = set(names), []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        other, number = name, seen[name]
+        while number > 1 and other in taken:
+            other, number = f"{name} ({number})", number + 1
+        taken.add(other)
+        result.append(other)
+    twice = [name for name, count in seen.items() if count > 1]
+    if twice:
+        message = f"Row 1 (the header) has {len(twice)} names more than once, the first of them “{twice[0]}”."
+        problems.append(problem("duplicate_column", message, row=1, column=twice[0], count=len(twice)))
+    return tuple(result)
+
+
+def _cell(row: list[str], position: int) -> str:
+    return row[position].strip() if position < len(row) else ""
+
+
+def _decimal(rows: tuple[tuple[str, ...], ...], separator: str) -> str:
+    """A comma where the separator is another and cells read ``1,5`` but none ``1.5``."""
+    if separator == ",":
+        return "."
+    cells = [cell.strip() for row in rows for cell in row]
+    commas = sum(has_decimal_comma(cell) for cell in cells)
+    points = sum("." in cell and is_number(cell) for cell in cells)
+    return "," if commas > points else "."

@@ -1,0 +1,112 @@
+"""Reading any trace file: find out what it is, recognise its layout, read, check, report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.store.csv_files import CsvSource, rows_are_lines
+from core.store.sources import open_source
+from core.traces.build import build
+from core.traces.layouts import recognise
+from core.traces.validation import Report, UnusableError, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from core.store.sources import Source
+    from core.traces.mapping import ColumnMapping
+    from core.traces.model import TraceSet
+    from core.traces.raw import RawTable
+
+    Progress = Callable[[float, str], None]
+
+
+def read_traces(path: str | PathLike[str], mapping: ColumnMapping | None = None) -> TraceSet:
+    """Read a trace file.
+
+    Parameters
+    ----------
+    path
+        CSV, CSV.gz, Parquet, Prometheus JSON, sar or docker stats output.
+    mapping
+        What its columns are; None: as its layout is recognised.
+
+    Raises
+    ------
+    InputError
+        If nothing of the file can be used; what was repaired is in `read_with_report`.
+    """
+    return read_with_report(path, mapping)[0]
+
+
+def read_with_report(
+    path: str | PathLike[str], mapping: ColumnMapping | None = None, progress: Progress | None = None
+) -> tuple[TraceSet, Report]:
+    """Read a trace file and say what was wrong with it and what was done about it.
+
+    Parameters
+    ----------
+    path
+        The file.
+    mapping
+        What its columns are; None: as its layout is recognised.
+    progress
+        Called with a share between 0 and 1 and a sentence; may raise `Cancelled`.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or lacks a mapped column.
+    UnusableError
+        If no execution is left; its `report` says why.
+    """
+    source = open_source(Path(path))
+    guessed = mapping is None
+    if mapping is None:
+        mapping = recognise(source.header, source.rows).mapping
+    mapping.require(source.header)
+    raw = source.read(mapping, _part(progress, 0.0, 0.7))
+    later = _part(progress, 0.7, 1.0)
+    try:
+        traces, report = build(raw, mapping, later)
+        found = report
+    except UnusableError as error:
+        found = error.report
+        if not isinstance(source, CsvSource) or not _needs_exact(source, raw, found):
+            raise
+    if isinstance(source, CsvSource) and _needs_exact(source, raw, found):
+        traces, report = _again(source, mapping, progress)
+    return traces, _with_unused(report, source, mapping) if guessed else report
+
+
+def _again(source: CsvSource, mapping: ColumnMapping, progress: Progress | None) -> tuple[TraceSet, Report]:
+    """Read once more, slowly, for the numbers of the rows."""
+    return build(source.read_exactly(mapping, _part(progress, 0.3, 0.8)), mapping, _part(progress, 0.8, 1.0))
+
+
+def _needs_exact(source: CsvSource, raw: RawTable, report: Report) -> bool:
+    """Tell whether the report names rows whose numbers the fast reader could not know."""
+    if raw.rows is not None or all(one.row is None for one in report.problems):
+        return False
+    return not rows_are_lines(source.path, source.head.header_lines, raw.n_rows)
+
+
+def _part(progress: Progress | None, low: float, high: float) -> Progress | None:
+    """A callback for one part of the whole."""
+    if progress is None:
+        return None
+    whole = progress
+    return lambda share, message: whole(low + (high - low) * share, message)
+
+
+def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Report:
+    """Add the columns that the recognised mapping leaves out."""
+    unused = [name for name in source.header if name not in mapping.columns]
+    if not unused:
+        return report
+    listed = ", ".join(f"“{name}”" for name in unused[:8]) + (" …" if len(unused) > 8 else "")
+    message = f"{len(unused):,} columns are not part of the mapping: {listed}."
+    extra = problem("columns_unused", message, column=unused[0], count=len(unused))
+    return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)

@@ -1,0 +1,347 @@
+"""The checks that a file's rows go through, on all executions at once.
+
+Each check first asks a cheap question about a whole column (is its smallest value negative? are the
+codes already grouped?) and does the exact work only where the answer is bad.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.traces.model import Role
+from core.units import Unit, file_unit, format_number
+
+if TYPE_CHECKING:
+    from core.traces.mapping import ColumnMapping
+    from core.traces.model import Feature, FloatArray, IntArray
+    from core.traces.raw import RawTable
+    from core.traces.validation import ProblemLog
+
+Mask = npt.NDArray[np.bool_]
+
+USAGE = (Role.CPU, Role.MEMORY, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+OPTIONAL = (Role.LOSS, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+# Beyond the largest machine that one could think of: a unit was mistaken, or the file is damaged.
+MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300}
+
+
+@dataclass
+class Working:
+    """The columns while they are checked; `offsets` and `ids` hold after `group`."""
+
+    mapping: ColumnMapping
+    log: ProblemLog
+    raw: RawTable
+    codes: IntArray
+    names: tuple[str, ...]
+    time: FloatArray
+    columns: list[FloatArray]
+    attributes: list[IntArray]
+    features: tuple[Feature, ...]
+    units: list[str]
+    positions: IntArray | None
+    offsets: IntArray
+    ids: tuple[str, ...] = ()
+    flawed: dict[str, IntArray] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> Working:
+        """Begin with the columns as they were read."""
+        return cls(
+            mapping=mapping,
+            log=log,
+            raw=raw,
+            codes=raw.executions.codes,
+            names=raw.executions.names,
+            time=raw.time if raw.time is not None else np.arange(raw.n_rows, dtype=np.float64),
+            columns=list(raw.columns),
+            attributes=[one.codes for one in raw.attributes],
+            features=tuple(mapping.feature(one) for one in mapping.features),
+            units=[one.unit_key for one in mapping.features],
+            positions=None,
+            offsets=np.array([0, raw.n_rows], dtype=np.int64),
+            flawed=dict(raw.flawed),
+        )
+
+    @property
+    def n(self) -> int:
+        """Rows that are left."""
+        return len(self.codes)
+
+    def row_of(self, index: int) -> int:
+        """The number in the file of a row that is left."""
+        return self.raw.row_of(int(self.positions[index]) if self.positions is not None else index)
+
+    def first_row(self, bad: Mask) -> int:
+        """The smallest row number in the file among some rows."""
+        return self.raw.row_of(int(self._origin(np.flatnonzero(bad)).min()))
+
+    def _origin(self, index: IntArray) -> IntArray:
+        """The positions in the raw table of rows that are left."""
+        return index if self.positions is None else self.positions[index]
+
+    def unreported(self, bad: Mask, column: str | None) -> Mask:
+        """Those of some rows whose cell in a column has not been reported by an earlier check."""
+        known = self.flawed.get(column or "")
+        if known is None or not len(known):
+            return bad
+        where = np.flatnonzero(bad)
+        left = np.zeros(self.n, dtype=bool)
+        left[where[~np.isin(self._origin(where), known)]] = True
+        return left
+
+    def mark_reported(self, bad: Mask, column: str) -> None:
+        """Remember cells that were reported, so that they are not called empty as well."""
+        before = self._origin(np.flatnonzero(bad))
+        self.flawed[column] = np.concatenate([self.flawed.get(column, before[:0]), before])
+
+    def take(self, chosen: IntArray | Mask) -> None:
+        """Keep some rows, in the order given."""
+        index = np.asarray(np.flatnonzero(chosen) if chosen.dtype == bool else chosen, dtype=np.int64)
+        self.positions = self._origin(index)
+        self.codes, self.time = self.codes[index], self.time[index]
+        for i, values in enumerate(self.columns):
+            self.columns[i] = values[index]
+        for i, codes in enumerate(self.attributes):
+            self.attributes[i] = codes[index]
+
+    def drop(self, bad: Mask) -> None:
+        """Drop some rows; the bounds of executions follow."""
+        keep = ~bad
+        if len(self.offsets) > 1 and self.ids:
+            lengths = np.add.reduceat(keep, self.offsets[:-1], dtype=np.int64)
+            self.ids = tuple(name for name, n in zip(self.ids, lengths, strict=True) if n)
+            self.offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
+        self.take(keep)
+
+    def attribute_values(self) -> dict[str, list[str]]:
+        """One text per execution and attribute: that of its first row."""
+        found: dict[str, list[str]] = {}
+        starts = self.offsets[:-1]
+        for name, codes, raw in zip(
+            self.mapping.attributes, self.attributes, self.raw.attributes, strict=True
+        ):
+            first = codes[starts]
+            differs = codes != np.repeat(first, np.diff(self.offsets))
+            if differs.any():
+                mixed = len(np.unique(np.searchsorted(self.offsets, np.flatnonzero(differs), side="right")))
+                row = self.first_row(differs)
+                which = f"within {mixed:,} executions, first in row {row}"
+                message = f"Column “{name}” has more than one value {which}."
+                self.log.add("mixed_attribute", message, row=row, column=name, count=mixed)
+            found[name] = [raw.names[code] if code >= 0 else "" for code in first]
+        return found
+
+
+def clean(work: Working) -> None:
+    """Run every check; afterwards `work` holds sorted, finite, canonical columns."""
+    _drop_nameless(work)
+    _group_and_sort(work)
+    if not work.n:
+        return
+    for index in range(len(work.columns)):
+        _infinite_to_missing(work, index)
+    _drop_impossible(work)
+    if work.n:
+        _counters_to_rates(work)
+    if work.n:
+        _to_canonical(work)
+        _drop_empty_columns(work)
+        _hold_missing(work)
+
+
+def _drop_nameless(work: Working) -> None:
+    """Drop rows without execution or time."""
+    column = work.mapping.execution
+    if work.n and work.codes.min() < 0:
+        bad = work.codes < 0
+        count, row = int(bad.sum()), work.first_row(bad)
+        message = f"Column “{column}”: {count:,} rows name no execution, first in row {row}."
+        work.log.add("missing_execution", message, row=row, column=column, count=count)
+        work.take(~bad)
+    if work.n and not np.isfinite(work.time.sum()):
+        bad = ~np.isfinite(work.time)
+        empty = work.unreported(bad, work.mapping.time)
+        if empty.any():
+            count, row = int(empty.sum()), work.first_row(empty)
+            message = f"Column “{work.mapping.time}”: {count:,} rows have no time, first in row {row}."
+            work.log.add("missing_time", message, row=row, column=work.mapping.time, count=count)
+        work.take(~bad)
+
+
+def _group_and_sort(work: Working) -> None:
+    """Bring each execution's rows together and into the order of time."""
+    if not work.n:
+        return
+    changes = np.flatnonzero(np.diff(work.codes)) + 1
+    starts = np.concatenate([[0], changes])
+    order = work.codes[starts]
+    if len(np.unique(order)) < len(order):
+        present = len(np.unique(order))
+        message = f"The rows of {present:,} executions are mixed with each other."
+        work.log.add("interleaved", message, column=work.mapping.execution, count=present)
+        work.take(np.argsort(work.codes, kind="stable"))
+        changes = np.flatnonzero(np.diff(work.codes)) + 1
+        starts = np.concatenate([[0], changes])
+        order = work.codes[starts]
+    work.offsets = np.concatenate([starts, [work.n]]).astype(np.int64)
+    work.ids = tuple(work.names[code] for code in order)
+    if work.raw.time is None:
+        period = work.mapping.period or 1.0
+        work.time = (np.arange(work.n) - np.repeat(starts, np.diff(work.offsets))) * period
+        return
+    _sort_by_time(work)
+
+
+def _sort_by_time(work: Working) -> None:
+    steps = np.diff(work.time, prepend=work.time[:1])
+    steps[work.offsets[:-1]] = 1.0
+    if steps.min() > 0:
+        return
+    column, back = work.mapping.time, steps < 0
+    owner = np.repeat(np.arange(len(work.ids)), np.diff(work.offsets))
+    if back.any():
+        count, row = int(back.sum()), work.first_row(back)
+        message = f"Column “{column}”: time goes backwards {count:,} times, first in row {row}."
+        work.log.add("unsorted", message, row=row, column=column, count=count)
+        ordered = np.lexsort((work.time, owner))
+        work.take(ordered)
+        owner = owner[ordered]
+    same = np.zeros(work.n, dtype=bool)
+    same[:-1] = (np.diff(work.time) == 0) & (np.diff(owner) == 0)
+    if same.any():
+        count, row = int(same.sum()), work.first_row(same)
+        message = f"Column “{column}”: {count:,} rows have the time of a later row, first in row {row}."
+        work.log.add("duplicate_time", message, row=row, column=column, count=count)
+        work.drop(same)
+
+
+def _infinite_to_missing(work: Working, index: int) -> None:
+    values = work.columns[index]
+    if np.isfinite(values.sum()):
+        return
+    bad = np.isinf(values)
+    if bad.any():
+        name, count, row = work.features[index].name, int(bad.sum()), work.first_row(bad)
+        message = f"Column “{name}”: {count:,} cells are infinite, first in row {row}."
+        work.log.add("infinite", message, row=row, column=name, count=count)
+        work.columns[index] = np.where(bad, np.nan, values)
+        work.mark_reported(bad, name)
+
+
+def _drop_impossible(work: Working) -> None:
+    """Reject rows whose usage is negative or beyond any machine."""
+    gone = np.zeros(work.n, dtype=bool)
+    for index, feature in enumerate(work.features):
+        values, factor = work.columns[index], work.mapping.factor(work.mapping.features[index])
+        low = float(np.fmin.reduce(values, initial=np.inf))
+        high = float(np.fmax.reduce(values, initial=-np.inf))
+        most = np.inf if file_unit(work.units[index]).cumulative else MOST[feature.unit]
+        if feature.role in USAGE and low < 0:
+            _reject(work, index, "negative", values < 0, gone)
+        if high * factor > most or -low * factor > MOST[Unit.PLAIN]:
+            _reject(work, index, "implausible", np.abs(values) * factor > most, gone)
+    if gone.any():
+        work.drop(gone)
+
+
+def _reject(work: Working, index: int, kind: str, bad: Mask, gone: Mask) -> None:
+    name, count, row = work.features[index].name, int(bad.sum()), work.first_row(bad)
+    worst = work.columns[index][bad]
+    value = format_number(float(worst.min() if kind == "negative" else np.abs(worst).max()))
+    word = "below zero" if kind == "negative" else "larger than any machine"
+    message = f"Column “{name}”: {count:,} values are {word} (as far as {value}), first in row {row}."
+    work.log.add(kind, message, row=row, column=name, count=count)
+    gone |= bad
+
+
+def _counters_to_rates(work: Working) -> None:
+    """Turn growing counters into usage per second; an execution's first sample has no rate."""
+    growing = [i for i, unit in enumerate(work.units) if file_unit(unit).cumulative]
+    if not growing:
+        return
+    steps = np.diff(work.time, prepend=work.time[0])
+    for index in growing:
+        values = work.columns[index]
+        rise = np.diff(values, prepend=values[0])
+        rise[work.offsets[:-1]] = 0.0
+        fell = rise < 0
+        if fell.any():
+            name, count, row = work.features[index].name, int(fell.sum()), work.first_row(fell)
+            message = f"Column “{name}”: the counter starts again {count:,} times, first in row {row}."
+            work.log.add("counter_reset", message, row=row, column=name, count=count)
+            rise = np.where(fell, values, rise)
+        work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
+    first = np.zeros(work.n, dtype=bool)
+    first[work.offsets[:-1]] = True
+    name = work.features[growing[0]].name
+    count = len(work.ids)
+    message = f"Column “{name}”: the first sample of {count:,} executions only starts the counter."
+    work.log.add("counter_start", message, row=work.first_row(first), column=name, count=count)
+    work.drop(first)
+
+
+def _to_canonical(work: Working) -> None:
+    for index, mapped in enumerate(work.mapping.features):
+        factor = work.mapping.factor(mapped)
+        if factor != 1.0:
+            work.columns[index] = work.columns[index] * factor
+
+
+def _drop_empty_columns(work: Working) -> None:
+    """Leave out features without a single number, unless none would be left."""
+    empty = [bool(np.isnan(values[0]) and np.isnan(values).all()) for values in work.columns]
+    if not any(empty):
+        return
+    for feature, none in zip(work.features, empty, strict=True):
+        if none:
+            message = f"Column “{feature.name}” has no usable number in any row."
+            work.log.add("empty_column", message, column=feature.name, row=None)
+    if all(empty):
+        work.take(np.empty(0, dtype=np.int64))
+        work.offsets, work.ids = np.zeros(1, dtype=np.int64), ()
+        return
+    stays = [i for i, none in enumerate(empty) if not none]
+    work.columns = [work.columns[i] for i in stays]
+    work.features = tuple(work.features[i] for i in stays)
+    work.units = [work.units[i] for i in stays]
+
+
+def _hold_missing(work: Working) -> None:
+    """Fill missing cells with the last value of the execution, or drop the row."""
+    gone = np.zeros(work.n, dtype=bool)
+    for index, feature in enumerate(work.features):
+        values = work.columns[index]
+        if not work.n or not np.isnan(values.sum()):
+            continue
+        bad = np.isnan(values)
+        optional = feature.role in OPTIONAL
+        _say_missing(work, feature.name, bad, "missing_kept" if optional else "missing")
+        if optional:
+            continue
+        work.columns[index], lost = _held(values, bad, work.offsets, work.mapping.max_gap)
+        gone |= lost
+    if gone.any():
+        work.drop(gone)
+
+
+def _say_missing(work: Working, name: str, bad: Mask, kind: str) -> None:
+    """Report missing cells that no earlier problem accounts for."""
+    empty = work.unreported(bad, name)
+    if empty.any():
+        count, row = int(empty.sum()), work.first_row(empty)
+        message = f"Column “{name}”: {count:,} cells are empty, first in row {row}."
+        work.log.add(kind, message, row=row, column=name, count=count)
+
+
+def _held(values: FloatArray, bad: Mask, offsets: IntArray, longest: float) -> tuple[FloatArray, Mask]:
+    """Carry the last value forward within executions, at most `longest` samples; tell what is left."""
+    index = np.arange(len(values))
+    source = np.maximum.accumulate(np.where(bad, -1, index))
+    starts = np.repeat(offsets[:-1], np.diff(offsets))
+    lost = bad & ((source < starts) | (index - source > longest))
+    return np.where(bad & ~lost, values[source], values), lost

@@ -1,0 +1,257 @@
+"""Which column of a file is what: the one thing that a person must say to import any table.
+
+A mapping names the columns of execution and time, the features with their roles and units, and the
+rule by which irregular samples are brought to a period. It is plain data, kept as JSON.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError
+from core.traces.model import Feature, Resampling, Role
+from core.units import Unit, file_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+TIME_UNITS: dict[str, str] = {
+    "s": "seconds",
+    "ms": "milliseconds",
+    "us": "microseconds",
+    "ns": "nanoseconds",
+    "iso": "date and time (ISO 8601)",
+    "none": "none: row number × period",
+}
+TIME_FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+@dataclass(frozen=True, slots=True)
+class MappedColumn:
+    """A column of a file that becomes a feature.
+
+    Parameters
+    ----------
+    column
+        Its name in the file, which is also the feature's name.
+    role
+        What it stands for.
+    unit_key
+        A key of `core.units.FILE_UNITS`: the unit that the file has.
+    """
+
+    column: str
+    role: Role = Role.OTHER
+    unit_key: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMapping:
+    """How a table becomes a trace set.
+
+    Parameters
+    ----------
+    features
+        The columns to keep, at least one.
+    execution
+        The column that names the execution; None: the whole file is one.
+    time
+        The column of time; None: row number times period.
+    time_unit
+        A key of `TIME_UNITS`.
+    period
+        The sampling period in seconds; None: found from the file.
+    resampling
+        How irregular samples are brought to the period.
+    max_gap
+        A gap of more than this many periods splits an execution; also the longest held run.
+    attributes
+        Columns with one text per execution, such as its workload.
+    cores
+        Processors of the machine, which turn shares of it into cores.
+    memory_bytes
+        Memory of the machine, which turns shares of it into bytes.
+    min_samples
+        Executions with fewer samples are dropped.
+
+    Raises
+    ------
+    InputError
+        If a value cannot be, or a column stands for two things.
+    """
+
+    features: tuple[MappedColumn, ...]
+    execution: str | None = None
+    time: str | None = None
+    time_unit: str = "s"
+    period: float | None = None
+    resampling: Resampling = Resampling.HOLD
+    max_gap: float = 3.0
+    attributes: tuple[str, ...] = field(default=())
+    cores: float | None = None
+    memory_bytes: float | None = None
+    min_samples: int = 2
+
+    def __post_init__(self) -> None:
+        self._check_columns()
+        self._check_numbers()
+
+    def _check_columns(self) -> None:
+        if not self.features:
+            raise InputError("The mapping has no feature.", "Choose at least one column with numbers.")
+        names = [feature.column for feature in self.features]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"Column “{twice}” is mapped twice.", "Map every column once.")
+        if self.time in names or self.execution in names:
+            which = self.time if self.time in names else self.execution
+            raise InputError(
+                f"Column “{which}” is mapped to a feature and to time or execution.", "Choose one of the two."
+            )
+        if self.time is not None and self.time == self.execution:
+            raise InputError(
+                f"Column “{self.time}” is mapped to time and to execution.", "Choose one of the two."
+            )
+        for feature in self.features:
+            file_unit(feature.unit_key)
+
+    def _check_numbers(self) -> None:
+        if self.time_unit not in TIME_UNITS:
+            raise InputError(
+                f"“{self.time_unit}” is not a unit of time.", f"Use one of: {', '.join(TIME_UNITS)}."
+            )
+        limits = (
+            ("The sampling period", self.period),
+            ("The longest gap", self.max_gap),
+            ("The number of cores", self.cores),
+            ("The machine's memory", self.memory_bytes),
+        )
+        for what, value in limits:
+            if value is not None and not (math.isfinite(value) and value > 0):
+                raise InputError(f"{what} is {value}.", "Give a number above 0, or leave it empty.")
+        if self.max_gap < 1:
+            raise InputError(f"The longest gap is {self.max_gap} periods.", "Give at least 1.")
+        if self.min_samples < 1:
+            raise InputError(f"The least number of samples is {self.min_samples}.", "Give at least 1.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Every column of the file that is needed, execution and time first."""
+        single = [name for name in (self.execution, self.time) if name is not None]
+        return tuple(dict.fromkeys([*single, *(f.column for f in self.features), *self.attributes]))
+
+    def feature(self, mapped: MappedColumn) -> Feature:
+        """The feature that a mapped column becomes, in its canonical unit."""
+        unit = file_unit(mapped.unit_key)
+        if unit.of_machine and self._size(mapped.role) is not None:
+            return Feature(mapped.column, mapped.role, _MACHINE_UNITS[mapped.role])
+        return Feature(mapped.column, mapped.role, unit.unit)
+
+    def factor(self, mapped: MappedColumn) -> float:
+        """What the file's values are multiplied by to become canonical ones."""
+        unit = file_unit(mapped.unit_key)
+        size = self._size(mapped.role) if unit.of_machine else None
+        return unit.factor if size is None else unit.factor * size
+
+    def _size(self, role: Role) -> float | None:
+        if role in (Role.CPU, Role.CPU_LIMIT):
+            return self.cores
+        return self.memory_bytes if role in (Role.MEMORY, Role.MEMORY_LIMIT) else None
+
+    def require(self, header: Sequence[str]) -> None:
+        """Check that a file has every column of this mapping.
+
+        Raises
+        ------
+        InputError
+            Naming the missing columns; the hint lists those that the file has.
+        """
+        missing = [name for name in self.columns if name not in header]
+        if missing:
+            listed = ", ".join(f"“{name}”" for name in missing)
+            has = ", ".join(f"“{name}”" for name in header[:20]) + (" …" if len(header) > 20 else "")
+            word = "column" if len(missing) == 1 else "columns"
+            raise InputError(
+                f"Row 1 (the header) has no {word} {listed}.",
+                f"Change the mapping; the file has: {has}.",
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The mapping as JSON holds it."""
+        return {
+            "execution": self.execution,
+            "time": self.time,
+            "time_unit": self.time_unit,
+            "period": self.period,
+            "resampling": self.resampling.value,
+            "max_gap": self.max_gap,
+            "features": [
+                {"column": one.column, "role": one.role.value, "unit_key": one.unit_key}
+                for one in self.features
+            ],
+            "attributes": list(self.attributes),
+            "cores": self.cores,
+            "memory_bytes": self.memory_bytes,
+            "min_samples": self.min_samples,
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ColumnMapping:
+        """The mapping that `to_dict` wrote, or that a form filled in.
+
+        Raises
+        ------
+        InputError
+            If a field is missing, unknown or not of its type.
+        """
+        unknown = set(data) - set(_FIELDS)
+        if unknown:
+            raise InputError(
+                f"The mapping has no field “{min(unknown)}”.", f"Its fields are: {', '.join(_FIELDS)}."
+            )
+        try:
+            return cls(
+                features=tuple(
+                    MappedColumn(
+                        str(one["column"]), Role(one.get("role", "other")), str(one.get("unit_key", "plain"))
+                    )
+                    for one in data["features"]
+                ),
+                execution=_text(data.get("execution")),
+                time=_text(data.get("time")),
+                time_unit=str(data.get("time_unit", "s")),
+                period=_number(data.get("period")),
+                resampling=Resampling(data.get("resampling", "hold")),
+                max_gap=float(data.get("max_gap", 3.0)),
+                attributes=tuple(str(name) for name in data.get("attributes", ())),
+                cores=_number(data.get("cores")),
+                memory_bytes=_number(data.get("memory_bytes")),
+                min_samples=int(data.get("min_samples", 2)),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"The mapping cannot be read: {error}.", "Open the mapping form and save it again."
+            ) from None
+
+    def with_machine(self, cores: float | None, memory_bytes: float | None) -> ColumnMapping:
+        """The same mapping for a machine of this size."""
+        return replace(self, cores=cores, memory_bytes=memory_bytes)
+
+
+_MACHINE_UNITS = {
+    Role.CPU: Unit.CORES,
+    Role.CPU_LIMIT: Unit.CORES,
+    Role.MEMORY: Unit.BYTES,
+    Role.MEMORY_LIMIT: Unit.BYTES,
+}
+_FIELDS = tuple(ColumnMapping.__dataclass_fields__)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == "" else str(value)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None or value == "" else float(value)

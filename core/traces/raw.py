@@ -1,0 +1,83 @@
+"""A file's columns on their way to a trace set: numbers and names, still in the file's order.
+
+Readers make a `RawTable`; `core.traces.build` turns it into a trace set. Text columns are *coded*:
+each different text once, and an index per row, so that a million rows cost no million strings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.traces.model import FloatArray, IntArray
+    from core.traces.validation import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A column of texts.
+
+    Parameters
+    ----------
+    codes
+        Shape (n_rows,): the position of each row's text in `names`; -1 where the cell is empty.
+    names
+        The different texts, in the order of their first appearance.
+    """
+
+    codes: IntArray
+    names: tuple[str, ...]
+
+    @classmethod
+    def constant(cls, name: str, n_rows: int) -> Coded:
+        """The column in which every row has the same text."""
+        return cls(np.zeros(n_rows, dtype=np.int32), (name,))
+
+
+@dataclass(frozen=True, slots=True)
+class RawTable:
+    """The mapped columns of a file.
+
+    Parameters
+    ----------
+    n_rows
+        Rows that arrived here.
+    executions
+        The executions' names.
+    time
+        Seconds, shape (n_rows,), NaN where missing; None where the file has no time.
+    columns
+        One array of shape (n_rows,) per feature of the mapping, in the file's units.
+    attributes
+        One column per attribute of the mapping.
+    rows
+        Shape (n_rows,): each row's number in the file; None where it is `first_row` + position.
+    first_row
+        The number of the first row: 2 where the header is row 1.
+    rows_read
+        Rows of the file, those included that never arrived.
+    problems
+        What the reader found wrong.
+    flawed
+        Per column name, the positions of the cells that the reader has reported already.
+    """
+
+    n_rows: int
+    executions: Coded
+    time: FloatArray | None
+    columns: tuple[FloatArray, ...]
+    attributes: tuple[Coded, ...] = ()
+    rows: IntArray | None = None
+    first_row: int = 2
+    rows_read: int = 0
+    problems: tuple[Problem, ...] = ()
+    flawed: Mapping[str, IntArray] = field(default_factory=dict)
+
+    def row_of(self, position: int) -> int:
+        """The number of a row in the file, as an editor shows it."""
+        return int(self.rows[position]) if self.rows is not None else self.first_row + position
