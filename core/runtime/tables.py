@@ -26,28 +26,28 @@ class SchemaRow(Base):
     version: Mapped[int] = mapped_column(primary_key=True)
 
 
-class TraceSetRow(Base):
+class StoredRow(Base):
+    """What the rows of trace sets and models have in common."""
+
+    __abstract__ = True
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    created: Mapped[float]
+    trashed: Mapped[float | None]
+    facts: Mapped[dict[str, Any]]
+    task: Mapped[str | None] = mapped_column(String(32), index=True)
+
+
+class TraceSetRow(StoredRow):
     """A stored trace set; its samples are Parquet in `traces/<id>`."""
 
     __tablename__ = "trace_sets"
-    id: Mapped[str] = mapped_column(String(32), primary_key=True)
-    name: Mapped[str] = mapped_column(Text)
-    created: Mapped[float]
-    trashed: Mapped[float | None]
-    facts: Mapped[dict[str, Any]]
-    task: Mapped[str | None] = mapped_column(String(32), index=True)
 
 
-class ModelRow(Base):
+class ModelRow(StoredRow):
     """A stored model; its arrays are in `models/<id>`."""
 
     __tablename__ = "models"
-    id: Mapped[str] = mapped_column(String(32), primary_key=True)
-    name: Mapped[str] = mapped_column(Text)
-    created: Mapped[float]
-    trashed: Mapped[float | None]
-    facts: Mapped[dict[str, Any]]
-    task: Mapped[str | None] = mapped_column(String(32), index=True)
 
 
 class WorkerRow(Base):

@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import fcntl
 import json
-import re
 import shutil
 import time
-import unicodedata
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -30,6 +28,7 @@ from core.runtime.files import (
     write_atomically,
 )
 from core.runtime.infos import UploadInfo
+from core.runtime.names import safe_name
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 _WHAT = "the upload"
-_LONGEST_NAME = 160
 _ABANDONED = 7 * 86400.0
 _ANNOUNCED = 3600.0
 
@@ -257,22 +255,6 @@ class Uploads:
                 f"The disk has {format_bytes(free)} left; the file needs {format_bytes(size)}.",
                 "Make room in PHASEDOCK_HOME (empty the trash, for example) and try again.",
             )
-
-
-def safe_name(name: str) -> str:
-    """Make a name that is one plain file name on every system and still reads like the original."""
-    base = unicodedata.normalize("NFC", name).replace("\\", "/").rsplit("/", 1)[-1]
-    base = re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", base).strip(" .") or "file"
-    base = "".join(char for char in base if unicodedata.category(char) not in ("Cs", "Cf", "Cc"))
-    stem, suffixes = _split_suffixes(base or "file")
-    room = _LONGEST_NAME - len(suffixes.encode())
-    return stem.encode()[:room].decode(errors="ignore") + suffixes
-
-
-def _split_suffixes(name: str) -> tuple[str, str]:
-    match = re.search(r"((?:\.[A-Za-z0-9]{1,10}){1,2})$", name)
-    cut = match.start() if match and match.start() > 0 else len(name)
-    return name[:cut], name[cut:]
 
 
 @contextmanager

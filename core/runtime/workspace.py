@@ -15,7 +15,8 @@ from core.runtime.infos import TaskState
 from core.runtime.kinds import KINDS
 from core.runtime.queueing import WorkQueue
 from core.runtime.tasks import Tasks
-from core.runtime.uploads import Uploads
+from core.runtime.trace_library import TraceLibrary
+from core.runtime.trace_uploads import TraceUploads
 
 if TYPE_CHECKING:
     from core.config import Settings
@@ -49,13 +50,15 @@ class Workspace:
         self.database = Database(settings.database_url)
         self._queue = WorkQueue(settings)
         self.tasks = Tasks(self.database, self._queue, list(kinds))
-        self.uploads = Uploads(settings.home / "uploads", settings.max_upload)
+        self.uploads = TraceUploads(settings.home / "uploads", settings.max_upload, self.tasks)
+        self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""
         waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
         needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
-        return self.uploads.sweep(needed) + sweep_older(self.scratch, _UNFINISHED_AFTER)
+        left = sweep_older(self.scratch, _UNFINISHED_AFTER)
+        return left + self.uploads.sweep(needed) + self.traces.sweep()
 
     def close(self) -> None:
         """Give all connections back."""

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from core.errors import ConflictError, InputError, NotFoundError
 from core.runtime.files import StorageError
-from core.runtime.uploads import Uploads, safe_name
+from core.runtime.names import safe_name
+from core.runtime.uploads import Uploads
 
 
 @pytest.fixture

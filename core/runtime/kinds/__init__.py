@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.registry import Registry
+from core.runtime.kinds.ingest import INGEST
 
 if TYPE_CHECKING:
     from core.runtime.kinds.base import Kind
 
 KINDS: Registry[Kind] = Registry("kind of task")
+for _kind in (INGEST,):
+    KINDS.add(_kind.name, _kind)
