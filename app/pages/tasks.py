@@ -1,24 +1,120 @@
-"""All long work: progress, result, log, cancel, retry."""
+"""All long work: progress, result, log, cancel, retry.
+
+The page asks once a second while somebody looks at it, and draws only what has changed.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import dash
+from dash import ClientsideFunction, Input, Output, State, dcc, html, set_props
 
-from app.components.basics import Node, page_head
+from app.components import task_card, task_list
+from app.components.basics import Node, button, card, notice, page_head
+from app.components.forms import data
+from app.components.links import Query
+from app.context import workspace
 from app.errors import safe_page
+from app.shell import LOCATION
+from core.errors import NotFoundError
 
 if TYPE_CHECKING:
     from dash import Dash
 
+    from core.runtime.infos import TaskInfo
+
+
+def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:
+    state, chosen = query.get("state") or "", query.get("task")
+    rows = task_list.listing(tasks, state, query, chosen)
+    return [
+        task_list.filters(state, task_list.counts_of(tasks), query),
+        card(
+            None, html.Div(task_list.listing(tasks, state, query, chosen), className="tasklist"), flush=True
+        ),
+    ]
+
+
+def _worker() -> tuple[str, Node]:
+    place = workspace()
+    worker = place.tasks.worker()
+    sentence = task_card.worker_sentence(worker, place.settings.task_threads) if worker.alive else ""
+    return sentence, task_card.no_worker(worker)
+
+
+def _seen(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
+    """Everything that the page shows, in a few bytes: equal texts need no drawing."""
+    rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
+    times = [(task_card.moment(task.created), task_card.timing(task)) for task in tasks]
+    return str(hash(json.dumps([rows, times, sorted(query.values.items()), sentence])))
+
 
 @safe_page("Tasks")
-def layout(**_query: str) -> Node:
+def layout(**values: str) -> Node:
     """Lay the page out."""
-    return [page_head("Tasks")]
+    query = Query("/tasks", values)
+    tasks = workspace().tasks.list(task_list.LIMIT)
+    sentence, warning = _worker()
+    detail: list[Node] = []
+    if chosen := query.get("task"):
+        try:
+            detail = task_list.detail(workspace().tasks.get(chosen), query)
+        except NotFoundError as error:
+            detail = [notice("bad", error.hint, strong=error.message)]
+    clear = button("Clear finished", "trash", **data(act="clear", store=task_card.ACTIONS))
+    return [
+        page_head("Tasks", html.Span(sentence, id="tasks-worker"), [clear]),
+        html.Div(warning, id="tasks-warning"),
+        html.Div(
+            [
+                html.Div(_list(tasks, query), id="tasks-list", className="stack close"),
+                html.Div(detail, id="tasks-detail", className="stack"),
+            ],
+            className="grid tasks-main with-detail" if detail else "grid tasks-main",
+        ),
+        dcc.Interval(id="tasks-tick", interval=1000),
+        dcc.Store(id="tasks-look"),
+        dcc.Store(id="tasks-seen", data=[_seen(tasks, query, sentence), 0]),
+        *task_card.plumbing(),
+    ]
+
+
+def _refresh(search: str | None, seen: list[Any]) -> tuple[Any, ...]:
+    query = Query.parse("/tasks", search)
+    place = workspace()
+    tasks = place.tasks.list(task_list.LIMIT)
+    sentence, warning = _worker()
+    chosen, keep = query.get("task"), dash.no_update
+    now, log = _seen(tasks, query, sentence), place.tasks.log(chosen) if chosen else []
+    lines = task_list.log_lines(chosen) if chosen and len(log) != seen[1] else keep
+    if now == seen[0] and lines is keep:
+        return keep, keep, keep, keep
+    if lines is not keep:
+        set_props("tasks-log", {"children": lines})
+    return _list(tasks, query), sentence, warning, [now, len(log)]
 
 
 def register(app: Dash) -> None:
     """Put the page into the application."""
     dash.register_page(__name__, path="/tasks", name="Tasks", title="Tasks · PhaseDock", layout=layout)
+    app.clientside_callback(
+        ClientsideFunction("actions", "whileVisible"),
+        Output("tasks-look", "data"),
+        Input("tasks-tick", "n_intervals"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output("tasks-list", "children"),
+        Output("tasks-worker", "children"),
+        Output("tasks-warning", "children"),
+        Output("tasks-seen", "data"),
+        Input("tasks-look", "data"),
+        State(LOCATION, "search"),
+        State("tasks-seen", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_look: int, search: str | None, seen: list[Any]) -> tuple[Any, ...]:
+        return _refresh(search, seen)

@@ -1,0 +1,42 @@
+"""Addresses of the page that is open: everything chosen is in them, and a link changes a part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlencode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A page's path and the parameters of its address."""
+
+    path: str
+    values: Mapping[str, str]
+
+    @classmethod
+    def parse(cls, path: str, search: str | None) -> Query:
+        """Read the parameters of an address's search part."""
+        return cls(path, dict(parse_qsl((search or "").lstrip("?"))))
+
+    def get(self, name: str) -> str | None:
+        """A parameter, or None where the address does not have it."""
+        return self.values.get(name) or None
+
+    def search(self, **changes: object) -> str:
+        """The search part with some parameters changed; those that become None are left out."""
+        merged: dict[str, object] = {**self.values, **changes}
+        return urlencode({key: value for key, value in merged.items() if value not in (None, "")})
+
+    def __call__(self, **changes: object) -> str:
+        """The address with some parameters changed."""
+        search = self.search(**changes)
+        return f"{self.path}?{search}" if search else self.path
+
+    def only(self, *names: str, **more: object) -> str:
+        """The address with only these parameters of the present one, and more."""
+        kept = {name: self.values[name] for name in names if name in self.values}
+        return Query(self.path, kept)(**more)

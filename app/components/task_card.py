@@ -1,0 +1,346 @@
+"""A task on the screen: what it is, how far, how long still, its live curve, and what to do about it.
+
+`live` is a card that keeps itself up to date: it asks once a second while its task is under way, gets
+only what is new since the last step, and stops asking when the task has ended. It can be put on any page;
+left and opened again it is the same card, because all it shows is in the task's record.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import MATCH, ClientsideFunction, Dash, Input, Output, Patch, State, dcc, html, set_props
+
+from app.components.basics import Node, bar, button, icon, link_button, notice, state_badge
+from app.components.forms import data
+from app.components.graph import figure_id, graph
+from app.components.links import Query
+from app.context import workspace
+from app.errors import notify
+from app.figures.error_curve import error_curve
+from core.errors import ConflictError, NotFoundError
+from core.runtime.infos import TaskState
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.runtime.infos import TaskInfo, WorkerInfo
+
+ACTIONS = "task-act"
+_LOCATION = "_pages_location"
+_BADGES = {
+    TaskState.QUEUED: ("waiting", "", "clock"),
+    TaskState.RUNNING: ("running", "accent", "loader-2"),
+    TaskState.DONE: ("done", "ok", "circle-check"),
+    TaskState.FAILED: ("failed", "bad", "circle-x"),
+    TaskState.CANCELLED: ("cancelled", "", "ban"),
+    TaskState.INTERRUPTED: ("interrupted", "warn", "alert-triangle"),
+}
+_BARS = {TaskState.DONE: "ok", TaskState.FAILED: "bad", TaskState.INTERRUPTED: "warn"}
+RETRYABLE = (TaskState.FAILED, TaskState.CANCELLED, TaskState.INTERRUPTED)
+
+
+def badge(task: TaskInfo) -> html.Span:
+    """The task's state as icon and word."""
+    if task.cancelling:
+        return state_badge("stopping", "warn", "player-stop")
+    word, kind, picture = _BADGES[task.state]
+    return state_badge(word, kind, picture)
+
+
+def progress_bar(task: TaskInfo) -> html.Div:
+    """How far the task is."""
+    return bar(task.progress, _BARS.get(task.state, ""), f"Progress of {task.title}")
+
+
+def moment(when: datetime, now: datetime | None = None) -> str:
+    """A time as people say it: ``just now``, ``4 min ago``, ``18:02``, ``yesterday 18:02``, ``14 Nov``."""
+    now = now or datetime.now(UTC)
+    ago = (now - when).total_seconds()
+    if ago < 60:
+        return "just now"
+    if ago < 3600:
+        return f"{ago // 60:.0f} min ago"
+    local, today = when.astimezone(), now.astimezone().date()
+    if local.date() == today:
+        return f"{local:%H:%M}"
+    if local.date() == today - timedelta(days=1):
+        return f"yesterday {local:%H:%M}"
+    return f"{local.day} {local:%b}" if local.year == today.year else f"{local.day} {local:%b %Y}"
+
+
+def timing(task: TaskInfo) -> str:
+    """How long the task has taken, and how long it still takes."""
+    if task.started is None:
+        return "not started yet" if not task.state.ended else ""
+    end = task.finished or datetime.now(UTC)
+    taken = format_duration(round((end - task.started).total_seconds()))
+    if task.state.ended:
+        return f"took {taken}"
+    if task.seconds_left is None:
+        return taken
+    return f"{taken}, about {format_duration(round(task.seconds_left))} left"
+
+
+def action(
+    label: str, act: str, task_id: str, icon_name: str | None = None, kind: str = "small"
+) -> html.Button:
+    """A button that does something to a task."""
+    return button(label, icon_name, kind, **data(act=act, id=task_id, store=ACTIONS))
+
+
+def actions(task: TaskInfo) -> list[Node]:
+    """What can be done about the task in its state."""
+    if not task.state.ended:
+        return [] if task.cancelling else [action("Cancel", "cancel", task.id, "player-stop")]
+    return [action("Retry", "retry", task.id, "refresh")] if task.state in RETRYABLE else []
+
+
+def worker_sentence(worker: WorkerInfo, threads: int) -> str:
+    """Who does the work, and how much of it there is."""
+    workers = f"{worker.count} worker{'s' if worker.count != 1 else ''}"
+    each = f"{threads} thread{'s' if threads != 1 else ''}" + (" each" if worker.count > 1 else "")
+    waiting = f"{worker.queued} waiting" if worker.queued else "the queue is empty"
+    return f"{workers}, {each}, {worker.running} running, {waiting}"
+
+
+def no_worker(worker: WorkerInfo) -> Node:
+    """What to do when nobody does the work; None when somebody does."""
+    if worker.alive:
+        return None
+    return notice(
+        "warn",
+        ["Start it with ", html.Code("phasedock worker"), "; what waits will then begin by itself."],
+        strong="No worker is running.",
+    )
+
+
+def see_phases(task: TaskInfo) -> Node:
+    """The next step after a model was made."""
+    result = task.result or {}
+    traces, model = task.params.get("trace_set"), result.get("model")
+    query = "&".join(f"{key}={value}" for key, value in (("traces", traces), ("model", model)) if value)
+    return html.Div(
+        [
+            link_button("See phases", f"/phases?{query}", "timeline", "primary"),
+            link_button("Open the model", f"/models?{query}", "stack-2"),
+        ],
+        className="row wrap",
+    )
+
+
+def result_link(task: TaskInfo) -> str | None:
+    """Where the result of a task can be looked at; None when it gave nothing to look at."""
+    result, params = task.result or {}, task.params
+    traces = result.get("trace_set") or params.get("trace_set")
+    tail = f"&traces={traces}" if traces else ""
+    if task.kind == "choose_k":
+        return f"/models?view=choose&task={task.id}{tail}"
+    if task.kind == "search":
+        return f"/models?view=search&task={task.id}{tail}"
+    if "model" in result:
+        return f"/phases?model={result['model']}{tail}" if traces else f"/models?model={result['model']}"
+    return f"/traces?traces={result['trace_set']}" if "trace_set" in result else None
+
+
+def failure(task: TaskInfo) -> Node:
+    """What went wrong and what to do; None when nothing did."""
+    if task.error is None:
+        return None
+    kind = "warn" if task.state is TaskState.INTERRUPTED else "bad"
+    return notice(kind, task.error[1], strong=task.error[0])
+
+
+def _curve_points(task_id: str, since: int) -> tuple[dict[str, tuple[list[int], list[float]]], int]:
+    points: dict[str, tuple[list[int], list[float]]] = {}
+    last = since
+    for step, name, value in workspace().tasks.metrics(task_id, since):
+        steps, values = points.setdefault(name, ([], []))
+        steps.append(step)
+        values.append(value)
+        last = max(last, step)
+    return points, last
+
+
+def has_curve(task: TaskInfo) -> bool:
+    """Whether the task draws an error curve while it runs."""
+    return task.kind == "train" and task.params.get("settings", {}).get("encoder", "crbm") == "crbm"
+
+
+def _status(task: TaskInfo) -> list[Node]:
+    words = [task.message or ("Waiting for a worker" if task.state is TaskState.QUEUED else "")]
+    return [
+        progress_bar(task),
+        html.Div(
+            [
+                html.Span(words[0], className="truncate"),
+                html.Span(timing(task), className="num ink3"),
+            ],
+            className="row between small ink2 taskline",
+        ),
+    ]
+
+
+def _outcome(task: TaskInfo) -> Node:
+    if not task.state.ended:
+        return None
+    parts: list[Node] = [failure(task)]
+    if task.state is TaskState.DONE:
+        show = OUTCOMES.get(task.kind)
+        parts.append(show(task) if show else None)
+    elif task.state is TaskState.CANCELLED:
+        parts.append(notice("info", "Nothing was kept; retry it when you like.", strong="Cancelled."))
+    return [part for part in parts if part is not None]
+
+
+OUTCOMES: dict[str, Callable[[TaskInfo], Node]] = {
+    "train": see_phases,
+    "expand": see_phases,
+    "samples": see_phases,
+}
+"""How the result of a kind of task is shown in its card."""
+
+
+def _part(kind: str, name: Any) -> dict[str, Any]:
+    return {"type": f"task-{kind}", "name": name}
+
+
+def live(task: TaskInfo, *, title: bool = True) -> html.Section:
+    """A card that follows a task until it has ended.
+
+    Parameters
+    ----------
+    task
+        The task as it is now.
+    title
+        Whether the card says what the task is; a page that says so already leaves it out.
+    """
+    points, last = _curve_points(task.id, -1)
+    errors = points.get("error", ([], []))
+    children: list[Node] = [
+        dcc.Interval(id=_part("tick", task.id), interval=1000, disabled=task.state.ended),
+        dcc.Store(id=_part("seen", task.id), data=[last, _signature(task)]),
+        dcc.Store(id=_part("look", task.id)),
+        html.Div(_head(task, title=title), id=_part("head", task.id), className="head"),
+    ]
+    body: list[Node] = [html.Div(_status(task), id=_part("status", task.id), className="stack tight")]
+    if has_curve(task):
+        label = "Reconstruction error of each epoch"
+        body.append(graph(task.id, error_curve(*errors, epochs=task.params["settings"].get("epochs")), label))
+    body.append(html.Div(_outcome(task), id=_part("outcome", task.id), className="stack"))
+    children.append(html.Div(body, className="body stack"))
+    return html.Section(children, className="card livetask", **data(task=task.id))
+
+
+def _head(task: TaskInfo, *, title: bool) -> list[Node]:
+    name = [html.H2(task.title, className="truncate")] if title else []
+    return [*name, badge(task), html.Div(actions(task), className="tools")]
+
+
+def _signature(task: TaskInfo) -> str:
+    left = None if task.seconds_left is None else round(task.seconds_left)
+    return f"{task.state}|{task.progress:.4f}|{task.message}|{task.cancelling}|{left}"
+
+
+def refresh(task_id: str, seen: Sequence[Any], *, titled: bool = True) -> tuple[Any, ...]:
+    """What changed in a live card: head, status, outcome, figure, seen, whether to stop asking."""
+    keep = dash.no_update
+    try:
+        task = workspace().tasks.get(task_id)
+    except NotFoundError:
+        return keep, [notice("info", "This task was cleared from the list.")], None, keep, keep, True
+    points, last = _curve_points(task_id, seen[0])
+    figure: Any = keep
+    if points.get("error", ([], []))[0]:
+        figure = Patch()
+        steps, values = points["error"]
+        figure["data"][0]["x"].extend(steps)
+        figure["data"][0]["y"].extend(values)
+    signature = _signature(task)
+    if signature == seen[1] and figure is keep:
+        # The time that went by is still worth a line.
+        return keep, _status(task) if not task.state.ended else keep, keep, keep, keep, task.state.ended
+    same_state = str(seen[1]).split("|")[0] == task.state and not task.cancelling
+    head = keep if same_state else _head(task, title=titled)
+    outcome = _outcome(task) if task.state.ended else keep
+    return head, _status(task), outcome, figure, [last, signature], task.state.ended
+
+
+def plumbing() -> list[Node]:
+    """What a page needs once, so that the buttons of its tasks work."""
+    return [dcc.Store(id=ACTIONS)]
+
+
+def perform(act: str, task_id: str) -> str | None:
+    """Do what a task's button asks for; gives the id of the task to look at next, or None.
+
+    Raises
+    ------
+    ConflictError
+        If the task is not in a state in which this can be done.
+    """
+    tasks = workspace().tasks
+    match act:
+        case "cancel":
+            tasks.cancel(task_id)
+        case "retry":
+            return tasks.retry(task_id)
+        case "clear":
+            cleared = tasks.clear_finished()
+            notify(
+                f"{cleared} finished task{'s' if cleared != 1 else ''} cleared. What they made is still here."
+            )
+        case _:
+            raise ConflictError(f"“{act}” cannot be done to a task.", "Reload the page.")
+    return None
+
+
+def link(task: TaskInfo) -> Node:
+    """A link to all there is to know about the task."""
+    return dcc.Link(
+        ["Log and details", icon("arrow-right", "sm")], href=f"/tasks?task={task.id}", className="link"
+    )
+
+
+def register(app: Dash) -> None:
+    """Let live cards follow their tasks."""
+    app.clientside_callback(
+        ClientsideFunction("actions", "whileVisible"),
+        Output(_part("look", MATCH), "data"),
+        Input(_part("tick", MATCH), "n_intervals"),
+        prevent_initial_call=True,
+    )
+
+    @app.callback(
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input(ACTIONS, "data"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def act(asked: dict[str, Any] | None, search: str | None) -> Any:
+        next_task = perform(asked["act"], asked["id"]) if asked else None
+        if next_task is None:
+            return dash.no_update
+        return f"?{Query.parse('', search).search(task=next_task)}"
+
+    @app.callback(
+        Output(_part("head", MATCH), "children"),
+        Output(_part("status", MATCH), "children"),
+        Output(_part("outcome", MATCH), "children"),
+        Output(_part("seen", MATCH), "data"),
+        Output(_part("tick", MATCH), "disabled"),
+        Input(_part("look", MATCH), "data"),
+        State(_part("seen", MATCH), "data"),
+        State(_part("seen", MATCH), "id"),
+        prevent_initial_call=True,
+    )
+    def follow(_look: int, seen: list[Any], where: dict[str, str]) -> tuple[Any, ...]:
+        head, status, outcome, figure, now_seen, ended = refresh(where["name"], seen)
+        if figure is not dash.no_update:
+            set_props(figure_id(where["name"]), {"data": figure})
+        if ended:
+            set_props("changed", {"data": where["name"]})
+        return head, status, outcome, now_seen, ended

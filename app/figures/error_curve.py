@@ -1,0 +1,64 @@
+"""The reconstruction error of a CRBM over its epochs, while it trains and afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def error_curve(
+    epochs_seen: Sequence[int],
+    errors: Sequence[float],
+    *,
+    epochs: int | None = None,
+    height: int = 190,
+) -> go.Figure:
+    """Draw the error of each epoch.
+
+    Parameters
+    ----------
+    epochs_seen
+        The numbers of the epochs, from 1.
+    errors
+        Mean distance between samples and their reconstructions, per epoch, in standard deviations.
+    epochs
+        How many epochs there will be at most, to give the curve its room; None to fit what is there.
+    height
+        In pixels.
+    """
+    axis = {"range": [0, epochs]} if epochs and len(epochs_seen) < 2 else {}
+    return go.Figure(
+        go.Scatter(
+            x=list(epochs_seen),
+            y=list(errors),
+            mode="lines",
+            line={"color": theme.ink("accent"), "width": 2.2},
+            name="error",
+            hovertemplate="%{y:.3g}<extra></extra>",
+        ),
+        layout=theme.frame(
+            height,
+            margin={"l": 44, "r": 14, "t": 22, "b": 28},
+            xaxis=theme.axis(nticks=6, ticksuffix="", tickformat=",d", rangemode="tozero", **axis),
+            yaxis=theme.axis(showgrid=True, nticks=5, tickformat=".3~g", ticklabelstandoff=4),
+            annotations=[
+                theme.quantity_title("Reconstruction error, standard deviations", y=1.02),
+                theme.quantity_title(
+                    "epochs",
+                    x=1.0,
+                    y=0.0,
+                    yshift=2,
+                    xanchor="right",
+                    yanchor="bottom",
+                    font={"size": 11, "color": theme.ink("ink3")},
+                ),
+            ],
+            hovermode="x unified",
+        ),
+    )
