@@ -11,7 +11,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Any
 
-from flask import Blueprint, Response, current_app, jsonify, request, stream_with_context
+from flask import Blueprint, Response, jsonify, request, stream_with_context
 
 from app.context import workspace
 from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
@@ -121,9 +121,19 @@ def export_phases(trace_set_id: str, model_id: str) -> Response:
     return _file(csv_lines(("execution", "time_s", "phase"), rows()), name, "text/csv")
 
 
-def too_large(_error: Exception) -> tuple[Response, int]:
-    """Say how large a request may be."""
-    limit = current_app.config["MAX_FORM_MEMORY_SIZE"]
-    return jsonify(
-        error={"message": "The request is too large.", "hint": f"Send less than {limit} bytes."}
-    ), 413
+@blueprint.get("/api/traces/<trace_set_id>/statistics/<model_id>.csv")
+def export_statistics(trace_set_id: str, model_id: str) -> Response:
+    """Every phase's statistics of every feature as CSV, in canonical units."""
+    place = workspace()
+    head = ["phase", "description", "samples", "share", "runs", "median_stay_s", "feature", "unit"]
+    head += ["mean", "sd", "p5", "p25", "p50", "p75", "p95"]
+    rows = [
+        (
+            *(each.phase, each.description, each.samples, each.share, each.runs, each.median_stay),
+            *(feature.name, feature.unit.value, feature.mean, feature.sd, *feature.quantiles),
+        )
+        for each in place.labels.get(trace_set_id, model_id).statistics
+        for feature in each.features
+    ]
+    name = f"{place.traces.get(trace_set_id).name}-statistics.csv"
+    return _file(csv_lines(head, rows), name, "text/csv")

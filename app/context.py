@@ -32,6 +32,10 @@ class Choice:
     traces: TraceSetInfo | None
     model: ModelInfo | None
 
+    def pair(self) -> tuple[TraceSetInfo, ModelInfo] | None:
+        """Both, or None while either is missing."""
+        return None if self.traces is None or self.model is None else (self.traces, self.model)
+
     def query(self) -> dict[str, str]:
         """The choice as parameters of an address."""
         return {

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import dash
 from flask import Flask
 
-from app import api, security, shell
-from app.components import graph
+from app import api, cache, security, shell
+from app.components import graph, task_card
 from app.context import EXTENSION
 from app.errors import on_callback_error
 from app.pages import models, overview, phases, tasks, traces
@@ -50,9 +50,10 @@ def create_app(settings: Settings) -> dash.Dash:
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)
     server.register_blueprint(api.blueprint)
+    cache.install(server, settings)
     app = dash.Dash(
         "phasedock",
-        server=server,
+        server=server,  # type: ignore[arg-type]  # a Flask server is what it is for
         use_pages=True,
         pages_folder="",
         assets_folder=str(_ASSETS),
@@ -69,6 +70,7 @@ def create_app(settings: Settings) -> dash.Dash:
     for page in PAGES:
         page.register(app)
     graph.register(app)
+    task_card.register(app)
     shell.register(app, settings)
     app.layout = shell.layout
     return app

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from flask import Response, make_response, redirect, render_template_string, request, session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from flask import Flask
@@ -148,7 +148,7 @@ def session_key(home: Path) -> bytes:
     return path.read_bytes()
 
 
-def content_policy(script_hashes: list[str]) -> str:
+def content_policy(script_hashes: Sequence[str]) -> str:
     """The Content-Security-Policy: everything from here, scripts that are ours, nothing else."""
     scripts = " ".join(["'self'", *script_hashes])
     return (
@@ -158,7 +158,7 @@ def content_policy(script_hashes: list[str]) -> str:
     )
 
 
-def install(server: Flask, settings: Settings, script_hashes: Callable[[], list[str]]) -> None:
+def install(server: Flask, settings: Settings, script_hashes: Callable[[], Sequence[str]]) -> None:
     """Put the gate before every route of a server and the policy on every answer.
 
     Parameters

@@ -78,6 +78,12 @@
     window.Plotly.relayout(graph, {
       "xaxis.range": range, "xaxis.tickvals": ticks.values, "xaxis.ticktext": ticks.texts,
     });
+    const at = graph.data.findIndex((trace) => trace.meta && trace.meta.names);
+    if (at >= 0) {
+      const room = 0.03 * (range[1] - range[0]);
+      const names = graph.data[at].customdata.map((run) => (run[0] > room && run[1] ? "<b>" + run[1] + "</b>" : ""));
+      window.Plotly.restyle(graph, { text: [names] }, [at]);
+    }
     const url = new URL(window.location.href);
     if (all) { url.searchParams.delete("x0"); url.searchParams.delete("x1"); }
     else { url.searchParams.set("x0", range[0].toFixed(1)); url.searchParams.set("x1", range[1].toFixed(1)); }

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _SCALE = {Unit.BYTES: (GIB, "GiB"), Unit.CORES: (1.0, "cores"), Unit.SHARE: (0.01, "%")}
 _HEIGHT = 322
+ROOM_FOR_NAME = 0.03
+"""The share of the visible time that a run needs to have room for its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ def timeline(
     for number, entry in enumerate(series, start=1):
         _add_series(figure, elapsed, entry, number, shown, runs, phases)
     if runs is not None and len(runs.phases):
-        figure.add_trace(_band(runs, phases, f"y{len(series) + 1}", (0.0, 1.0), shown))
+        row = f"y{len(series) + 1}"
+        figure.add_trace(_band(runs, phases, row, (0.0, 1.0)))
+        figure.add_trace(_names(runs, row, shown))
     return figure
 
 
@@ -159,7 +163,7 @@ def _add_series(
     where: dict[str, Any] = {"x": elapsed[kept], "xaxis": "x", "yaxis": f"y{number}", "mode": "lines"}
     if runs is not None and len(runs.phases):
         top = figure.layout[f"yaxis{number}"].range[1]
-        figure.add_trace(_band(runs, phases, f"y{number}", (0.0, top), shown, faint=True))
+        figure.add_trace(_band(runs, phases, f"y{number}", (0.0, top), faint=True))
     if entry.limit is not None:
         figure.add_trace(
             go.Scatter(
@@ -186,7 +190,6 @@ def _band(
     phases: Sequence[int],
     yaxis: str,
     between: tuple[float, float],
-    shown: tuple[float, float],
     *,
     faint: bool = False,
 ) -> go.Heatmap:
@@ -196,12 +199,6 @@ def _band(
     options: dict[str, Any] = {"hoverinfo": "skip"}
     if faint:
         options |= {"opacity": 0.13, "meta": {"opacity_dark": 0.17}}
-    else:
-        wide = np.diff(runs.edges) > 0.035 * (shown[1] - shown[0])
-        names = [
-            theme.phase_name(int(p)) if w and p >= 0 else "" for p, w in zip(runs.phases, wide, strict=True)
-        ]
-        options |= {"text": [names], "texttemplate": "<b>%{text}</b>", "textfont": {"size": 11}}
     return go.Heatmap(
         x=runs.edges,
         y=list(between),
@@ -214,4 +211,24 @@ def _band(
         yaxis=yaxis,
         name="phases",
         **options,
+    )
+
+
+def _names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
+    """The runs' names on the row beneath, where there is room; the browser asks anew after a zoom."""
+    width = np.diff(runs.edges)
+    names = [theme.phase_name(int(phase)) if phase >= 0 else "" for phase in runs.phases]
+    room = ROOM_FOR_NAME * (shown[1] - shown[0])
+    return go.Scatter(
+        x=runs.edges[:-1] + width / 2,
+        y=np.full(len(names), 0.5),
+        xaxis="x",
+        yaxis=yaxis,
+        mode="text",
+        text=[f"<b>{name}</b>" if wide else "" for name, wide in zip(names, width > room, strict=True)],
+        customdata=[[float(w), name] for w, name in zip(width, names, strict=True)],
+        textfont={"size": 11, "color": [theme.label_colour(int(phase)) for phase in runs.phases]},
+        meta={"names": True},
+        hoverinfo="skip",
+        name="names",
     )

@@ -1,24 +1,302 @@
-"""The phases that executions go through."""
+"""The phases that executions go through: the timeline of one, and what each phase uses over all.
+
+The list of executions, the timeline and the cards are about the trace set and the model that the
+address names. Choosing another execution changes the address without loading the page anew.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dash
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Input, Output, State, dcc, html
 
-from app.components.basics import Node, page_head
+from app.components.basics import (
+    Node,
+    button,
+    card,
+    empty,
+    icon_button,
+    link_button,
+    page_head,
+)
+from app.components.export import export_menu
+from app.components.graph import figure_id, graph
+from app.components.grid import grid
+from app.components.phase_views import (
+    execution_heading,
+    execution_rows,
+    execution_timeline,
+    phase_cards,
+    spread_figures,
+    statistics_table,
+)
+from app.context import Choice, address, chosen
 from app.errors import safe_page
 
 if TYPE_CHECKING:
     from dash import Dash
 
+_ORDERS = {"file": "As in the file", "name": "Name", "seconds": "Longest first", "runs": "Most runs first"}
+
+
+def _nothing_yet(choice: Choice) -> Node:
+    """What to do while there are no traces, or no model that fits them."""
+    if choice.traces is None:
+        return card(
+            None,
+            empty(
+                "timeline",
+                "No traces yet",
+                "Phases are found in traces of containers: CPU and memory over time.",
+                [
+                    link_button("Add traces", address("/traces"), "upload", "primary"),
+                    link_button("Load the samples", address("/"), "player-play"),
+                ],
+            ),
+        )
+    return card(
+        None,
+        empty(
+            "stack-2",
+            "No model yet",
+            f"A model is needed to label the {choice.traces.n_executions:,} executions of "
+            f"{choice.traces.name}. Training takes well under a minute for most sets.",
+            [link_button("Train a model", address("/models", choice), "player-play", "primary")],
+        ),
+    )
+
+
+def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
+    columns = [
+        {
+            "field": "name",
+            "cellRenderer": "ExecutionCell",
+            "flex": 1,
+            "getQuickFilterText": {"function": "params.data.name + ' ' + params.data.note"},
+        },
+    ]
+    return card(
+        "Executions",
+        html.Div(
+            dmc.TextInput(
+                id="find-execution",
+                placeholder="Find by name or workload",
+                leftSection=html.Span(className="icon i-search"),
+                size="xs",
+                **{"aria-label": "Find an execution"},
+            ),
+            className="find",
+        ),
+        html.Div(
+            grid(
+                "executions",
+                columns,
+                rows,
+                height="100%",
+                options={
+                    "rowHeight": 54,
+                    "headerHeight": 0,
+                    "rowSelection": {"mode": "singleRow", "checkboxes": False, "enableClickSelection": True},
+                },
+                getRowId="params.data.name",
+                selectedRows={"ids": [selected]},
+                scrollTo={"rowId": selected, "rowPosition": "middle"},
+            ),
+            className="grow",
+        ),
+        note=f"{len(rows):,}",
+        tools=[
+            dmc.Menu(
+                [
+                    dmc.MenuTarget(icon_button("sort-descending", "Order of the executions")),
+                    dmc.MenuDropdown(
+                        [
+                            dmc.MenuItem(label, id={"type": "order", "by": key})
+                            for key, label in _ORDERS.items()
+                        ]
+                    ),
+                ]
+            )
+        ],
+        flush=True,
+        class_name="executions",
+    )
+
+
+def _phone_picker(rows: list[dict[str, Any]], selected: str) -> Node:
+    return html.Div(
+        [
+            dmc.Select(
+                id="phone-execution",
+                label="Execution",
+                data=[row["name"] for row in rows],
+                value=selected,
+                searchable=True,
+                allowDeselect=False,
+                limit=100,
+            ),
+            icon_button("chevron-left", "Execution before", id="step-back", class_name="boxed"),
+            icon_button("chevron-right", "Execution after", id="step-on", class_name="boxed"),
+        ],
+        className="phone-pick",
+    )
+
+
+def _timeline_card(of: tuple[str, str], name: str, window: tuple[float, float] | None) -> Node:
+    figure = execution_timeline(*of, name, window)
+    heading = execution_heading(of[0], name)
+    return card(
+        html.Span(heading.title, id="execution-title"),
+        graph("timeline", figure, f"CPU and memory of {name} over time, with its phases"),
+        note=html.Span(heading.note, id="execution-note", className="small"),
+        tools=[
+            html.Div(
+                [
+                    html.Span("Used", className="key"),
+                    html.Span("Limit", className="key limit"),
+                ],
+                className="keys only-desktop",
+            ),
+            button(
+                "All", "zoom-reset", "small quiet", id="zoom-out", title="Show all of the time axis (Esc)"
+            ),
+            export_menu(
+                "timeline",
+                "timeline",
+                [("Phases of every sample, CSV", f"/api/traces/{of[0]}/phases/{of[1]}.csv")],
+            ),
+        ],
+    )
+
+
+def _spread_card(of: tuple[str, str]) -> Node:
+    figures, note = spread_figures(*of)
+    return card(
+        "Spread by phase",
+        html.Div(
+            [graph(f"spread-{position}", figure, label) for position, (label, figure) in enumerate(figures)],
+            className="spread",
+        ),
+        note=note,
+        tools=[export_menu("spread-0", "spread by phase", [])],
+    )
+
 
 @safe_page("Phases")
-def layout(**_query: str) -> Node:
-    """Lay the page out."""
-    return [page_head("Phases")]
+def layout(
+    traces: str | None = None,
+    model: str | None = None,
+    execution: str | None = None,
+    x0: str | None = None,
+    x1: str | None = None,
+    **_query: str,
+) -> Node:
+    """Lay the page out for what the address names."""
+    choice = chosen(traces, model)
+    pair = choice.pair()
+    if pair is None:
+        return [page_head("Phases"), _nothing_yet(choice)]
+    of = (pair[0].id, pair[1].id)
+    rows = execution_rows(*of)
+    name = execution or rows[0]["name"]
+    window = _window(x0, x1)
+    count = len(pair[1].phases)
+    numbered = "numbered by their authors" if pair[1].origin == "ai4dl" else "ordered by CPU then memory"
+    return [
+        dcc.Store(id="choice", data=choice.query()),
+        dcc.Store(id="zoom"),
+        page_head(
+            "Phases",
+            f"{count} phases, {numbered}",
+            [link_button("Expand a phase", address("/models", choice, expand="1"), "hierarchy-2")],
+        ),
+        _phone_picker(rows, name),
+        html.Div(
+            [
+                _executions(rows, name),
+                html.Div(
+                    [
+                        _timeline_card(of, name, window),
+                        phase_cards(*of),
+                        _spread_card(of),
+                        statistics_table(*of),
+                    ],
+                    className="stack",
+                ),
+            ],
+            className="phases",
+        ),
+    ]
+
+
+def _window(x0: str | None, x1: str | None) -> tuple[float, float] | None:
+    """The zoom of an address; anything that is no span of time is no zoom."""
+    try:
+        start, end = float(x0 or ""), float(x1 or "")
+    except ValueError:
+        return None
+    return (start, end) if end > start >= 0 else None
 
 
 def register(app: Dash) -> None:
     """Put the page into the application."""
     dash.register_page(__name__, path="/phases", name="Phases", title="Phases · PhaseDock", layout=layout)
+
+    @app.callback(
+        Output(figure_id("timeline"), "data"),
+        Output("execution-title", "children"),
+        Output("execution-note", "children"),
+        Input("executions", "selectedRows"),
+        Input("zoom", "data"),
+        State("choice", "data"),
+        prevent_initial_call=True,
+    )
+    def show(
+        selected: list[dict[str, Any]] | None, zoom: list[float] | None, choice: dict[str, str]
+    ) -> tuple[Any, Any, Any]:
+        if not selected or "name" not in selected[0]:
+            return dash.no_update, dash.no_update, dash.no_update
+        name = selected[0]["name"]
+        of = (choice["traces"], choice["model"], name)
+        zoomed = dash.ctx.triggered_id == "zoom" and zoom
+        figure = execution_timeline(*of, (zoom[0], zoom[1]) if zoomed and zoom else None)
+        heading = execution_heading(choice["traces"], name)
+        return figure, heading.title, heading.note
+
+    app.clientside_callback(
+        ClientsideFunction("phases", "remember"),
+        Output("phone-execution", "value"),
+        Input("executions", "selectedRows"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "pick"),
+        Output("executions", "selectedRows"),
+        Input("phone-execution", "value"),
+        Input("step-back", "n_clicks"),
+        Input("step-on", "n_clicks"),
+        State("executions", "selectedRows"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "filter"),
+        Output("executions", "dashGridOptions"),
+        Input("find-execution", "value"),
+        State("executions", "dashGridOptions"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "order"),
+        Output("executions", "rowData"),
+        Input({"type": "order", "by": dash.ALL}, "n_clicks"),
+        State("executions", "rowData"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "zoomOut"),
+        Output("zoom-out", "disabled"),
+        Input("zoom-out", "n_clicks"),
+        prevent_initial_call=True,
+    )

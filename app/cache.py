@@ -1,0 +1,55 @@
+"""Pieces of pages that are costly to make and depend on stored things alone.
+
+Keys are made of fingerprints of contents, so an entry is never wrong, only unused; renaming or
+restoring a trace set keeps it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from flask_caching import Cache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flask import Flask
+
+    from core.config import Settings
+
+_cache = Cache()
+_MOST_ENTRIES = 500
+_FORMAT = 1
+T = TypeVar("T")
+
+
+def install(server: Flask, settings: Settings) -> None:
+    """Keep the cache in Redis where one is configured, else in the home folder."""
+    config: dict[str, Any] = {"CACHE_DEFAULT_TIMEOUT": 0}
+    if settings.redis_url:
+        config |= {"CACHE_TYPE": "RedisCache", "CACHE_REDIS_URL": settings.redis_url}
+    else:
+        config |= {
+            "CACHE_TYPE": "FileSystemCache",
+            "CACHE_DIR": str(settings.home / "cache"),
+            "CACHE_THRESHOLD": _MOST_ENTRIES,
+        }
+    _cache.init_app(server, config)
+
+
+def cached(make: Callable[[], T], *key: object) -> T:
+    """What `make` gives, from the cache where the key was seen before.
+
+    Parameters
+    ----------
+    make
+        Makes the value; it must not be None.
+    key
+        What the value depends on: a name and fingerprints.
+    """
+    name = "|".join(str(part) for part in (_FORMAT, *key))
+    found: T | None = _cache.get(name)
+    if found is None:
+        found = make()
+        _cache.set(name, found)
+    return found

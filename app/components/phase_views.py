@@ -1,0 +1,347 @@
+"""Views of a labelled trace set: the list of executions, one timeline, cards, boxes, statistics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from dash import html
+
+from app.cache import cached
+from app.components.basics import Node, card, phase_badge, plain_table
+from app.context import workspace
+from app.figures.shares import Group
+from app.figures.spread import Box, frequencies, spread
+from app.figures.timeline import Runs, Series, timeline
+from core.traces.model import Role
+from core.units import Unit, format_bytes, format_duration, format_number, format_share, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    import plotly.graph_objects as go
+
+    from core.phases import FeatureStatistics, PhaseStatistics
+    from core.runtime.labels import Labelling
+    from core.traces.model import FloatArray, IntArray, TraceSet
+
+_NARROWEST = 6
+"""The narrowest stretch of a strip, in thousandths of its length; less cannot be seen."""
+
+
+def _labelled(trace_set_id: str, model_id: str) -> tuple[Labelling, tuple[str, str]]:
+    place = workspace()
+    prints = (place.traces.get(trace_set_id).fingerprint, place.models.get(model_id).fingerprint)
+    return place.labels.get(trace_set_id, model_id), prints
+
+
+def execution_rows(trace_set_id: str, model_id: str) -> list[dict[str, Any]]:
+    """One row per execution for the list: name, length, what it is, and its strip.
+
+    A strip is ``[width in thousandths, phase, width, phase, …]``.
+    """
+    labelling, prints = _labelled(trace_set_id, model_id)
+    table = workspace().traces.summary(trace_set_id)
+    return cached(lambda: _rows(table, labelling), "rows", *prints)
+
+
+def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
+    samples = table["samples"].to_numpy()
+    ends = np.cumsum(samples)
+    first = np.searchsorted(labelling.runs.start, ends - samples)
+    last = np.searchsorted(labelling.runs.start, ends)
+    groups = [
+        column for column in table.columns if table[column].dtype.kind not in "fiub" and column != "execution"
+    ]
+    notes = table[groups[:2]].agg(" · ".join, axis=1) if groups else [""] * len(table)
+    rows = []
+    for place, (name, seconds, note) in enumerate(
+        zip(table["execution"], table["duration_s"], notes, strict=True)
+    ):
+        mine = slice(first[place], last[place])
+        runs = int(last[place] - first[place])
+        said = f"{runs:,} run{'' if runs == 1 else 's'}"
+        rows.append(
+            {
+                "name": name,
+                "length": format_duration(float(seconds)),
+                "note": f"{note} · {said}" if note else said,
+                "strip": _strip(labelling.runs.length[mine], labelling.runs.phase[mine]),
+                "seconds": float(seconds),
+                "runs": runs,
+                "place": place,
+            }
+        )
+    return rows
+
+
+def _attributes(table: pd.DataFrame) -> list[str]:
+    """The columns of a summary that say what an execution is, and not how much it used."""
+    return [name for name in table.columns if name != "execution" and table[name].dtype.kind not in "fiub"]
+
+
+def _strip(lengths: IntArray, phases: IntArray) -> list[int]:
+    """Widths in thousandths and phases, in turn; runs too narrow to be seen join the one before."""
+    total = int(lengths.sum()) or 1
+    edges = np.round(np.concatenate([[0], np.cumsum(lengths)]) * 1000 / total).astype(int)
+    parts: list[int] = []
+    for width, phase in zip(np.diff(edges).tolist(), phases.tolist(), strict=True):
+        if parts and (width < _NARROWEST or parts[-1] == phase):
+            parts[-2] += width
+        else:
+            parts += [width, phase]
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands above a timeline."""
+
+    title: str
+    note: str
+
+
+def execution_heading(trace_set_id: str, name: str) -> Heading:
+    """The execution's name, and what, how long and how often it was sampled."""
+    table = workspace().traces.summary(trace_set_id)
+    row = table.loc[table["execution"] == name].iloc[0]
+    groups = [str(row[name]) for name in _attributes(table)]
+    pace = float(row["duration_s"]) / max(int(row["samples"]) - 1, 1)
+    said = [*groups[:2], format_duration(float(row["duration_s"])), f"{int(row['samples']):,} samples"]
+    if pace > 0:
+        said.append(f"every {format_duration(pace)}")
+    return Heading(name, " · ".join(said))
+
+
+def execution_timeline(
+    trace_set_id: str, model_id: str, name: str, window: tuple[float, float] | None = None
+) -> go.Figure:
+    """The timeline of one execution with its phases."""
+    place = workspace()
+    labelling = place.labels.get(trace_set_id, model_id)
+    traces = place.traces.execution(trace_set_id, name)
+    table = place.traces.summary(trace_set_id)
+    position = int(np.flatnonzero(table["execution"].to_numpy() == name)[0])
+    start = int(table["samples"].iloc[:position].sum())
+    labels = labelling.labels[start : start + traces.n_samples]
+    elapsed = traces.time - traces.time[0]
+    runs = Runs.from_labels(elapsed, labels, traces.period)
+    return timeline(elapsed, _series(traces), runs, labelling.phases, window)
+
+
+def _series(traces: TraceSet) -> list[Series]:
+    """CPU and memory, or the first two features of a set that has neither."""
+    found = [
+        Series(title, values, feature.unit, _limit(traces, limit, feature.unit))
+        for title, role, limit in (
+            ("CPU", Role.CPU, Role.CPU_LIMIT),
+            ("Memory", Role.MEMORY, Role.MEMORY_LIMIT),
+        )
+        if (feature := traces.feature(role)) is not None and (values := traces.values(role)) is not None
+    ]
+    plain = zip(traces.features[:2], traces.columns[:2], strict=True)
+    return found or [Series(feature.name, values, feature.unit) for feature, values in plain]
+
+
+def _limit(traces: TraceSet, role: Role, unit: Unit) -> FloatArray | None:
+    feature = traces.feature(role)
+    return traces.values(role) if feature is not None and feature.unit is unit else None
+
+
+def _main(each: PhaseStatistics) -> list[tuple[str, FeatureStatistics]]:
+    pairs = [("CPU", each.cpu), ("Memory", each.memory)]
+    found = [(title, feature) for title, feature in pairs if feature is not None]
+    return found or [(feature.name, feature) for feature in each.features[:2]]
+
+
+def _live(labelling: Labelling) -> list[PhaseStatistics]:
+    return [each for each in labelling.statistics if each.phase >= 0]
+
+
+def _range(feature: FeatureStatistics) -> tuple[str, str]:
+    """A feature's median and its 5th to 95th percentile, in one unit."""
+    low, high, median = feature.quantiles[0], feature.quantiles[4], feature.quantiles[2]
+    if feature.unit is Unit.SHARE:
+        return format_share(median, 0), f"{low * 100:.0f}–{high * 100:.0f}%"
+    if feature.unit is Unit.BYTES:
+        scale, unit = (2**30, "GiB") if high >= 2**30 else (2**20, "MiB")
+        return format_number(median / scale), f"{low / scale:.1f}–{high / scale:.1f} {unit}"
+    unit = "cores" if feature.unit is Unit.CORES else ""
+    return format_number(median), f"{format_number(low)}–{format_number(high)} {unit}".strip()
+
+
+def _growth(each: PhaseStatistics) -> str:
+    memory = each.memory
+    if memory is None or memory.unit is not Unit.BYTES:
+        return format_number(each.memory_growth)
+    mib = each.memory_growth / 2**20
+    return f"{'+' if mib > 0 else ''}{format_number(mib, 0 if abs(mib) >= 1 else 1)}"
+
+
+def phase_card(each: PhaseStatistics) -> html.Div:
+    """One phase: badge, share of time, what it is, and its figures."""
+    lines = [(title, *_range(feature)) for title, feature in _main(each)]
+    if each.memory is not None:
+        lines.append(("Growth", _growth(each), "MiB/min" if each.memory.unit is Unit.BYTES else "per min"))
+    lines.append(("Stay", *_split(format_duration(each.median_stay)), " median"))
+    return html.Div(
+        [
+            html.Div(
+                [
+                    phase_badge(each.phase),
+                    html.Span(f"{format_share(each.share, 0)} of time", className="ink3"),
+                ],
+                className="row between",
+            ),
+            html.H3(each.description),
+            *(
+                html.Div(
+                    [html.Span(title), html.Span([html.B(value), " ", *rest], className="num")],
+                    className="line",
+                )
+                for title, value, *rest in lines
+            ),
+        ],
+        className="card phasecard",
+        style={"borderTopColor": f"var(--p{each.phase % 8 + 1})"},
+    )
+
+
+def _split(text: str) -> tuple[str, str]:
+    value, _, unit = text.rpartition(" ")
+    return value, unit
+
+
+def phase_cards(trace_set_id: str, model_id: str) -> html.Div:
+    """A card per phase, in the order of their numbers."""
+    labelling, _ = _labelled(trace_set_id, model_id)
+    return html.Div(
+        [phase_card(each) for each in _live(labelling)],
+        className="cards",
+        tabIndex="0",
+        role="region",
+        **{"aria-label": "Phases"},
+    )
+
+
+def spread_figures(trace_set_id: str, model_id: str) -> tuple[list[tuple[str, go.Figure]], str]:
+    """Boxes of CPU and memory per phase and the phases' frequencies, each with a label; and a note."""
+    labelling, _ = _labelled(trace_set_id, model_id)
+    live = _live(labelling)
+    titles = [title for title, _ in _main(live[0])] if live else []
+    figures = []
+    for position, title in enumerate(titles):
+        features = [_main(each)[position][1] for each in live]
+        boxes = [Box(e.phase, f.quantiles, f.mean) for e, f in zip(live, features, strict=True) if e.samples]
+        label = f"Spread of {title} in each phase"
+        figures.append((label, spread(title, boxes, features[0].unit)))
+    counts = [(each.phase, each.samples) for each in live]
+    figures.append(("Share and number of samples of each phase", frequencies(counts)))
+    samples = sum(count for _, count in counts)
+    info = workspace().traces.get(trace_set_id)
+    note = f"whiskers 5th to 95th percentile; {info.n_executions:,} executions, {samples:,} labelled samples"
+    return figures, note
+
+
+_HEAD = (
+    ("Phase", False),
+    ("What it is", False),
+    ("Samples", True),
+    ("Share", True),
+    ("Runs", True),
+    ("Median stay", True),
+)
+
+
+def statistics_table(trace_set_id: str, model_id: str) -> html.Section:
+    """Every phase's statistics in a table, warm-up included."""
+    labelling, _ = _labelled(trace_set_id, model_id)
+    titles = [title for title, _ in _main(labelling.statistics[0])] if labelling.statistics else []
+    head = [*_HEAD]
+    for title in titles:
+        head += [(f"{title} mean", True), ("sd", True), ("5th", True), ("median", True), ("95th", True)]
+    return card(
+        "Statistics",
+        plain_table(head, [_statistics_row(each) for each in labelling.statistics], "Statistics per phase"),
+        note="over all samples of the trace set",
+        tools=[
+            html.A(
+                [html.Span(className="icon i-download"), html.Span("CSV")],
+                href=f"/api/traces/{trace_set_id}/statistics/{model_id}.csv",
+                className="btn small",
+                download="",
+            )
+        ],
+        flush=True,
+    )
+
+
+def _statistics_row(each: PhaseStatistics) -> Sequence[Node]:
+    row: list[Node] = [
+        phase_badge(each.phase),
+        each.description if each.phase >= 0 else "Before there is a full window",
+        f"{each.samples:,}",
+        format_share(each.share),
+        f"{each.runs:,}",
+        format_duration(each.median_stay),
+    ]
+    for _, feature in _main(each):
+        low, _q1, median, _q3, high = feature.quantiles
+        row += [_short(v, feature.unit) for v in (feature.mean, feature.sd, low, median, high)]
+    return row
+
+
+def _short(value: float, unit: Unit) -> str:
+    return format_bytes(value) if unit is Unit.BYTES else format_value(value, unit)
+
+
+def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[Group], list[int], str]:
+    """The share of time in each phase for the largest groups of executions.
+
+    Returns
+    -------
+    groups, phases, by
+        The groups, the phases in the order of their shares, and the attribute that makes the groups
+        (empty where the set has none and all executions are one group).
+    """
+    labelling, prints = _labelled(trace_set_id, model_id)
+    table = workspace().traces.summary(trace_set_id)
+    return cached(lambda: _group_shares(table, labelling, most), "groups", most, *prints)
+
+
+def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple[list[Group], list[int], str]:
+    attributes = _attributes(table)
+    by = max(attributes, key=lambda name: _usefulness(table[name].nunique(), len(table)), default="")
+    names = table[by].astype(str).to_numpy() if by else np.full(len(table), "all executions")
+    groups, of_execution = np.unique(names, return_inverse=True)
+    ends = np.cumsum(table["samples"].to_numpy())
+    of_run = of_execution[np.searchsorted(ends, labelling.runs.start, side="right")]
+    phases = list(labelling.phases)
+    rank = {phase: position for position, phase in enumerate(phases)}
+    time = np.zeros((len(groups), len(phases)))
+    live = labelling.runs.phase >= 0
+    columns = np.array([rank[int(phase)] for phase in labelling.runs.phase[live]], dtype=np.int64)
+    np.add.at(time, (of_run[live], columns), labelling.runs.length[live])
+    sizes = np.bincount(of_execution)
+    largest = np.argsort(-sizes, kind="stable")[:most]
+    shares = time / np.maximum(time.sum(axis=1, keepdims=True), 1)
+    return [Group(str(groups[g]), int(sizes[g]), shares[g].tolist()) for g in largest], phases, by
+
+
+def _usefulness(groups: int, executions: int) -> float:
+    """Attributes that make a handful of groups say most; one group, or one per execution, says nothing."""
+    return -abs(np.log(groups / 8)) if 1 < groups < executions else -np.inf
+
+
+def example_strips() -> list[list[tuple[float, int]]]:
+    """Strips for the fresh start: a few made-up containers, to show what a colour means."""
+    return [
+        [(0.04, -1), (0.34, 2), (0.04, 4), (0.05, 1), (0.33, 2), (0.08, 4), (0.12, 2)],
+        [(0.03, -1), (0.07, 2), (0.30, 0), (0.20, 1), (0.30, 0), (0.10, 2)],
+        [(0.06, -1), (0.14, 2), (0.40, 1), (0.02, 2), (0.38, 1)],
+        [(0.03, -1), (0.12, 2), (0.20, 4), (0.10, 2), (0.25, 4), (0.30, 2)],
+        [(0.02, -1), (0.05, 3), (0.25, 1), (0.08, 2), (0.60, 0)],
+        [(0.05, -1), (0.50, 2), (0.15, 0), (0.15, 1), (0.15, 0)],
+    ]

@@ -1,0 +1,71 @@
+"""What groups of executions spend their time on: one stacked bar per group, a colour per phase."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ROOM_FOR_NAME = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group of executions: its name, how many there are, and the share of time per phase."""
+
+    name: str
+    executions: int
+    shares: Sequence[float]
+
+
+def shares(groups: Sequence[Group], phases: Sequence[int], height: int = 0) -> go.Figure:
+    """Draw one bar per group, the first on top; `shares` of a group follow the order of `phases`."""
+    names = [f"{_shortened(group.name)}  ({group.executions:,})" for group in groups]
+    figure = go.Figure(
+        layout=theme.frame(
+            height or 34 * len(groups) + 40,
+            barmode="stack",
+            bargap=0.36,
+            margin={"l": 8, "r": 14, "t": 6, "b": 24},
+            hovermode="closest",
+            xaxis=theme.axis(range=[0, 1], tickformat=".0%", nticks=6),
+            yaxis=theme.axis(
+                autorange="reversed",
+                automargin=True,
+                tickfont={"size": 12, "color": theme.ink("ink")},
+                ticklabelstandoff=4,
+            ),
+        )
+    )
+    for position, phase in enumerate(phases):
+        parts = [group.shares[position] for group in groups]
+        name = theme.phase_name(phase)
+        figure.add_trace(
+            go.Bar(
+                y=names,
+                x=parts,
+                orientation="h",
+                name=name,
+                marker={
+                    "color": theme.phase_colour(phase),
+                    "line": {"color": theme.ink("surface"), "width": 1},
+                },
+                text=[name if part >= _ROOM_FOR_NAME else "" for part in parts],
+                textposition="inside",
+                insidetextanchor="middle",
+                textangle=0,
+                textfont={"size": 11, "color": theme.label_colour(phase)},
+                hovertemplate=f"{name}: %{{x:.0%}}<extra></extra>",
+            )
+        )
+    return figure
+
+
+def _shortened(name: str, most: int = 26) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"

@@ -1,0 +1,128 @@
+"""A hostile page in the same browser, or a rebound name, gets nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from flask import Flask, jsonify
+
+from app.api import csv_lines, safe_cell
+from app.security import content_policy, install, session_key
+from core.config import Settings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def server(tmp_path: Path, **more: object) -> Flask:
+    made = Flask("test")
+    install(made, Settings(home=tmp_path, **more), lambda: ["'sha256-x'"])  # type: ignore[arg-type]
+
+    @made.route("/thing", methods=["GET", "POST", "PUT", "DELETE"])
+    def thing() -> object:
+        return jsonify(done=True)
+
+    @made.get("/page")
+    def page() -> str:
+        return "<html></html>"
+
+    return made
+
+
+LOCAL = "http://127.0.0.1:8050"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8050", "localhost:8050", "[::1]:8050", "LOCALHOST"])
+def test_our_own_names_pass(tmp_path: Path, host: str) -> None:
+    assert server(tmp_path).test_client().get("/thing", headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "192.168.1.4:8050", "localhost.evil.example"]
+)
+def test_a_rebound_name_gets_nothing(tmp_path: Path, host: str) -> None:
+    answer = server(tmp_path).test_client().get("/thing", headers={"Host": host})
+    assert answer.status_code == 403
+    assert "PHASEDOCK_ALLOWED_HOSTS" in answer.text
+
+
+def test_a_name_that_was_allowed_passes(tmp_path: Path) -> None:
+    client = server(tmp_path, allowed_hosts=("box.example",)).test_client()
+    assert client.get("/thing", headers={"Host": "box.example:8050"}).status_code == 200
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Origin": LOCAL}, 200),
+        ({}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1:9999"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-site", "Origin": LOCAL}, 403),
+        ({"Sec-Fetch-Site": "same-origin", "Origin": LOCAL}, 200),
+    ],
+)
+def test_what_changes_something_must_come_from_our_pages(
+    tmp_path: Path, method: str, headers: dict[str, str], status: int
+) -> None:
+    client = server(tmp_path).test_client()
+    answer = getattr(client, method)("/thing", headers={"Host": "127.0.0.1:8050", **headers})
+    assert answer.status_code == status
+
+
+def test_pages_may_load_nothing_from_elsewhere(tmp_path: Path) -> None:
+    answer = server(tmp_path).test_client().get("/page", headers={"Host": "localhost"})
+    policy = answer.headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "script-src 'self' 'sha256-x'" in policy
+    assert "http" not in policy
+    assert answer.headers["X-Content-Type-Options"] == "nosniff"
+    assert "unsafe-eval" not in content_policy([])
+
+
+def test_a_password_is_asked_for_and_tries_are_counted(tmp_path: Path) -> None:
+    made = server(tmp_path, host="0.0.0.0", password="correct horse")
+    client = made.test_client()
+    base = {"Host": "192.168.1.4:8050"}
+    asked = client.get("/thing", headers={**base, "Accept": "text/html"})
+    assert asked.status_code == 302
+    assert asked.headers["Location"] == "/login"
+    assert client.get("/thing", headers=base).status_code == 401
+    assert client.post("/login", headers=base, data={"password": "wrong"}).status_code == 401
+    signed = client.post(
+        "/login", headers=base, data={"password": "correct horse"}, base_url="http://192.168.1.4:8050"
+    )
+    assert signed.status_code == 302
+    assert client.get("/thing", base_url="http://192.168.1.4:8050").status_code == 200
+    for _ in range(12):
+        last = made.test_client().post("/login", headers=base, data={"password": "guess"})
+    assert last.status_code == 429
+
+
+def test_the_session_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
+    key = session_key(tmp_path)
+    assert len(key) == 32
+    assert session_key(tmp_path) == key
+    assert (tmp_path / "session.key").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    ("cell", "written"),
+    [
+        ("=1+1", "'=1+1"),
+        ("@sum", "'@sum"),
+        ("+cmd", "'+cmd"),
+        ("-x", "'-x"),
+        ("-1.5", "-1.5"),
+        ("+.5", "+.5"),
+        ("plain", "plain"),
+        (3, 3),
+    ],
+)
+def test_no_cell_is_taken_for_a_formula(cell: object, written: object) -> None:
+    assert safe_cell(cell) == written
+    assert list(csv_lines(["a"], [[cell]]))[1].startswith(str(written)[0])

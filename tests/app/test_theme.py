@@ -1,0 +1,91 @@
+"""The palette of figures and the palette of the page are one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from app.figures import theme
+from app.figures.strips import gradient
+from app.figures.thinning import minmax_indices
+from app.figures.timeline import Runs
+
+TOKENS = Path(__file__).resolve().parents[2] / "assets" / "00-tokens.css"
+
+
+def tokens(scheme: str) -> dict[str, str]:
+    text = TOKENS.read_text()
+    start = text.index(":root{\n" if scheme == "light" else '[data-mantine-color-scheme="dark"]{')
+    return dict(re.findall(r"--([\w-]+):(#[0-9A-Fa-f]+)", text[start : text.index("}", start)]))
+
+
+@pytest.mark.parametrize(("scheme", "side"), [("light", 0), ("dark", 1)])
+def test_figures_and_pages_share_their_colours(scheme: str, side: int) -> None:
+    css = tokens(scheme)
+    assert tuple(css[f"p{i}"].upper() for i in range(1, 9)) == theme.PHASES[scheme]
+    assert css["p0"].upper() == theme.WARM_UP[scheme]
+    for name, pair in theme.INK.items():
+        assert css[name.replace("_", "-")].upper() == pair[side], name
+
+
+def test_every_light_colour_has_one_dark_partner() -> None:
+    partners = theme.dark_partners()
+    assert partners["#4097cf"] == "#62AAFE"
+    assert partners[theme.with_alpha("#4097CF", theme.FILL_ALPHA)] == theme.with_alpha("#62AAFE", 0.32)
+
+
+def test_recolour_swaps_colours_inside_a_figure_and_nothing_else() -> None:
+    figure = go.Figure(go.Scatter(x=[1], y=[2], line={"color": theme.ink("ink")}, name="ink"))
+    dark = theme.recolour(figure, "dark")
+    assert dark.data[0].line.color == theme.INK["ink"][1]
+    assert dark.data[0].name == "ink"
+    assert theme.recolour(figure, "light") is figure
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "texts"),
+    [
+        (0, 40, ["0", "5 s", "10 s", "15 s", "20 s", "25 s", "30 s", "35 s", "40 s"]),
+        (0, 655, ["0", "2 min", "4 min", "6 min", "8 min", "10 min"]),
+        (3600, 3 * 3600, ["1 h", "1.25 h"]),
+        (0, 200_000, ["0", "12 h", "24 h", "36 h", "48 h"]),
+    ],
+)
+def test_time_ticks_say_their_unit(start: float, end: float, texts: list[str]) -> None:
+    values, said = theme.time_ticks(start, end)
+    assert all(start <= value <= end for value in values)
+    assert len(values) <= 9
+    if start != 3600:
+        assert said == texts
+    else:
+        assert all(text.endswith(("min", "h")) for text in said)
+
+
+@given(hnp.arrays(np.float64, st.integers(1, 400), elements=st.floats(-1e6, 1e6)), st.integers(4, 60))
+def test_thinning_keeps_ends_and_extremes(values: np.ndarray, most: int) -> None:
+    kept = minmax_indices(values, most)
+    assert (np.diff(kept) > 0).all()
+    assert len(kept) <= max(most + 2, 4)
+    assert kept[0] == 0
+    assert kept[-1] == len(values) - 1
+    assert values[kept].max() == values.max()
+    assert values[kept].min() == values.min()
+
+
+def test_runs_collapse_labels_and_end_one_period_after_the_last_sample() -> None:
+    runs = Runs.from_labels(np.array([0.0, 5, 10, 15, 20]), np.array([-1, -1, 2, 2, 0]), 5.0)
+    assert runs.phases.tolist() == [-1, 2, 0]
+    assert runs.edges.tolist() == [0, 10, 20, 25]
+    assert len(Runs.from_labels(np.zeros(0), np.zeros(0, dtype=int), 5.0).phases) == 0
+
+
+def test_strips_are_gradients_over_the_page_colours() -> None:
+    assert gradient([(0.25, -1), (0.75, 1)]) == "linear-gradient(90deg,var(--p0) 0% 25%,var(--p2) 25% 100%)"
+    assert gradient([]) == "none"
