@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from core.store import docker_stats, sar
 from core.store.csv_files import CsvSource
 from core.store.parquet_files import ParquetSource
-from core.store.streams import PARQUET, magic
+from core.store.prometheus import PrometheusSource
+from core.store.prometheus_csv import LongSource
+from core.store.streams import PARQUET, magic, read_head
+from core.store.text_table import TextTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,4 +69,19 @@ def open_source(path: Path) -> Source:
     """
     if magic(path).startswith(PARQUET):
         return ParquetSource.open(path)
-    return CsvSource.open(path)
+    start = read_head(path, 64 * 1024).decode("utf-8-sig", "replace").lstrip()
+    for fits, parser, what in _LOGS:
+        if fits(start):
+            return TextTable.open(path, parser, what)
+    if start.startswith(("{", "[")):
+        return PrometheusSource.open(path)
+    table = CsvSource.open(path)
+    return LongSource.of(table) or table
+
+
+_LOGS = (
+    (sar.is_sadf, sar.parse_sadf, "output of sadf -d"),
+    (sar.is_sar, sar.parse_sar, "output of sar"),
+    (docker_stats.is_json, docker_stats.parse_json, "JSON lines of docker stats"),
+    (docker_stats.is_table, docker_stats.parse_table, "a table of docker stats"),
+)

@@ -152,6 +152,12 @@ def _has(head: Head, *names: str) -> bool:
     return all(name in head.header for name in names)
 
 
+def _first_number(head: Head, name: str) -> float | None:
+    """The first value of a column that says how large the machine is, if it says so."""
+    first = next(iter(head.column(name)), "") if name in head.header else ""
+    return float(first) if is_number(first) and float(first) > 0 else None
+
+
 def _ai4dl(head: Head) -> ColumnMapping | None:
     if not _has(head, "pod.id", "timestamp") or not ({"cpu.usage", "mem.current"} & set(head.header)):
         return None
@@ -206,7 +212,6 @@ def _bitbrains(head: Head) -> ColumnMapping | None:
     time = next((name for name in head.header if name.lower().startswith("timestamp [")), None)
     if time is None or not _has(head, "CPU usage [%]", "Memory usage [KB]"):
         return None
-    cores = head.column("CPU cores")[:1] if "CPU cores" in head.header else ()
     wanted = (
         MappedColumn("CPU usage [%]", Role.CPU, "percent_of_machine"),
         MappedColumn("Memory usage [KB]", Role.MEMORY, "kib"),
@@ -222,7 +227,7 @@ def _bitbrains(head: Head) -> ColumnMapping | None:
         # the published files say [ms] and hold seconds: the values decide
         time_unit=time_unit_of(head.column(time)),
         features=_present(head, wanted),
-        cores=float(cores[0]) if cores and is_number(cores[0]) and float(cores[0]) > 0 else None,
+        cores=_first_number(head, "CPU cores"),
     )
 
 
@@ -259,6 +264,7 @@ def _sar(head: Head) -> ColumnMapping | None:
         time="timestamp",
         time_unit=time_unit_of(head.column("timestamp")),
         features=_present(head, wanted),
+        cores=_first_number(head, "cpus"),
     )
 
 
