@@ -1,0 +1,34 @@
+"""Phases: what a container does, learned from its samples (AI4DL: CRBM and k-means)."""
+
+from core.phases.describe import (
+    QUANTILES,
+    WARM_UP,
+    FeatureStatistics,
+    PhaseStatistics,
+    Runs,
+    phase_runs,
+    phase_statistics,
+)
+from core.phases.fitting import fit
+from core.phases.model import Expansion, PhaseModel, TrainingRecord
+from core.phases.prediction import encode, expand, predict
+from core.phases.settings import PRESETS, PhaseSettings
+
+__all__ = [
+    "PRESETS",
+    "QUANTILES",
+    "WARM_UP",
+    "Expansion",
+    "FeatureStatistics",
+    "PhaseModel",
+    "PhaseSettings",
+    "PhaseStatistics",
+    "Runs",
+    "TrainingRecord",
+    "encode",
+    "expand",
+    "fit",
+    "phase_runs",
+    "phase_statistics",
+    "predict",
+]

@@ -1,0 +1,230 @@
+"""What each phase is: statistics over labelled samples, and a plain description generated from them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.phases.matching import main_feature
+from core.phases.wording import descriptions
+from core.traces.model import Role
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from core.phases.encoders import Labels
+    from core.traces.model import FloatArray, IntArray, TraceSet
+
+WARM_UP = -1
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureStatistics:
+    """One feature within one phase, in the feature's unit.
+
+    Parameters
+    ----------
+    name, role, unit
+        The feature.
+    mean, sd
+        Mean and population standard deviation.
+    quantiles
+        The 5th, 25th, 50th, 75th and 95th percentiles, linear between samples.
+    """
+
+    name: str
+    role: Role
+    unit: Unit
+    mean: float
+    sd: float
+    quantiles: tuple[float, float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseStatistics:
+    """One phase over a labelled trace set.
+
+    Parameters
+    ----------
+    phase
+        Its id, or −1 for warm-up.
+    samples, share
+        How many samples it has, and their share of all samples, which is its share of time.
+    runs
+        How often it was entered.
+    median_stay
+        The median seconds of a stay.
+    memory_growth
+        The change of memory per minute within stays, in the memory feature's unit; 0 where none is known.
+    features
+        Every feature's statistics in the set's order.
+    description
+        A plain description that no other phase of the model has.
+    """
+
+    phase: int
+    samples: int
+    share: float
+    runs: int
+    median_stay: float
+    memory_growth: float
+    features: tuple[FeatureStatistics, ...]
+    description: str = ""
+
+    def of(self, role: Role) -> FeatureStatistics | None:
+        """The statistics of the feature that stands for a role, or None."""
+        having = [each for each in self.features if each.role is role]
+        exact = [each for each in having if each.unit in {Unit.CORES, Unit.BYTES}]
+        return next(iter(exact or having), None)
+
+    @property
+    def cpu(self) -> FeatureStatistics | None:
+        """The CPU statistics, or None without such a feature."""
+        return self.of(Role.CPU)
+
+    @property
+    def memory(self) -> FeatureStatistics | None:
+        """The memory statistics, or None without such a feature."""
+        return self.of(Role.MEMORY)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statistics as JSON takes them."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> PhaseStatistics:
+        """Read statistics back."""
+        features = tuple(
+            FeatureStatistics(
+                name=str(each["name"]),
+                role=Role(each["role"]),
+                unit=Unit(each["unit"]),
+                mean=float(each["mean"]),
+                sd=float(each["sd"]),
+                quantiles=_five(each["quantiles"]),
+            )
+            for each in values["features"]
+        )
+        return cls(
+            phase=int(values["phase"]),
+            samples=int(values["samples"]),
+            share=float(values["share"]),
+            runs=int(values["runs"]),
+            median_stay=float(values["median_stay"]),
+            memory_growth=float(values["memory_growth"]),
+            features=features,
+            description=str(values["description"]),
+        )
+
+
+def _five(values: Iterable[float]) -> tuple[float, float, float, float, float]:
+    a, b, c, d, e = (float(value) for value in values)
+    return a, b, c, d, e
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Maximal stretches of one phase, none across an execution's bound or a gap.
+
+    Parameters
+    ----------
+    start, length
+        First sample and number of samples, shape (n_runs,).
+    phase
+        The phase of each.
+    seconds
+        How long each lasted, its last sample's period included.
+    """
+
+    start: IntArray
+    length: IntArray
+    phase: Labels
+    seconds: FloatArray
+
+
+def phase_runs(traces: TraceSet, labels: Labels) -> Runs:
+    """The runs of a labelled trace set, in the order of its samples."""
+    if not len(labels):
+        empty = np.empty(0, np.int64)
+        return Runs(empty, empty, np.empty(0, np.int16), np.empty(0))
+    changes = np.flatnonzero(np.diff(labels)) + 1
+    bounds = np.union1d(changes, traces.segments()).astype(np.int64)
+    start, end = bounds[:-1], bounds[1:]
+    seconds = traces.time[end - 1] - traces.time[start] + traces.period
+    return Runs(start, end - start, labels[start], seconds)
+
+
+def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) -> tuple[PhaseStatistics, ...]:
+    """Statistics and descriptions of phases over a labelled trace set.
+
+    Parameters
+    ----------
+    traces
+        The samples.
+    labels
+        The phase of each sample, shape (n_samples,); −1 is warm-up.
+    phases
+        The model's phases, in order; each gets an entry even if no sample has it. Warm-up comes last
+        and only if there is any.
+    """
+    runs, order = phase_runs(traces, labels), np.argsort(labels, kind="stable")
+    sorted_labels, growth = labels[order], _growth(traces, labels)
+    wanted = [*phases, *([WARM_UP] if (labels == WARM_UP).any() else [])]
+    table = []
+    for phase in wanted:
+        low, high = np.searchsorted(sorted_labels, [phase, phase + 1])
+        picked = order[low:high]
+        mine = runs.seconds[runs.phase == phase]
+        table.append(
+            PhaseStatistics(
+                phase=phase,
+                samples=len(picked),
+                share=len(picked) / max(len(labels), 1),
+                runs=len(mine),
+                median_stay=float(np.median(mine)) if len(mine) else 0.0,
+                memory_growth=growth.get(phase, 0.0),
+                features=tuple(
+                    _feature(f.name, f.role, f.unit, values[picked])
+                    for f, values in zip(traces.features, traces.columns, strict=True)
+                ),
+            )
+        )
+    return tuple(
+        replace(each, description=text) for each, text in zip(table, descriptions(table), strict=True)
+    )
+
+
+def _feature(name: str, role: Role, unit: Unit, values: FloatArray) -> FeatureStatistics:
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return FeatureStatistics(name, role, unit, 0.0, 0.0, (0.0,) * 5)
+    ordered = np.sort(values.astype(np.float64))
+    place = np.array(QUANTILES) * (len(ordered) - 1)
+    quantiles = _between(ordered, place)
+    return FeatureStatistics(name, role, unit, float(ordered.mean()), float(ordered.std()), _five(quantiles))
+
+
+def _between(ordered: FloatArray, place: FloatArray) -> FloatArray:
+    below = place.astype(np.int64)
+    above = np.minimum(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def _growth(traces: TraceSet, labels: Labels) -> dict[int, float]:
+    """Memory per minute within stays: all increases of a phase over all time spent between its samples."""
+    memory = main_feature(traces.features, Role.MEMORY)
+    if memory is None or len(labels) < 2:
+        return {}
+    inside = labels[1:] == labels[:-1]
+    bounds = traces.segments()[1:-1]
+    inside[bounds - 1] = False
+    phase = labels[1:][inside].astype(np.int64) + 1
+    increase = np.bincount(phase, np.diff(traces.column(memory.name).astype(np.float64))[inside])
+    seconds = np.bincount(phase, np.diff(traces.time)[inside])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        slope = np.where(seconds > 0, 60.0 * increase / seconds, 0.0)
+    return {code - 1: float(value) for code, value in enumerate(slope)}

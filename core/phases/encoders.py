@@ -1,0 +1,352 @@
+"""Encoders: what turns a window of standardised samples into the code that is clustered.
+
+`crbm` is AI4DL's; `window` (the window itself) and `pca` (its principal components) show what the CRBM
+adds. CRBM and PCA are both a matrix and a bias, with and without σ, so they share their kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import InputError
+from core.phases import kernels
+from core.phases.crbm import Crbm, Layout, padded
+from core.phases.training import Progress, train
+from core.registry import Registry
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from core.phases.rows import FloatVector, Windows
+    from core.phases.settings import PhaseSettings
+
+Codes = npt.NDArray[np.float32]
+Labels = npt.NDArray[np.int16]
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Encoder(Protocol):
+    """A fitted encoder."""
+
+    name: ClassVar[str]
+
+    @property
+    def features(self) -> int:
+        """The number of features of a row."""
+
+    @property
+    def history(self) -> int:
+        """The number of earlier rows in a window."""
+
+    @property
+    def size(self) -> int:
+        """The length of a code."""
+
+    def codes(self, windows: Windows) -> Codes:
+        """The codes of windows, shape (n_windows, size)."""
+
+    def nearest(self, windows: Windows, centres: Codes) -> Labels:
+        """The number of each window's nearest centre, shape (n_windows,)."""
+
+    def arrays(self) -> Arrays:
+        """The parameters by name, as a model file keeps them."""
+
+
+def packed_centres(centres: Codes) -> FloatVector:
+    """Centres as kernels take them: flat (size, padded k), zeros between."""
+    flat = np.zeros((centres.shape[1], padded(len(centres))), np.float32)
+    flat[:, : len(centres)] = centres.T
+    return flat.ravel()
+
+
+def nearest_of(codes: Codes, centres: Codes) -> Labels:
+    """The number of each code's nearest centre; the first of several equally near."""
+    labels = np.empty(len(codes), np.int16)
+    starts = np.arange(len(codes), dtype=np.int64) * codes.shape[1]
+    flat = np.ascontiguousarray(codes, np.float32).ravel()
+    kernels.assign(flat, starts, codes.shape[1], packed_centres(centres), len(centres), labels)
+    return labels
+
+
+@dataclass(frozen=True, eq=False)
+class _Affine:
+    """What encoders have in common that are one matrix and one bias."""
+
+    squash: ClassVar[bool]
+
+    @property
+    def size(self) -> int:
+        """The length of a code."""
+        raise NotImplementedError
+
+    def _packed(self) -> tuple[FloatVector, FloatVector]:
+        raise NotImplementedError
+
+    @cached_property
+    def _kernel(self) -> tuple[FloatVector, FloatVector, bool]:
+        return (*self._packed(), self.squash)
+
+    def codes(self, windows: Windows) -> Codes:
+        """The codes of windows, shape (n_windows, size)."""
+        codes = np.empty((len(windows.starts), self.size), np.float32)
+        kernels.encode(windows.rows, windows.starts, self._kernel, codes)
+        return codes
+
+    def nearest(self, windows: Windows, centres: Codes) -> Labels:
+        """The number of each window's nearest centre, shape (n_windows,)."""
+        labels = np.empty(len(windows.starts), np.int16)
+        kernels.encode_and_assign(
+            windows.rows,
+            windows.starts,
+            self._kernel,
+            self.size,
+            packed_centres(centres),
+            len(centres),
+            labels,
+        )
+        return labels
+
+
+@dataclass(frozen=True, eq=False)
+class CrbmEncoder(_Affine):
+    """p(h = 1 | v, c) of a trained CRBM."""
+
+    name: ClassVar[str] = "crbm"
+    squash: ClassVar[bool] = True
+    crbm: Crbm = field()
+
+    @property
+    def features(self) -> int:
+        """The number of features of a row."""
+        return self.crbm.layout.features
+
+    @property
+    def history(self) -> int:
+        """The number of earlier rows in a window."""
+        return self.crbm.history
+
+    @property
+    def size(self) -> int:
+        """The number of hidden units."""
+        return self.crbm.hidden
+
+    def _packed(self) -> tuple[FloatVector, FloatVector]:
+        return self.crbm.encoder()
+
+    def arrays(self) -> Arrays:
+        """W, A, B and both biases."""
+        crbm = self.crbm
+        return {
+            "W": crbm.W,
+            "A": crbm.A,
+            "B": crbm.B,
+            "visible_bias": crbm.visible_bias,
+            "hidden_bias": crbm.hidden_bias,
+        }
+
+    @classmethod
+    def load(cls, arrays: Mapping[str, npt.NDArray[Any]], features: int) -> CrbmEncoder:
+        """Rebuild it from its arrays.
+
+        Raises
+        ------
+        InputError
+            If their shapes do not belong together.
+        """
+        parts = [
+            np.ascontiguousarray(arrays[key], np.float32)
+            for key in ("W", "A", "B", "visible_bias", "hidden_bias")
+        ]
+        W, A, B, visible, hidden = parts
+        past = A.shape[1] if A.ndim == 2 else -1
+        wanted = [(len(hidden), features), (features, past), (len(hidden), past), (features,), (len(hidden),)]
+        fits = (
+            [part.shape for part in parts] == wanted and past > 0 and past % features == 0 and len(hidden) > 0
+        )
+        if not fits:
+            shapes = ", ".join(f"{part.shape}" for part in parts)
+            raise InputError(
+                f"The CRBM's matrices do not belong together: {shapes} for {features} features.",
+                "Take the model files from one and the same training.",
+            )
+        return cls(Crbm(W, A, B, visible, hidden))
+
+
+@dataclass(frozen=True, eq=False)
+class PcaEncoder(_Affine):
+    """Principal components of the window: ``components · (x − mean)``.
+
+    Parameters
+    ----------
+    components
+        Orthonormal rows, shape (size, (history + 1) · features).
+    mean
+        The mean window.
+    n_features
+        The number of features of a row.
+    """
+
+    name: ClassVar[str] = "pca"
+    squash: ClassVar[bool] = False
+    components: Codes = field()
+    mean: FloatVector = field()
+    n_features: int = field()
+
+    @property
+    def features(self) -> int:
+        """The number of features of a row."""
+        return self.n_features
+
+    @property
+    def history(self) -> int:
+        """The number of earlier rows in a window."""
+        return int(self.components.shape[1]) // self.n_features - 1
+
+    @property
+    def size(self) -> int:
+        """The number of components."""
+        return int(self.components.shape[0])
+
+    def _packed(self) -> tuple[FloatVector, FloatVector]:
+        wide = padded(self.size)
+        matrix = np.zeros((self.components.shape[1], wide), np.float32)
+        matrix[:, : self.size] = self.components.T
+        bias = np.zeros(wide, np.float32)
+        bias[: self.size] = -(self.components.astype(np.float64) @ self.mean.astype(np.float64))
+        return matrix.ravel(), bias
+
+    def arrays(self) -> Arrays:
+        """Components and mean."""
+        return {"components": self.components, "mean": self.mean}
+
+    @classmethod
+    def load(cls, arrays: Mapping[str, npt.NDArray[Any]], features: int) -> PcaEncoder:
+        """Rebuild it from its arrays.
+
+        Raises
+        ------
+        InputError
+            If their shapes do not belong together.
+        """
+        components = np.ascontiguousarray(arrays["components"], np.float32)
+        mean = np.ascontiguousarray(arrays["mean"], np.float32)
+        fits = components.ndim == 2 and mean.shape == components.shape[1:] and mean.size and components.size
+        if not fits or mean.size % features or mean.size // features < 2:
+            raise InputError(
+                f"The components' shape {components.shape} does not fit {features} features.",
+                "Export the model again.",
+            )
+        return cls(components, mean, features)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowEncoder:
+    """The standardised window itself."""
+
+    name: ClassVar[str] = "window"
+    n_features: int
+    n_history: int
+
+    @property
+    def features(self) -> int:
+        """The number of features of a row."""
+        return self.n_features
+
+    @property
+    def history(self) -> int:
+        """The number of earlier rows in a window."""
+        return self.n_history
+
+    @property
+    def size(self) -> int:
+        """The numbers in a window."""
+        return (self.n_history + 1) * self.n_features
+
+    def codes(self, windows: Windows) -> Codes:
+        """The windows side by side, shape (n_windows, size)."""
+        return np.asarray(windows.rows[windows.starts[:, None] + np.arange(self.size)], np.float32)
+
+    def nearest(self, windows: Windows, centres: Codes) -> Labels:
+        """The number of each window's nearest centre, read where the windows lie."""
+        labels = np.empty(len(windows.starts), np.int16)
+        kernels.assign(windows.rows, windows.starts, self.size, packed_centres(centres), len(centres), labels)
+        return labels
+
+    def arrays(self) -> Arrays:
+        """Its history; there is nothing else to keep."""
+        return {"history": np.array([self.n_history], np.int64)}
+
+    @classmethod
+    def load(cls, arrays: Mapping[str, npt.NDArray[Any]], features: int) -> WindowEncoder:
+        """Rebuild it from its arrays.
+
+        Raises
+        ------
+        InputError
+            If the history is not one whole number from 1 on.
+        """
+        history = arrays["history"]
+        if history.shape != (1,) or not 1 <= int(history[0]) <= 10_000:
+            raise InputError("The model's history is not a number of samples.", "Export the model again.")
+        return cls(features, int(history[0]))
+
+
+def fit_crbm(
+    windows: Windows, features: int, settings: PhaseSettings, progress: Progress
+) -> tuple[Encoder, tuple[float, ...]]:
+    """Train a CRBM; give back its encoder and the error of every epoch."""
+    crbm, errors = train(windows, Layout(features, settings.history, settings.hidden), settings, progress)
+    return CrbmEncoder(crbm), errors
+
+
+def fit_window(
+    windows: Windows,  # noqa: ARG001 - encoders are fitted by one signature
+    features: int,
+    settings: PhaseSettings,
+    progress: Progress,  # noqa: ARG001
+) -> tuple[Encoder, tuple[float, ...]]:
+    """Take the window itself: there is nothing to fit."""
+    return WindowEncoder(features, settings.history), ()
+
+
+def fit_pca(
+    windows: Windows, features: int, settings: PhaseSettings, progress: Progress
+) -> tuple[Encoder, tuple[float, ...]]:
+    """Principal components of the windows, by eigenvectors of their covariance in float64.
+
+    Each component's largest entry is positive, so that the signs are the same everywhere.
+    """
+    whole = WindowEncoder(features, settings.history)
+    total, squares = np.zeros(whole.size), np.zeros((whole.size, whole.size))
+    count, chunk = len(windows.starts), 65_536
+    for begin in range(0, count, chunk):
+        part = type(windows)(windows.rows, windows.samples, windows.starts[begin : begin + chunk], 0)
+        values = whole.codes(part).astype(np.float64)
+        total += values.sum(axis=0)
+        squares += values.T @ values
+        progress(min(1.0, (begin + chunk) / count), "Principal components")
+    mean = total / count
+    _, vectors = np.linalg.eigh(squares / count - np.outer(mean, mean))
+    components = vectors.T[::-1][: settings.hidden]
+    largest = np.take_along_axis(components, np.abs(components).argmax(axis=1)[:, None], axis=1)
+    signed = (components * np.where(largest < 0, -1.0, 1.0)).astype(np.float32)
+    return PcaEncoder(np.ascontiguousarray(signed), mean.astype(np.float32), features), ()
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderKind:
+    """How an encoder is fitted and how it is read back from arrays."""
+
+    fit: Callable[[Windows, int, PhaseSettings, Progress], tuple[Encoder, tuple[float, ...]]]
+    load: Callable[[Mapping[str, npt.NDArray[Any]], int], Encoder]
+
+
+ENCODERS: Registry[EncoderKind] = Registry("encoder")
+ENCODERS.add("crbm", EncoderKind(fit_crbm, CrbmEncoder.load))
+ENCODERS.add("window", EncoderKind(fit_window, WindowEncoder.load))
+ENCODERS.add("pca", EncoderKind(fit_pca, PcaEncoder.load))

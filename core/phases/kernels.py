@@ -1,0 +1,322 @@
+"""The compiled loops of the phase model: CRBM training, encoding and nearest centre.
+
+Every kernel works on one flat float32 array of standardised rows in C order. The window of sample t
+(its `history` rows, oldest first, then its own row) is then a contiguous slice, so nothing is copied:
+a window is its first position, `start`. With c the history and v the row, the slice is ``[c, v]``, and
+W and B of the paper act as one matrix ``M = [B W]ᵀ``.
+
+Parameters lie in one flat array `P`, transposed and padded to whole vectors of sixteen (see `Layout`
+in `core.phases.crbm`): ``M (window, hidden) | A (history, visible) | Wᵀ (hidden, visible) | b_h | b_v``.
+Wᵀ repeats part of M, because each of both directions wants its outputs side by side.
+
+Each kernel has a slow twin in tests/oracles which it must equal.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from core.phases.lanes import WIDTH, add, div, fused, larger, load, mul, smaller, spread, store, sub
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+F32 = np.float32
+FAST = {"contract", "reassoc", "nsz", "arcp"}
+
+Floats = npt.NDArray[np.floating[Any]]
+Ints = npt.NDArray[np.integer[Any]]
+Number = float | np.floating[Any]
+Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile a kernel at its first call, and keep the result on disk where there is a place to write."""
+    make: Any = njit
+    options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
+    try:
+        return make(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # Numba finds no folder that it may write to
+        return make(**options)(function)  # type: ignore[no-any-return]
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Make a part of kernels, which becomes part of each at compile time."""
+    make: Any = njit(inline="always")
+    return make(function)  # type: ignore[no-any-return]
+
+
+@inlined
+def sigmoid(x: Any) -> Any:
+    """σ(x) = ½ + ½ tanh(x/2), tanh as Eigen's rational function of degrees 13 and 6; error below 2e-7."""
+    t = larger(smaller(mul(x, spread(F32(0.5))), spread(F32(7.9))), spread(F32(-7.9)))
+    u = mul(t, t)
+    p = fused(spread(F32(-2.76076847742355e-16)), u, spread(F32(2.00018790482477e-13)))
+    p = fused(p, u, spread(F32(-8.60467152213735e-11)))
+    p = fused(p, u, spread(F32(5.12229709037114e-08)))
+    p = fused(p, u, spread(F32(1.48572235717979e-05)))
+    p = fused(p, u, spread(F32(6.37261928875436e-04)))
+    p = fused(p, u, spread(F32(4.89352455891786e-03)))
+    q = fused(spread(F32(1.19825839466702e-06)), u, spread(F32(1.18534705686654e-04)))
+    q = fused(q, u, spread(F32(2.26843463243900e-03)))
+    q = fused(q, u, spread(F32(4.89352518554385e-03)))
+    half = spread(F32(0.5))
+    return fused(half, div(mul(t, p), q), half)
+
+
+@inlined
+def weighted(total: Any, matrix: Floats, at: int, stride: int, x: Floats, x_at: int, count: int) -> Any:
+    """Add Σ_j matrix[j]·x[j] to `total`; four sums side by side hide the latency of an addition."""
+    s1 = spread(F32(0))
+    s2 = spread(F32(0))
+    s3 = spread(F32(0))
+    whole = count // 4 * 4
+    for j in range(0, whole, 4):
+        k = at + j * stride
+        total = fused(load(matrix, k), spread(x[x_at + j]), total)
+        s1 = fused(load(matrix, k + stride), spread(x[x_at + j + 1]), s1)
+        s2 = fused(load(matrix, k + 2 * stride), spread(x[x_at + j + 2]), s2)
+        s3 = fused(load(matrix, k + 3 * stride), spread(x[x_at + j + 3]), s3)
+    for j in range(whole, count):
+        total = fused(load(matrix, at + j * stride), spread(x[x_at + j]), total)
+    return add(add(total, s1), add(s2, s3))
+
+
+@inlined
+def forward(rows: Floats, start: int, P: Floats, S: Floats, shape: Ints) -> float:
+    """Fill S with base, h⁺, v⁻, v⁺ and h⁻ of one window; give back ‖v⁺ − v⁻‖₂."""
+    n, nh, hidden = shape[0], shape[1], shape[2]
+    wide, tall = (hidden + WIDTH - 1) // WIDTH * WIDTH, (n + WIDTH - 1) // WIDTH * WIDTH
+    a_at = (nh + n) * wide
+    w_at = a_at + nh * tall
+    bh_at = w_at + hidden * tall
+    bv_at = bh_at + wide
+    vm_at = 3 * wide
+    vp_at = vm_at + tall
+    own = start + nh
+    for b in range(0, wide, WIDTH):
+        base = weighted(load(P, bh_at + b), P, b, wide, rows, start, nh)
+        store(S, b, base)
+        store(S, wide + b, sigmoid(weighted(base, P, nh * wide + b, wide, rows, own, n)))
+    for b in range(0, tall, WIDTH):
+        base = weighted(load(P, bv_at + b), P, a_at + b, tall, rows, start, nh)
+        store(S, vm_at + b, weighted(base, P, w_at + b, tall, S, wide, hidden))
+    squares = F32(0)
+    for i in range(n):
+        S[vp_at + i] = rows[own + i]
+        difference = rows[own + i] - S[vm_at + i]
+        squares += difference * difference
+    for b in range(0, wide, WIDTH):
+        base = load(S, b)
+        store(S, 2 * wide + b, sigmoid(weighted(base, P, nh * wide + b, wide, S, vm_at, n)))
+    return float(np.sqrt(squares))
+
+
+@inlined
+def backward(rows: Floats, start: int, to: Floats, S: Floats, shape: Ints, rate: Number) -> None:
+    """Add rate·Δ of the window that `forward` left in S to `to`."""
+    n, nh, hidden = shape[0], shape[1], shape[2]
+    wide, tall = (hidden + WIDTH - 1) // WIDTH * WIDTH, (n + WIDTH - 1) // WIDTH * WIDTH
+    a_at = (nh + n) * wide
+    w_at = a_at + nh * tall
+    bh_at = w_at + hidden * tall
+    bv_at = bh_at + wide
+    vm_at = 3 * wide
+    own = start + nh
+    step = spread(rate)
+    for b in range(0, wide, WIDTH):
+        p, q = mul(load(S, wide + b), step), mul(load(S, 2 * wide + b), step)
+        store(S, wide + b, p)
+        store(S, 2 * wide + b, q)
+        change = sub(p, q)
+        store(to, bh_at + b, add(load(to, bh_at + b), change))
+        for j in range(nh):
+            k = b + j * wide
+            store(to, k, fused(change, spread(rows[start + j]), load(to, k)))
+        for i in range(n):
+            k = b + (nh + i) * wide
+            kept = fused(p, spread(rows[own + i]), load(to, k))
+            store(to, k, sub(kept, mul(q, spread(S[vm_at + i]))))
+    for b in range(0, tall, WIDTH):
+        v_plus, v_minus = load(S, vm_at + tall + b), load(S, vm_at + b)
+        change = mul(sub(v_plus, v_minus), step)
+        store(to, bv_at + b, add(load(to, bv_at + b), change))
+        for j in range(nh):
+            k = a_at + b + j * tall
+            store(to, k, fused(change, spread(rows[start + j]), load(to, k)))
+        for h in range(hidden):
+            k = w_at + b + h * tall
+            kept = fused(v_plus, spread(S[wide + h]), load(to, k))
+            store(to, k, sub(kept, mul(v_minus, spread(S[2 * wide + h]))))
+
+
+@compiled
+def contrast(rows: Floats, start: int, P: Floats, to: Floats, S: Floats, shape: Ints, rate: Number) -> float:
+    """One CD-1 step on one window: add rate·Δ to `to`, give back ‖v⁺ − v⁻‖₂.
+
+    `to` is P itself (online) or a gradient (minibatch); P is read to the end before `to` is written.
+    S is scratch of 3 hidden and 2 visible widths: base, h⁺, h⁻, v⁻, v⁺.
+    """
+    error = forward(rows, start, P, S, shape)
+    backward(rows, start, to, S, shape, rate)
+    return error
+
+
+@inlined
+def scratch_for(shape: Ints) -> Floats:
+    """Room for `contrast`."""
+    wide, tall = (shape[2] + WIDTH - 1) // WIDTH * WIDTH, (shape[0] + WIDTH - 1) // WIDTH * WIDTH
+    return np.zeros(3 * wide + 2 * tall, F32)
+
+
+@compiled
+def online(rows: Floats, starts: Ints, shape: Ints, P: Floats, rate: Number) -> float:
+    """Go once over the windows, one update each; give back Σ‖v⁺ − v⁻‖₂.
+
+    `shape` is (n features, numbers in a history, hidden units) as int64, here and below.
+    """
+    S = scratch_for(shape)
+    total = 0.0
+    for s in range(starts.shape[0]):
+        total += contrast(rows, starts[s], P, P, S, shape, rate)
+    return total
+
+
+@compiled
+def reconstruct(rows: Floats, starts: Ints, shape: Ints, P: Floats) -> float:
+    """Σ‖v⁺ − v⁻‖₂ over the windows, without any update of P."""
+    S = scratch_for(shape)
+    total = 0.0
+    for s in range(starts.shape[0]):
+        total += forward(rows, starts[s], P, S, shape)
+    return total
+
+
+@compiled
+def adam(
+    rows: Floats, starts: Ints, shape: Ints, P: Floats, state: Floats, batch: int, rate: Number, steps: int
+) -> float:
+    """Go once over the windows in batches, one Adam step each (Kingma and Ba, 2015, algorithm 1).
+
+    `state` (3, len(P)) holds the gradient and the two moments, `steps` is the number of steps taken
+    before. Gives back Σ‖v⁺ − v⁻‖₂, each taken before the batch's own step.
+    """
+    S = scratch_for(shape)
+    G, first, second = state[0], state[1], state[2]
+    total = 0.0
+    for begin in range(0, starts.shape[0], batch):
+        end = min(begin + batch, starts.shape[0])
+        G[:] = F32(0)
+        for s in range(begin, end):
+            total += contrast(rows, starts[s], P, G, S, shape, F32(1))
+        steps += 1
+        share = F32(1.0 / (end - begin))
+        pace = F32(rate * np.sqrt(1 - 0.999**steps) / (1 - 0.9**steps))
+        for i in range(P.shape[0]):
+            g = G[i] * share
+            first[i] = F32(0.9) * first[i] + F32(0.1) * g
+            second[i] = F32(0.999) * second[i] + F32(0.001) * g * g
+            P[i] += pace * first[i] / (np.sqrt(second[i]) + F32(1e-8))
+    return total
+
+
+@compiled
+def momentum(
+    rows: Floats, starts: Ints, shape: Ints, P: Floats, state: Floats, batch: int, rate: Number, kept: Number
+) -> float:
+    """Go once over the windows in batches, one step with momentum each; give back Σ‖v⁺ − v⁻‖₂.
+
+    `state` (2, len(P)) holds the gradient and the velocity; `kept` is the share of it that is kept.
+    """
+    S = scratch_for(shape)
+    G, velocity = state[0], state[1]
+    total = 0.0
+    for begin in range(0, starts.shape[0], batch):
+        end = min(begin + batch, starts.shape[0])
+        G[:] = F32(0)
+        for s in range(begin, end):
+            total += contrast(rows, starts[s], P, G, S, shape, F32(1))
+        pace = F32(rate / (end - begin))
+        for i in range(P.shape[0]):
+            velocity[i] = kept * velocity[i] + pace * G[i]
+            P[i] += velocity[i]
+    return total
+
+
+@inlined
+def encode_one(rows: Floats, start: int, matrix: Floats, bias: Floats, squash: bool, code: Floats) -> None:
+    """Write σ(Mᵀx + b), or without `squash` Mᵀx + b, of the window x at `start`."""
+    wide = bias.shape[0]
+    for b in range(0, wide, WIDTH):
+        value = weighted(load(bias, b), matrix, b, wide, rows, start, matrix.shape[0] // wide)
+        store(code, b, sigmoid(value) if squash else value)
+
+
+@compiled
+def encode(rows: Floats, starts: Ints, encoder: tuple[Floats, Floats, bool], codes: Floats) -> None:
+    """Write the codes of windows, shape (n_windows, size).
+
+    `encoder` is (matrix, bias, squash): flat (window, wide), (wide,) and whether σ is applied.
+    """
+    matrix, bias, squash = encoder
+    code = np.zeros(bias.shape[0], F32)
+    for s in range(starts.shape[0]):
+        encode_one(rows, starts[s], matrix, bias, squash, code)
+        for i in range(codes.shape[1]):
+            codes[s, i] = code[i]
+
+
+@inlined
+def nearest(x: Floats, x_at: int, size: int, centres: Floats, k: int, wide: int, scratch: Floats) -> int:
+    """The number of the nearest centre, the first of several; `centres` is flat (size, wide)."""
+    for b in range(0, wide, WIDTH):
+        total = spread(F32(0))
+        for i in range(size):
+            difference = sub(load(centres, b + i * wide), spread(x[x_at + i]))
+            total = fused(difference, difference, total)
+        store(scratch, b, total)
+    best = 0
+    for c in range(1, k):
+        if scratch[c] < scratch[best]:
+            best = c
+    return best
+
+
+@compiled
+def assign(values: Floats, starts: Ints, size: int, centres: Floats, k: int, labels: Ints) -> None:
+    """Write the nearest centre of ``values[start:start + size]`` for each start."""
+    wide = centres.shape[0] // size
+    scratch = np.zeros(wide, F32)
+    for s in range(starts.shape[0]):
+        labels[s] = nearest(values, starts[s], size, centres, k, wide, scratch)
+
+
+@compiled
+def encode_and_assign(
+    rows: Floats,
+    starts: Ints,
+    encoder: tuple[Floats, Floats, bool],
+    size: int,
+    centres: Floats,
+    k: int,
+    labels: Ints,
+) -> None:
+    """`encode` and `assign` in one pass, without keeping the codes."""
+    matrix, bias, squash = encoder
+    wide = centres.shape[0] // size
+    code = np.zeros(bias.shape[0], F32)
+    scratch = np.zeros(wide, F32)
+    for s in range(starts.shape[0]):
+        encode_one(rows, starts[s], matrix, bias, squash, code)
+        labels[s] = nearest(code, 0, size, centres, k, wide, scratch)
+
+
+@compiled
+def standardise(values: Floats, mean: float, scale: float, rows: Floats, at: int, stride: int) -> None:
+    """Write ``(values − mean)/scale`` into every `stride`-th place of `rows`, from `at` on."""
+    for i in range(values.shape[0]):
+        rows[at + i * stride] = (values[i] - mean) / scale

@@ -1,0 +1,111 @@
+"""Which columns of a trace set a model reads.
+
+Features are found by name. Where a model's CPU or memory feature is missing by name, the set's only
+feature of the same role takes its place if the units agree; anything else is a mismatch that is said.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import InputError, MismatchError
+from core.traces.model import Feature, Role, TraceSet
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BY_ROLE = (Role.CPU, Role.MEMORY)
+LEFT_OUT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS)
+MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
+
+
+def main_feature(features: Sequence[Feature], role: Role) -> Feature | None:
+    """The feature that stands for a role: in cores or bytes if there is one, else the first."""
+    having = [feature for feature in features if feature.role is role]
+    exact = [feature for feature in having if feature.unit is MAIN_UNIT.get(role)]
+    return next(iter(exact or having), None)
+
+
+def default_features(traces: TraceSet) -> tuple[Feature, ...]:
+    """The features a model is fitted on unless told otherwise: usage that varies, no limits, no loss.
+
+    Raises
+    ------
+    InputError
+        If no feature of the set varies.
+    """
+    usable = [
+        feature
+        for feature, values in zip(traces.features, traces.columns, strict=True)
+        if feature.role not in LEFT_OUT and len(values) and values.min() != values.max()
+    ]
+    if not usable:
+        raise InputError(
+            "No feature of these traces varies, so there are no phases to find.",
+            "Choose traces with CPU or memory usage.",
+        )
+    return tuple(usable)
+
+
+def named_features(traces: TraceSet, names: Sequence[str]) -> tuple[Feature, ...]:
+    """Features of a set by name.
+
+    Raises
+    ------
+    InputError
+        If no name is given, one is given twice, or the set lacks one.
+    """
+    there = {feature.name: feature for feature in traces.features}
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise InputError(
+            f"The traces have no feature called {_quoted(missing)}.", f"They have: {', '.join(there)}."
+        )
+    if not names or len(set(names)) < len(names):
+        raise InputError(
+            "Each feature must be chosen once, and at least one.", f"There are: {', '.join(there)}."
+        )
+    return tuple(there[name] for name in names)
+
+
+def match(wanted: Sequence[Feature], traces: TraceSet) -> tuple[str, ...]:
+    """The names of the set's columns that a model reads, in the model's order.
+
+    Raises
+    ------
+    MismatchError
+        If a feature is missing or has another unit; the hint lists what is there.
+    """
+    there = {feature.name: feature for feature in traces.features}
+    names = {feature.name for feature in wanted}
+    found = [there.get(feature.name) or _by_role(feature, wanted, traces, names) for feature in wanted]
+    listing = ", ".join(f"{feature.name} ({feature.unit})" for feature in traces.features)
+    missing = [feature.name for feature, column in zip(wanted, found, strict=True) if column is None]
+    if missing:
+        raise MismatchError(
+            f"The model needs {_quoted(missing)}, which these traces do not have.",
+            f"They have: {listing}. Choose another model, or name the columns so in the mapping.",
+        )
+    columns = [column for column in found if column is not None]
+    for feature, column in zip(wanted, columns, strict=True):
+        if feature.unit is not column.unit:
+            raise MismatchError(
+                f"The model reads “{feature.name}” in {feature.unit}, these traces have it in {column.unit}.",
+                f"They have: {listing}. Import the file again in the model’s unit.",
+            )
+    return tuple(column.name for column in columns)
+
+
+def _by_role(
+    feature: Feature, wanted: Sequence[Feature], traces: TraceSet, taken: set[str]
+) -> Feature | None:
+    alike = [each for each in wanted if each.role is feature.role]
+    column = main_feature([each for each in traces.features if each.name not in taken], feature.role)
+    if feature.role not in BY_ROLE or len(alike) > 1 or column is None or column.unit is not feature.unit:
+        return None
+    return column
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names)

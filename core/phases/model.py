@@ -1,0 +1,163 @@
+"""The phase model: features, scaler, encoder, centres, expansions, and what it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import MismatchError
+from core.phases.describe import WARM_UP
+
+if TYPE_CHECKING:
+    from core.phases.describe import PhaseStatistics
+    from core.phases.encoders import Codes, Encoder, Labels
+    from core.phases.rows import Scaler
+    from core.phases.settings import PhaseSettings
+    from core.traces.model import Feature
+
+__all__ = ["WARM_UP", "Expansion", "PhaseModel", "TrainingRecord"]
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """One phase divided into new ones.
+
+    Parameters
+    ----------
+    phase
+        The phase that is no more.
+    ids
+        The new phases, in the order of their centres.
+    centres
+        Shape (len(ids), size).
+    """
+
+    phase: int
+    ids: tuple[int, ...]
+    centres: Codes
+
+
+@dataclass(frozen=True)
+class TrainingRecord:
+    """What a model was made from.
+
+    Parameters
+    ----------
+    errors
+        The reconstruction error of every epoch; empty where nothing was trained.
+    n_samples, n_executions, n_codes
+        The size of the trace set, and how many of its samples had a full window.
+    fingerprint
+        The trace set's mark (`core.traces.fingerprint`), empty if unknown.
+    period
+        Its sampling period in seconds, 0 if unknown.
+    """
+
+    errors: tuple[float, ...] = ()
+    n_samples: int = 0
+    n_executions: int = 0
+    n_codes: int = 0
+    fingerprint: str = ""
+    period: float = 0.0
+
+    @property
+    def final_error(self) -> float | None:
+        """The last reconstruction error, or None."""
+        return self.errors[-1] if self.errors else None
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseModel:
+    """A fitted phase model. It is a value: expanding it makes another one.
+
+    Parameters
+    ----------
+    features
+        The columns it reads, in order.
+    scaler
+        Their mean and scale, in canonical units.
+    encoder
+        Window → code.
+    centres
+        The k first phases' centres, shape (k, size), in the order of their ids.
+    settings
+        How it was fitted; ``settings.warmup`` says what samples without a window get.
+    expansions
+        Phases divided afterwards, oldest first.
+    training
+        What it was made from.
+    statistics
+        Each live phase over the training traces, warm-up last if there is any.
+    origin
+        ``"phasedock"`` or ``"ai4dl"``.
+    """
+
+    features: tuple[Feature, ...]
+    scaler: Scaler
+    encoder: Encoder
+    centres: Codes
+    settings: PhaseSettings
+    expansions: tuple[Expansion, ...] = ()
+    training: TrainingRecord = field(default_factory=TrainingRecord)
+    statistics: tuple[PhaseStatistics, ...] = ()
+    origin: str = "phasedock"
+
+    @property
+    def warmup(self) -> str:
+        """What samples without a full window get: ``"label"`` or ``"zeros"``."""
+        return self.settings.warmup
+
+    @property
+    def history(self) -> int:
+        """The number of earlier samples in a window."""
+        return self.encoder.history
+
+    @cached_property
+    def phases(self) -> tuple[int, ...]:
+        """The ids that labels can have, in order, warm-up not among them."""
+        live = list(range(len(self.centres)))
+        for expansion in self.expansions:
+            live.remove(expansion.phase)
+            live += expansion.ids
+        return tuple(live)
+
+    @property
+    def next_id(self) -> int:
+        """The id that the next new phase gets; ids of divided phases are not used again."""
+        return len(self.centres) + sum(len(expansion.ids) for expansion in self.expansions)
+
+    def description(self, phase: int) -> str:
+        """The description of a phase on the training traces, or empty."""
+        return next((each.description for each in self.statistics if each.phase == phase), "")
+
+    def check(self) -> None:
+        """Make sure that the parts belong together.
+
+        Raises
+        ------
+        MismatchError
+            If scaler, encoder, centres or expansions are of different sizes.
+        """
+        n, size = len(self.features), self.encoder.size
+        sizes = (self.encoder.features, len(self.scaler.mean), len(self.scaler.scale))
+        if sizes != (n, n, n):
+            raise MismatchError(
+                f"The model's parts do not belong together: {n} features are named, its encoder takes "
+                f"{sizes[0]} and its scaler {sizes[1]}.",
+                "Take encoder and scaler from one and the same training.",
+            )
+        widths = [self.centres.shape[1], *(each.centres.shape[1] for each in self.expansions)]
+        if any(width != size for width in widths):
+            raise MismatchError(
+                f"The model's parts do not belong together: its codes have {size} numbers, "
+                f"its phases’ centres {widths[0]}.",
+                "Take the phases from the same training as the encoder.",
+            )
+
+
+def no_labels(n_samples: int) -> Labels:
+    """Warm-up for every sample."""
+    return np.full(n_samples, WARM_UP, np.int16)

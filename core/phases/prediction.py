@@ -1,0 +1,145 @@
+"""Codes and phases of samples, and dividing a phase."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+from core.phases.clustering import fit_centres
+from core.phases.describe import phase_statistics
+from core.phases.encoders import nearest_of
+from core.phases.matching import match
+from core.phases.model import Expansion, PhaseModel, no_labels
+from core.phases.numbering import reading_order
+from core.phases.rows import Windows, check_finite, windows_of
+
+if TYPE_CHECKING:
+    from core.phases.encoders import Codes, Labels
+    from core.traces.model import IntArray, TraceSet
+
+
+def model_windows(model: PhaseModel, traces: TraceSet) -> Windows:
+    """The standardised windows of a trace set as a model reads them.
+
+    Raises
+    ------
+    MismatchError
+        If the set lacks a feature or has it in another unit.
+    InputError
+        If a value is not a number.
+    """
+    names = match(model.features, traces)
+    check_finite(traces, names)
+    columns = [traces.column(name) for name in names]
+    late = model.warmup == "zeros"
+    return windows_of(columns, model.scaler, traces.segments(), model.history, late=late)
+
+
+def encode(model: PhaseModel, traces: TraceSet) -> Codes:
+    """The code of every sample, float32 of shape (n_samples, size); zeros without a full window.
+
+    Raises
+    ------
+    MismatchError, InputError
+        As `model_windows`.
+    """
+    windows = model_windows(model, traces)
+    codes = np.zeros((windows.n_samples, model.encoder.size), np.float32)
+    codes[windows.samples] = model.encoder.codes(windows)
+    return codes
+
+
+def predict(model: PhaseModel, traces: TraceSet) -> Labels:
+    """The phase of every sample, int16 of shape (n_samples,).
+
+    A sample without a full window is warm-up (−1), or, with ``warmup="zeros"``, in the phase of the
+    all-zero code.
+
+    Raises
+    ------
+    MismatchError, InputError
+        As `model_windows`.
+    """
+    return labels_of(model, model_windows(model, traces))
+
+
+def labels_of(model: PhaseModel, windows: Windows) -> Labels:
+    """The phase of every sample of windows that were made for this model."""
+    labels = no_labels(windows.n_samples)
+    if model.warmup == "zeros":
+        zero = np.zeros((1, model.encoder.size), np.float32)
+        labels[:] = _divide(model, nearest_of(zero, model.centres), zero)[0]
+    found = model.encoder.nearest(windows, model.centres)
+    labels[windows.samples] = _divide_windows(model, found, windows)
+    return labels
+
+
+def _divide(model: PhaseModel, labels: Labels, codes: Codes) -> Labels:
+    for expansion in model.expansions:
+        inside = np.flatnonzero(labels == expansion.phase)
+        ids = np.array(expansion.ids, np.int16)
+        labels[inside] = ids[nearest_of(codes[inside], expansion.centres)]
+    return labels
+
+
+def _divide_windows(model: PhaseModel, labels: Labels, windows: Windows) -> Labels:
+    """As `_divide`, encoding again only the windows whose phase was divided."""
+    divided = np.flatnonzero(np.isin(labels, [expansion.phase for expansion in model.expansions]))
+    if len(divided):
+        codes = model.encoder.codes(part_of(windows, divided))
+        labels[divided] = _divide(model, labels[divided], codes)
+    return labels
+
+
+def part_of(windows: Windows, chosen: IntArray) -> Windows:
+    """Some of the windows, over the same rows."""
+    return replace(windows, samples=windows.samples[chosen], starts=windows.starts[chosen])
+
+
+def expand(model: PhaseModel, traces: TraceSet, phase: int, into: int, seed: int = 0) -> PhaseModel:
+    """Divide a phase into new ones by clustering its codes again (AI4DL's second notebook).
+
+    No other sample's label changes. The new phases get the next ids, ordered among themselves like all
+    phases; the old id is in no label any more. Expansions nest.
+
+    Parameters
+    ----------
+    model
+        The model to expand; it stays as it is.
+    traces
+        Samples to find the new phases in, often newer ones than the training set.
+    phase
+        The live phase to divide.
+    into
+        The number of new phases, 2 to 64.
+    seed
+        Of the clustering.
+
+    Raises
+    ------
+    InputError
+        If the phase is not in the model, `into` is out of bounds, or the phase has fewer different codes.
+    MismatchError
+        If the traces do not fit the model.
+    """
+    if phase not in model.phases:
+        live = ", ".join(f"φ{each + 1}" for each in model.phases)
+        raise InputError(f"The model has no phase φ{phase + 1}.", f"It has: {live}.")
+    if not 2 <= into <= 64:
+        raise InputError(f"A phase cannot be divided into {into}.", "Choose a number from 2 to 64.")
+    labels, codes = predict(model, traces), encode(model, traces)
+    inside = np.flatnonzero(labels == phase)
+    if not len(inside):
+        raise InputError(
+            f"No sample of these traces is in phase φ{phase + 1}.", "Choose another phase or other traces."
+        )
+    centres = fit_centres(codes[inside], into, seed)
+    found = nearest_of(codes[inside], centres)
+    order = reading_order(traces, inside, found, into)
+    ids = tuple(range(model.next_id, model.next_id + into))
+    expanded = replace(model, expansions=(*model.expansions, Expansion(phase, ids, centres[order])))
+    statistics = phase_statistics(traces, predict(expanded, traces), expanded.phases)
+    return replace(expanded, statistics=statistics)

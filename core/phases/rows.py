@@ -1,0 +1,117 @@
+"""From a trace set to what kernels read: standardised rows and the places of windows in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import InputError
+from core.phases import kernels
+from core.traces.windows import window_ends
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.traces.model import FloatArray, IntArray, TraceSet
+
+FloatVector = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Scaler:
+    """Mean and standard deviation per feature, float64 of shape (n,), in the features' units.
+
+    A feature that never changes has scale 1, so that it becomes 0 and not a division by zero.
+    """
+
+    mean: npt.NDArray[np.float64]
+    scale: npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Standardised rows and the windows in them.
+
+    Parameters
+    ----------
+    rows
+        Flat float32, C order of (n_samples, n_features).
+    samples
+        The sample that each window belongs to, shape (n_windows,).
+    starts
+        Where each window begins in `rows`, shape (n_windows,).
+    n_samples
+        The number of samples, those without a window included.
+    """
+
+    rows: FloatVector
+    samples: IntArray
+    starts: IntArray
+    n_samples: int
+
+
+def fit_scaler(columns: Sequence[FloatArray]) -> Scaler:
+    """The mean and the population standard deviation of each column."""
+    mean = np.array([np.mean(values, dtype=np.float64) for values in columns])
+    scale = np.array([np.std(values, dtype=np.float64) for values in columns])
+    constant = scale <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
+    return Scaler(mean, np.where(constant, 1.0, scale))
+
+
+def check_finite(traces: TraceSet, names: Sequence[str]) -> None:
+    """Refuse features with missing or infinite values.
+
+    Raises
+    ------
+    InputError
+        Naming the feature, how many values, and the first execution that has one.
+    """
+    for name in names:
+        values = traces.column(name)
+        if np.isfinite(np.sum(values, dtype=np.float64)):
+            continue
+        broken = np.flatnonzero(~np.isfinite(values))
+        if len(broken):
+            first = int(np.searchsorted(traces.offsets, broken[0], side="right")) - 1
+            raise InputError(
+                f"The feature “{name}” has {len(broken):,} values that are not numbers, "
+                f"the first in execution “{traces.ids[first]}”.",
+                "Leave the feature out, or import the file again with a rule that fills or drops them.",
+            )
+
+
+def standardise(columns: Sequence[FloatArray], scaler: Scaler) -> FloatVector:
+    """(x − mean)/scale of every column, interleaved to flat rows of float32."""
+    n_samples = len(columns[0])
+    rows = np.empty(n_samples * len(columns), np.float32)
+    for at, values in enumerate(columns):
+        plain = np.ascontiguousarray(values)
+        kernels.standardise(plain, scaler.mean[at], scaler.scale[at], rows, at, len(columns))
+    return rows
+
+
+def windows_of(
+    columns: Sequence[FloatArray], scaler: Scaler, segments: IntArray, history: int, *, late: bool = False
+) -> Windows:
+    """Standardise columns and find their windows.
+
+    Parameters
+    ----------
+    columns
+        The features in the model's order.
+    scaler
+        Their mean and scale.
+    segments
+        Bounds of the stretches that no window crosses.
+    history
+        Earlier rows in a window.
+    late
+        The authors' code: the window of sample t ends at t − 1, so one more sample has none.
+    """
+    rows, delay = standardise(columns, scaler), int(late)
+    samples = window_ends(segments, history + delay).astype(np.int64)
+    starts = (samples - (history + delay)) * len(columns)
+    return Windows(rows, samples, starts, len(columns[0]))

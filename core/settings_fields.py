@@ -1,0 +1,165 @@
+"""Settings as typed data: a frozen dataclass whose fields say what they are to people.
+
+A field made by `setting` carries its label, bounds, unit and one sentence of help. From that the screen
+draws a form (`describe`), and text or JSON becomes an instance (`build`), with an error that names the
+field and its bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+S = TypeVar("S")
+
+_KEY = "setting"
+_TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class FieldSpec:
+    """What a form needs to know of one setting.
+
+    Parameters
+    ----------
+    name
+        The field's name in the dataclass.
+    kind
+        ``"int"``, ``"float"``, ``"bool"``, ``"text"`` or ``"choice"``.
+    default
+        The value it has when nothing is given.
+    label, help
+        What it is called, and one sentence about it.
+    low, high
+        Inclusive bounds of a number, or None.
+    unit
+        The unit of a number, or empty.
+    choices
+        The values a choice may have, each with its label.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    label: str
+    help: str
+    low: float | None = None
+    high: float | None = None
+    unit: str = ""
+    choices: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bounds(self) -> str:
+        """What the value may be, in words."""
+        if self.kind == "choice":
+            return "one of " + ", ".join(value for value, _ in self.choices)
+        if self.kind == "bool":
+            return "true or false"
+        what = {"int": "a whole number", "float": "a number"}.get(self.kind, "text")
+        match self.low, self.high:
+            case None, None:
+                return what
+            case low, None:
+                return f"{what} from {low:g} on"
+            case None, high:
+                return f"{what} up to {high:g}"
+            case low, high:
+                return f"{what} from {low:g} to {high:g}"
+
+
+def setting(  # the names are a form's own
+    default: Any,
+    *,
+    label: str,
+    help: str,  # noqa: A002
+    low: float | None = None,
+    high: float | None = None,
+    unit: str = "",
+    choices: Mapping[str, str] | None = None,
+) -> Any:
+    """Declare a field of a settings dataclass; the parameters are those of `FieldSpec`."""
+    kind = "choice" if choices else {bool: "bool", int: "int", float: "float"}.get(type(default), "text")
+    options = tuple((choices or {}).items())
+    spec = {"kind": kind, "label": label, "help": help, "low": low, "high": high}
+    return field(default=default, metadata={_KEY: {**spec, "unit": unit, "choices": options}})
+
+
+def describe(cls: type[Any]) -> tuple[FieldSpec, ...]:
+    """The settings of a dataclass, in the order of its fields."""
+    return tuple(
+        FieldSpec(name=each.name, default=each.default, **each.metadata[_KEY])
+        for each in fields(cls)
+        if _KEY in each.metadata and each.default is not MISSING
+    )
+
+
+def _refuse(spec: FieldSpec, value: object) -> InputError:
+    return InputError(f"{spec.label} ({spec.name}) cannot be “{value}”.", f"It must be {spec.bounds}.")
+
+
+def _number(spec: FieldSpec, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise _refuse(spec, value)
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        raise _refuse(spec, value) from None
+    whole = spec.kind == "float" or number == math.floor(number) if math.isfinite(number) else False
+    above = spec.low is None or number >= spec.low
+    below = spec.high is None or number <= spec.high
+    if not (whole and above and below):
+        raise _refuse(spec, value)
+    return number
+
+
+def _truth(spec: FieldSpec, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    text = str(value).strip().lower()
+    if text not in _TRUE + _FALSE:
+        raise _refuse(spec, value)
+    return text in _TRUE
+
+
+def check(spec: FieldSpec, value: object) -> Any:
+    """Bring a value, or its text, to the setting's type.
+
+    Raises
+    ------
+    InputError
+        If the value is not of the kind or out of bounds; the sentence names the field and its bounds.
+    """
+    match spec.kind:
+        case "int":
+            return int(_number(spec, value))
+        case "float":
+            return _number(spec, value)
+        case "bool":
+            return _truth(spec, value)
+        case "choice" if value not in [choice for choice, _ in spec.choices]:
+            raise _refuse(spec, value)
+        case _:
+            return str(value)
+
+
+def build(cls: type[S], values: Mapping[str, object]) -> S:
+    """Make an instance of a settings dataclass from a mapping of names to values or their text.
+
+    Settings that are not named keep their defaults.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or a value is not allowed.
+    """
+    specs = {spec.name: spec for spec in describe(cls)}
+    for name in values:
+        if name not in specs:
+            raise InputError(f"There is no setting called “{name}”.", f"There are: {', '.join(specs)}.")
+    return cls(**{name: check(specs[name], value) for name, value in values.items()})
