@@ -1,0 +1,1 @@
+"""What `make bench` runs: each figure is a ratio against an honest reference, taken in one run."""
