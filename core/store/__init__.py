@@ -1,6 +1,14 @@
 """Readers and writers: trace files, stored trace sets and model files."""
 
+from core.store.ai4dl import import_ai4dl, read_crbm, read_kmeans, read_scaler
 from core.store.inspect import ColumnInfo, Inspection, inspect_file
+from core.store.models import (
+    load_model,
+    model_archive,
+    model_fingerprint,
+    read_model_archive,
+    save_model,
+)
 from core.store.readers import read_traces, read_with_report
 from core.store.trace_store import StoredTraces, open_trace_set, write_trace_set
 
@@ -8,9 +16,18 @@ __all__ = [
     "ColumnInfo",
     "Inspection",
     "StoredTraces",
+    "import_ai4dl",
     "inspect_file",
+    "load_model",
+    "model_archive",
+    "model_fingerprint",
     "open_trace_set",
+    "read_crbm",
+    "read_kmeans",
+    "read_model_archive",
+    "read_scaler",
     "read_traces",
     "read_with_report",
+    "save_model",
     "write_trace_set",
 ]

@@ -1,0 +1,300 @@
+"""Our own model format: ``model.json`` and ``arrays.npz``, in a folder or a zip. Data, never code.
+
+The JSON has a format name and version, features, settings, what the model was made from (the trace set's
+fingerprint, the loss curve), statistics, and the arrays' SHA-256; the NPZ holds plain arrays only. Reading
+trusts nothing: names, sizes and shapes are made sure of before anything is unpacked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import uuid
+import zipfile
+import zlib
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.errors import InputError
+from core.phases.describe import PhaseStatistics
+from core.phases.encoders import ENCODERS
+from core.phases.model import Expansion, PhaseModel, TrainingRecord
+from core.phases.rows import Scaler
+from core.phases.settings import PhaseSettings
+from core.traces.model import Feature, Role
+from core.units import Unit
+
+FORMAT, VERSION = "phasedock-model", 1
+FACTS, ARRAYS = "model.json", "arrays.npz"
+MAX_PART = 64 * 2**20
+MAX_FEATURES = 4_096
+AGAIN = "Export the model again, or take the file again from where it came from."
+
+Array = npt.NDArray[Any]
+
+
+def save_model(model: PhaseModel, path: str | Path) -> Path:
+    """Write a model to a folder, or to one file where the path ends in ``.zip``.
+
+    Each file appears whole or not at all.
+
+    Raises
+    ------
+    InputError
+        If the place cannot be written to.
+    """
+    target = Path(path)
+    try:
+        if target.suffix == ".zip":
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _replace(target, model_archive(model))
+            return target
+        target.mkdir(parents=True, exist_ok=True)
+        facts, arrays = _parts(model)
+        _replace(target / ARRAYS, arrays)
+        _replace(target / FACTS, facts)
+    except OSError as error:
+        raise InputError(
+            f"The model cannot be saved to “{target.name}”.", "Choose a place that can be written to."
+        ) from error
+    return target
+
+
+def _replace(path: Path, data: bytes) -> None:
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        with part.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def model_archive(model: PhaseModel) -> bytes:
+    """A model as the bytes of a zip; the same model gives the same bytes."""
+    facts, arrays = _parts(model)
+    return _zipped({FACTS: facts, ARRAYS: arrays})
+
+
+def _zipped(parts: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
+
+
+def model_fingerprint(model: PhaseModel) -> str:
+    """A mark of what a model predicts, 64 hexadecimal digits: equal labels come from equal marks."""
+    facts = {"features": _features(model), "warmup": model.warmup, "expansions": _expansions(model)}
+    whole = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name, values in sorted(_arrays(model).items()):
+        whole.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        whole.update(np.ascontiguousarray(values).tobytes())
+    return whole.hexdigest()
+
+
+def _features(model: PhaseModel) -> list[dict[str, str]]:
+    return [{"name": f.name, "role": f.role.value, "unit": f.unit.value} for f in model.features]
+
+
+def _expansions(model: PhaseModel) -> list[dict[str, Any]]:
+    return [{"phase": each.phase, "ids": list(each.ids)} for each in model.expansions]
+
+
+def _arrays(model: PhaseModel) -> dict[str, Array]:
+    return {
+        "scaler_mean": model.scaler.mean,
+        "scaler_scale": model.scaler.scale,
+        "centres": model.centres,
+        **{f"expansion_{place}": each.centres for place, each in enumerate(model.expansions)},
+        **{f"encoder_{name}": values for name, values in model.encoder.arrays().items()},
+    }
+
+
+def _parts(model: PhaseModel) -> tuple[bytes, bytes]:
+    arrays = _zipped({f"{name}.npy": _npy(values) for name, values in _arrays(model).items()})
+    facts = {
+        "format": FORMAT,
+        "version": VERSION,
+        "origin": model.origin,
+        "features": _features(model),
+        "settings": model.settings.to_dict(),
+        "encoder": model.encoder.name,
+        "expansions": _expansions(model),
+        "training": asdict(model.training),
+        "statistics": [each.to_dict() for each in model.statistics],
+        "arrays_sha256": hashlib.sha256(arrays).hexdigest(),
+    }
+    return json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False).encode(), arrays
+
+
+def _npy(values: Array) -> bytes:
+    buffer = io.BytesIO()
+    np.lib.format.write_array(buffer, np.ascontiguousarray(values), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def load_model(path: str | Path) -> PhaseModel:
+    """Read a model from a folder or a zip.
+
+    Raises
+    ------
+    InputError
+        If it is not a model of ours, is damaged or was changed, or is of a newer version.
+    """
+    source = Path(path)
+    try:
+        if source.is_dir():
+            parts = {name: _bounded((source / name).open("rb")) for name in (FACTS, ARRAYS)}
+            return _assembled(parts)
+        with source.open("rb") as file:
+            return read_model_archive(file.read(2 * MAX_PART + 1))
+    except OSError as error:
+        raise InputError(
+            f"There is no model at “{source.name}”.", "Choose a model's folder or zip."
+        ) from error
+
+
+def _bounded(file: Any) -> bytes:
+    with file:
+        data: bytes = file.read(MAX_PART + 1)
+    if len(data) > MAX_PART:
+        raise InputError(f"A part of the model is larger than {MAX_PART // 2**20} MiB.", AGAIN)
+    return data
+
+
+def read_model_archive(data: bytes) -> PhaseModel:
+    """Read a model from the bytes of a zip.
+
+    Raises
+    ------
+    InputError
+        As `load_model`.
+    """
+    return _assembled(_unzipped(data, (FACTS, ARRAYS)))
+
+
+def _unzipped(data: bytes, allowed: tuple[str, ...] | None) -> dict[str, bytes]:
+    """The members of a zip, each bounded; with `allowed`, exactly those. Nothing is written anywhere."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = archive.namelist()
+            if allowed is not None and sorted(names) != sorted(allowed):
+                listing = ", ".join(f"“{name[:60]}”" for name in names[:5])
+                raise InputError(
+                    f"This is not a PhaseDock model: the zip holds {listing or 'nothing'}.", AGAIN
+                )
+            if len(names) > MAX_FEATURES or sum(info.file_size for info in archive.infolist()) > 2 * MAX_PART:
+                raise InputError(f"The model is larger than {MAX_PART // 2**20} MiB.", AGAIN)
+            return {name: _bounded(archive.open(name)) for name in names}
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise InputError("The model's zip is damaged.", AGAIN) from error
+
+
+def _assembled(parts: dict[str, bytes]) -> PhaseModel:
+    try:
+        facts = json.loads(parts[FACTS])
+        _check_version(facts)
+        _check_digest(facts, parts[ARRAYS])
+        arrays = {
+            name.removesuffix(".npy"): _array(part) for name, part in _unzipped(parts[ARRAYS], None).items()
+        }
+        return _model(facts, arrays)
+    except InputError as error:
+        raise InputError(error.message, error.hint or AGAIN) from error
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        IndexError,
+        RecursionError,
+        OverflowError,
+    ) as error:
+        raise InputError("The model's description is damaged.", AGAIN) from error
+
+
+def _check_version(facts: Any) -> None:
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+        raise InputError("This is not a PhaseDock model.", "Choose a folder or zip that PhaseDock saved.")
+    if facts.get("version") != VERSION:
+        raise InputError(
+            f"The model is of format version {str(facts.get('version'))[:12]}; this program reads {VERSION}.",
+            "Open it with the version of PhaseDock that saved it, or train it again.",
+        )
+
+
+def _check_digest(facts: dict[str, Any], arrays: bytes) -> None:
+    if hashlib.sha256(arrays).hexdigest() != facts["arrays_sha256"]:
+        raise InputError("The model's arrays are not those it was saved with.", AGAIN)
+
+
+def _array(data: bytes) -> Array:
+    """An array of an ``.npy`` part, its size made sure of before memory is taken."""
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError("unknown version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.kind not in "fi" or fortran:
+        raise ValueError("not a plain array")
+    array = np.frombuffer(data[file.tell() :], dtype).reshape(shape).copy()
+    if not np.isfinite(array).all():
+        raise ValueError("not finite")
+    return array
+
+
+def _model(facts: dict[str, Any], arrays: dict[str, Array]) -> PhaseModel:
+    features = tuple(Feature(str(f["name"]), Role(f["role"]), Unit(f["unit"])) for f in facts["features"])
+    own = {
+        name.removeprefix("encoder_"): part for name, part in arrays.items() if name.startswith("encoder_")
+    }
+    scaler = Scaler(arrays["scaler_mean"].astype(np.float64), arrays["scaler_scale"].astype(np.float64))
+    if scaler.mean.ndim != 1 or scaler.mean.shape != scaler.scale.shape or not (scaler.scale > 0).all():
+        raise ValueError("scaler")
+    model = PhaseModel(
+        features=features,
+        scaler=scaler,
+        encoder=ENCODERS[str(facts["encoder"])].load(own, len(features)),
+        centres=_centres(arrays["centres"]),
+        settings=PhaseSettings.from_dict(facts["settings"]),
+        training=_record(facts["training"]),
+        statistics=tuple(PhaseStatistics.from_dict(each) for each in facts["statistics"]),
+        origin=str(facts["origin"]),
+    )
+    for place, each in enumerate(facts["expansions"]):
+        model = _expanded(model, each, _centres(arrays[f"expansion_{place}"]))
+    model.check()
+    return model
+
+
+def _centres(values: Array) -> npt.NDArray[np.float32]:
+    if values.ndim != 2 or not 1 <= len(values) <= 1_024:
+        raise ValueError("centres")
+    return values.astype(np.float32)
+
+
+def _expanded(model: PhaseModel, facts: dict[str, Any], centres: npt.NDArray[np.float32]) -> PhaseModel:
+    ids = tuple(range(model.next_id, model.next_id + len(centres)))
+    if facts["phase"] not in model.phases or tuple(facts["ids"]) != ids:
+        raise ValueError("expansion")
+    return replace(model, expansions=(*model.expansions, Expansion(int(facts["phase"]), ids, centres)))
+
+
+def _record(values: dict[str, Any]) -> TrainingRecord:
+    return TrainingRecord(
+        errors=tuple(float(error) for error in values["errors"]),
+        n_samples=int(values["n_samples"]),
+        n_executions=int(values["n_executions"]),
+        n_codes=int(values["n_codes"]),
+        fingerprint=str(values["fingerprint"]),
+        period=float(values["period"]),
+    )
