@@ -76,6 +76,11 @@ class Shelf(Generic[Row]):
         with self._database.read() as session:
             return list(session.scalars(query.order_by(self._table.created.desc(), self._table.id)))
 
+    def names(self) -> dict[str, str]:
+        """The names of all things by id, those in the trash included."""
+        with self._database.read() as session:
+            return {row[0]: row[1] for row in session.execute(select(self._table.id, self._table.name))}
+
     def add(self, name: str, write: Callable[[Path], dict[str, Any]], task: str | None = None) -> str:
         """Store a thing.
 

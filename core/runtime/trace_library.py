@@ -54,6 +54,10 @@ class TraceLibrary:
         """The trace sets, the newest first; with `trashed`, those in the trash."""
         return [_info(row) for row in self._shelf.rows(trashed)]
 
+    def names(self) -> dict[str, str]:
+        """The names of all trace sets by id, those in the trash included."""
+        return self._shelf.names()
+
     def get(self, trace_set: str) -> TraceSetInfo:
         """Look a trace set up.
 

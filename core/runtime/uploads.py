@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _WHAT = "the upload"
 _ABANDONED = 7 * 86400.0
 _ANNOUNCED = 3600.0
+_JUST_NOW = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +210,12 @@ class Uploads:
         try:
             info = self.get(folder.name)
         except NotFoundError:
-            return True
+            return _untouched(folder) > _JUST_NOW
         age = time.time() - info.created.timestamp()
         part = folder / "part"
         if info.complete:
             return age > _ABANDONED
-        return _is_orphan(part) if part.exists() else age > _ANNOUNCED
+        return _is_orphan(part) if part.exists() else age > _ANNOUNCED and _untouched(folder) > _JUST_NOW
 
     def _fill(self, file: BinaryIO, chunks: Iterable[bytes], info: UploadInfo) -> None:
         received = 0
@@ -268,7 +269,18 @@ def _locked(part: Path, name: str) -> Iterator[BinaryIO]:
         yield file
 
 
+def _untouched(path: Path) -> float:
+    """Seconds since something was added to a folder or file; 0 when it is gone."""
+    try:
+        return time.time() - path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0
+
+
 def _is_orphan(part: Path) -> bool:
+    # between opening and locking its part, a receiver is not to be disturbed
+    if _untouched(part) < _JUST_NOW:
+        return False
     try:
         with part.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

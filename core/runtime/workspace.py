@@ -13,6 +13,8 @@ from core.runtime.database import Database
 from core.runtime.files import StorageError, disk_errors, sweep_older
 from core.runtime.infos import TaskState
 from core.runtime.kinds import KINDS
+from core.runtime.labels import Labellings
+from core.runtime.model_library import ModelLibrary
 from core.runtime.queueing import WorkQueue
 from core.runtime.tasks import Tasks
 from core.runtime.trace_library import TraceLibrary
@@ -52,13 +54,16 @@ class Workspace:
         self.tasks = Tasks(self.database, self._queue, list(kinds))
         self.uploads = TraceUploads(settings.home / "uploads", settings.max_upload, self.tasks)
         self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
+        self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)
+        self.labels = Labellings(self.traces, self.models, settings.home / "labels")
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""
         waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
         needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
         left = sweep_older(self.scratch, _UNFINISHED_AFTER)
-        return left + self.uploads.sweep(needed) + self.traces.sweep()
+        left += self.uploads.sweep(needed) + self.traces.sweep()
+        return left + self.models.sweep() + self.labels.sweep()
 
     def close(self) -> None:
         """Give all connections back."""

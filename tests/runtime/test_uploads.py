@@ -127,6 +127,9 @@ def test_a_part_nobody_receives_is_swept(uploads, tmp_path):
     upload = uploads.begin("a.csv", 9)
     (tmp_path / "uploads" / upload / "part").write_bytes(b"half")
     (tmp_path / "uploads" / ".0123.456").mkdir()
+    assert uploads.sweep() == 0
+    for path in (tmp_path / "uploads" / upload / "part", tmp_path / "uploads" / ".0123.456"):
+        os.utime(path, (time.time() - 10, time.time() - 10))
     assert uploads.sweep() == 2
     assert files_in(tmp_path) == []
 
@@ -139,6 +142,7 @@ def test_old_uploads_go_unless_they_are_needed(uploads, tmp_path):
     for upload in (kept, lost, announced):
         path = tmp_path / "uploads" / upload / "info.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "created": time.time() - 8 * 86400}))
+        os.utime(path.parent, (time.time() - 10, time.time() - 10))
     assert uploads.sweep(keep=[kept]) == 2
     assert [info.id for info in uploads.list()] == [kept]
 

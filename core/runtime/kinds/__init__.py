@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.registry import Registry
+from core.runtime.kinds.expand import EXPAND
 from core.runtime.kinds.ingest import INGEST
+from core.runtime.kinds.train import TRAIN
 
 if TYPE_CHECKING:
     from core.runtime.kinds.base import Kind
 
 KINDS: Registry[Kind] = Registry("kind of task")
-for _kind in (INGEST,):
+for _kind in (INGEST, TRAIN, EXPAND):
     KINDS.add(_kind.name, _kind)

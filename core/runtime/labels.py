@@ -1,0 +1,186 @@
+"""The phases of stored trace sets under stored models, computed when asked for and then kept.
+
+A labelling depends on nothing but the samples and the model, so it is kept under the digests of
+both: in memory for this process, and on disk for all of them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import logging
+import zipfile
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from core.phases import PhaseStatistics, phase_runs, phase_statistics, predict
+from core.runtime.caching import ByteCache
+from core.runtime.files import sweep_older, write_atomically
+from core.runtime.memory import share_of_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.phases import PhaseModel, Runs
+    from core.runtime.model_library import ModelLibrary
+    from core.runtime.trace_library import TraceLibrary
+    from core.traces.model import FloatArray, IntArray, TraceSet
+
+_LOG = logging.getLogger(__name__)
+Labels = npt.NDArray[np.int16]
+_SHARE = 0.1
+_KEPT_SECONDS = 30 * 86400.0
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Labelling:
+    """The phases of a trace set under a model.
+
+    Parameters
+    ----------
+    ids
+        The executions' names.
+    offsets
+        Where each begins, shape (n_executions + 1,).
+    labels
+        The phase of each sample, shape (n_samples,); −1 is warm-up.
+    phases
+        The model's live phases.
+    statistics
+        Each phase over this trace set, warm-up last if there is any.
+    runs
+        Maximal stretches of one phase, in the order of samples.
+    """
+
+    ids: tuple[str, ...]
+    offsets: IntArray
+    labels: Labels
+    phases: tuple[int, ...]
+    statistics: tuple[PhaseStatistics, ...]
+    runs: Runs
+
+    @cached_property
+    def run_offsets(self) -> IntArray:
+        """Where each execution's runs begin, shape (n_executions + 1,)."""
+        return np.searchsorted(self.runs.start, self.offsets)
+
+    @cached_property
+    def shares(self) -> FloatArray:
+        """The share of each execution's samples per entry of `statistics`, shape (n_executions, n)."""
+        n, entries = len(self.ids), [each.phase for each in self.statistics]
+        owner = np.repeat(np.arange(n), np.diff(self.run_offsets))
+        column = np.searchsorted(np.sort(entries), self.runs.phase)
+        table = np.zeros((n, len(entries)))
+        np.add.at(table, (owner, column), self.runs.length)
+        order = np.argsort(np.argsort(entries))
+        return table[:, order] / np.maximum(np.diff(self.offsets), 1)[:, None]
+
+    def strip(self, position: int) -> list[tuple[float, int]]:
+        """One execution's runs as (share of its length, phase)."""
+        part = slice(int(self.run_offsets[position]), int(self.run_offsets[position + 1]))
+        total = max(int(self.offsets[position + 1] - self.offsets[position]), 1)
+        return list(
+            zip((self.runs.length[part] / total).tolist(), self.runs.phase[part].tolist(), strict=True)
+        )
+
+    def table(self) -> pd.DataFrame:
+        """All runs: ``execution``, ``start`` and ``length`` in its samples, ``seconds``, ``phase``."""
+        owner = np.repeat(np.arange(len(self.ids)), np.diff(self.run_offsets))
+        return pd.DataFrame(
+            {
+                "execution": np.array(self.ids, dtype=object)[owner],
+                "start": self.runs.start - self.offsets[owner],
+                "length": self.runs.length,
+                "seconds": self.runs.seconds,
+                "phase": self.runs.phase,
+            }
+        )
+
+
+class Labellings:
+    """The labellings of a workspace.
+
+    Parameters
+    ----------
+    traces, models
+        What is labelled, and by what.
+    folder
+        Where labels are kept.
+    """
+
+    def __init__(self, traces: TraceLibrary, models: ModelLibrary, folder: Path) -> None:
+        self._traces = traces
+        self._models = models
+        self._folder = folder
+        self._kept: ByteCache[Labelling] = ByteCache(share_of_memory(_SHARE), _weight)
+
+    def get(self, trace_set: str, model: str) -> Labelling:
+        """The phases of a trace set under a model. Shared: nobody may change it.
+
+        Raises
+        ------
+        NotFoundError
+            If one of them is not there.
+        MismatchError
+            If the model does not fit the set.
+        """
+        key = (self._traces.get(trace_set).fingerprint, self._models.get(model).fingerprint)
+        return self._kept.get(key, lambda: self._make(key, trace_set, model))
+
+    def sweep(self) -> int:
+        """Remove labels that were made long ago; they are made anew when needed."""
+        return sweep_older(self._folder, _KEPT_SECONDS)
+
+    def _make(self, key: tuple[str, str], trace_set: str, model: str) -> Labelling:
+        traces, phases = self._traces.load(trace_set), self._models.load(model)
+        path = self._folder / f"{hashlib.sha256(':'.join(key).encode()).hexdigest()[:32]}.npz"
+        found = _read(path, traces)
+        if found is None:
+            found = _compute(traces, phases)
+            try:
+                write_atomically(path, _pack(*found))
+            except OSError:
+                _LOG.warning("labels could not be kept on the disk", exc_info=True)
+        labels, statistics = found
+        labels.flags.writeable = False
+        return Labelling(
+            traces.ids, traces.offsets, labels, phases.phases, statistics, phase_runs(traces, labels)
+        )
+
+
+def _compute(traces: TraceSet, model: PhaseModel) -> tuple[Labels, tuple[PhaseStatistics, ...]]:
+    labels = predict(model, traces)
+    return labels, phase_statistics(traces, labels, model.phases)
+
+
+def _pack(labels: Labels, statistics: tuple[PhaseStatistics, ...]) -> bytes:
+    text = json.dumps({"format": _FORMAT, "statistics": [each.to_dict() for each in statistics]})
+    buffer = io.BytesIO()
+    np.savez(buffer, labels=labels, about=np.frombuffer(text.encode(), np.uint8))
+    return buffer.getvalue()
+
+
+def _read(path: Path, traces: TraceSet) -> tuple[Labels, tuple[PhaseStatistics, ...]] | None:
+    """What was kept, or None where nothing usable was."""
+    try:
+        with np.load(path, allow_pickle=False) as data:
+            labels: Labels = data["labels"]
+            about = json.loads(data["about"].tobytes())
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return None
+    if about.get("format") != _FORMAT or labels.shape != (traces.n_samples,):
+        return None
+    return labels, tuple(PhaseStatistics.from_dict(each) for each in about["statistics"])
+
+
+def _weight(labelling: Labelling) -> float:
+    runs = labelling.runs
+    arrays = (labelling.labels, runs.start, runs.length, runs.phase, runs.seconds)
+    return float(sum(values.nbytes for values in arrays))
