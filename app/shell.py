@@ -14,7 +14,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
-from app.components.basics import Node, icon, icon_button
+from app.components.basics import Node, aria, data, icon, icon_button
 from app.context import Choice, address, chosen, workspace
 from app.figures.theme import dark_partners
 from core.errors import NotFoundError
@@ -83,7 +83,7 @@ def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
                 href=address(place.path, choice),
                 className="active" if active else "",
                 title=place.name,
-                **{"aria-current": "page"} if active else {},
+                **(aria(current="page") if active else {}),
             )
         )
     return links
@@ -135,7 +135,7 @@ def _topbar() -> html.Header:
                         variant="transparent",
                         size=30,
                         c="var(--ink2)",
-                        **{"aria-label": "Switch between light and dark"},
+                        **aria(label="Switch between light and dark"),
                     ),
                     icon_button("help-circle", "Keys and help", id="open-help", class_name="only-desktop"),
                 ],
@@ -159,7 +159,8 @@ def _overlays() -> list[Node]:
                     placeholder="Page, trace set, model or execution",
                     leftSection=icon("search"),
                     debounce=150,
-                    **{"aria-label": "Search", "data-autofocus": True},
+                    **aria(label="Search"),
+                    **data(autofocus="true"),
                 ),
                 html.Div(id="search-results", className="palette-list stack tight", style={"marginTop": 8}),
             ],
@@ -177,7 +178,7 @@ def _overlays() -> list[Node]:
             size=280,
             title=_brand(),
             children=[
-                html.Nav(id="menu-links", className="nav", **{"aria-label": "Pages"}),
+                html.Nav(id="menu-links", className="nav", **aria(label="Pages")),
                 html.Div(
                     [
                         dmc.Select(id="phone-traces", label="Traces", data=[], allowDeselect=False, mt=16),
@@ -207,7 +208,7 @@ def layout() -> dmc.MantineProvider:
                     html.Aside(
                         [
                             _brand(),
-                            html.Nav(id="rail-links", className="nav", **{"aria-label": "Pages"}),
+                            html.Nav(id="rail-links", className="nav", **aria(label="Pages")),
                             html.Div(id="rail-foot", className="foot"),
                         ],
                         className="rail",

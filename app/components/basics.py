@@ -15,12 +15,23 @@ if TYPE_CHECKING:
 Node = Any
 """Whatever Dash takes as a child: a component, a string, a number, or a list of them."""
 
+
+def aria(**values: object) -> dict[str, Any]:
+    """Attributes for assistive technology: ``aria(label="Phases")`` is ``aria-label="Phases"``."""
+    return {f"aria-{name}": str(value) for name, value in values.items()}
+
+
+def data(**values: object) -> dict[str, Any]:
+    """Attributes for scripts of the page: ``data(file="a")`` is ``data-file="a"``."""
+    return {f"data-{name}": str(value) for name, value in values.items()}
+
+
 _NOTICE_ICONS = {"bad": "circle-x", "warn": "alert-triangle", "ok": "circle-check", "info": "info-circle"}
 
 
 def icon(name: str, size: str = "") -> html.Span:
     """A Tabler icon in the colour of the text around it; `size` may be ``"sm"`` or ``"lg"``."""
-    return html.Span(className=f"icon i-{name} {size}".strip(), **{"aria-hidden": "true"})
+    return html.Span(className=f"icon i-{name} {size}".strip(), **aria(hidden="true"))
 
 
 def card(
@@ -33,7 +44,7 @@ def card(
     **more: Any,
 ) -> html.Section:
     """A surface with a title, a note beside it, tools at the right, and a body."""
-    head = []
+    head: list[Node] = []
     if title is not None:
         head.append(html.H2(title))
     if note is not None:
@@ -87,7 +98,7 @@ def icon_button(icon_name: str, label: str, **more: Any) -> html.Button:
     """A button that is only an icon; its label is for assistive technology and the tooltip."""
     class_name = f"iconbtn {more.pop('class_name', '')}".strip()
     return html.Button(
-        icon(icon_name), className=class_name, type="button", title=label, **{"aria-label": label}, **more
+        icon(icon_name), className=class_name, type="button", title=label, **aria(label=label), **more
     )
 
 
@@ -127,9 +138,7 @@ def empty(icon_name: str, title: str, text: Node, actions: Sequence[Node] = ()) 
 
 def strip(parts: Iterable[tuple[float, int]], label: str) -> html.Div:
     """An execution's phases as one thin bar."""
-    return html.Div(
-        className="strip", style={"background": gradient(parts)}, role="img", **{"aria-label": label}
-    )
+    return html.Div(className="strip", style={"background": gradient(parts)}, role="img", **aria(label=label))
 
 
 def bar(share: float, kind: str = "", label: str = "progress") -> html.Div:
@@ -139,7 +148,7 @@ def bar(share: float, kind: str = "", label: str = "progress") -> html.Div:
         html.I(style={"width": f"{percent}%"}),
         className=f"bar {kind}".strip(),
         role="progressbar",
-        **{"aria-valuenow": str(percent), "aria-valuemin": "0", "aria-valuemax": "100", "aria-label": label},
+        **aria(valuenow=percent, valuemin=0, valuemax=100, label=label),
     )
 
 
@@ -167,5 +176,5 @@ def plain_table(head: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Node]]
         className="tablewrap",
         tabIndex="0",
         role="region",
-        **{"aria-label": label},
+        **aria(label=label),
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import dash_mantine_components as dmc
 from dash import html
 
-from app.components.basics import icon, icon_button
+from app.components.basics import data, icon, icon_button
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def export_menu(graph_name: str, file_name: str, files: Sequence[tuple[str, str]
             [icon("download", "sm"), f"Picture, {kind.upper()}"],
             type="button",
             className="btn quiet small menu",
-            **{"data-export": graph_name, "data-format": kind, "data-file": file_name},
+            **data(export=graph_name, format=kind, file=file_name),
         )
         for kind in ("png", "svg")
     ]

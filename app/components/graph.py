@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from dash import MATCH, ClientsideFunction, Input, Output, State, dcc, html
 
+from app.components.basics import aria
+
 if TYPE_CHECKING:
     import plotly.graph_objects as go
     from dash import Dash
 
-_CONFIG = {
+_CONFIG: Any = {
     "displayModeBar": False,
     "responsive": True,
     "doubleClick": "reset",
@@ -68,7 +70,7 @@ def graph(name: str, figure: go.Figure | None, label: str, **more: Any) -> html.
         ],
         className="chart",
         role="img",
-        **{"aria-label": label},
+        **aria(label=label),
     )
 
 

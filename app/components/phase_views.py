@@ -9,7 +9,7 @@ import numpy as np
 from dash import html
 
 from app.cache import cached
-from app.components.basics import Node, card, phase_badge, plain_table
+from app.components.basics import Node, aria, card, phase_badge, plain_table
 from app.context import workspace
 from app.figures.shares import Group
 from app.figures.spread import Box, frequencies, spread
@@ -48,20 +48,14 @@ def execution_rows(trace_set_id: str, model_id: str) -> list[dict[str, Any]]:
 
 
 def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
-    samples = table["samples"].to_numpy()
-    ends = np.cumsum(samples)
-    first = np.searchsorted(labelling.runs.start, ends - samples)
-    last = np.searchsorted(labelling.runs.start, ends)
-    groups = [
-        column for column in table.columns if table[column].dtype.kind not in "fiub" and column != "execution"
-    ]
+    offsets, groups = labelling.run_offsets, _attributes(table)
     notes = table[groups[:2]].agg(" · ".join, axis=1) if groups else [""] * len(table)
     rows = []
     for place, (name, seconds, note) in enumerate(
         zip(table["execution"], table["duration_s"], notes, strict=True)
     ):
-        mine = slice(first[place], last[place])
-        runs = int(last[place] - first[place])
+        mine = slice(offsets[place], offsets[place + 1])
+        runs = int(offsets[place + 1] - offsets[place])
         said = f"{runs:,} run{'' if runs == 1 else 's'}"
         rows.append(
             {
@@ -122,9 +116,7 @@ def execution_timeline(
     place = workspace()
     labelling = place.labels.get(trace_set_id, model_id)
     traces = place.traces.execution(trace_set_id, name)
-    table = place.traces.summary(trace_set_id)
-    position = int(np.flatnonzero(table["execution"].to_numpy() == name)[0])
-    start = int(table["samples"].iloc[:position].sum())
+    start = int(labelling.offsets[labelling.ids.index(name)])
     labels = labelling.labels[start : start + traces.n_samples]
     elapsed = traces.time - traces.time[0]
     runs = Runs.from_labels(elapsed, labels, traces.period)
@@ -182,7 +174,7 @@ def _growth(each: PhaseStatistics) -> str:
 
 def phase_card(each: PhaseStatistics) -> html.Div:
     """One phase: badge, share of time, what it is, and its figures."""
-    lines = [(title, *_range(feature)) for title, feature in _main(each)]
+    lines: list[tuple[str, ...]] = [(title, *_range(feature)) for title, feature in _main(each)]
     if each.memory is not None:
         lines.append(("Growth", _growth(each), "MiB/min" if each.memory.unit is Unit.BYTES else "per min"))
     lines.append(("Stay", *_split(format_duration(each.median_stay)), " median"))
@@ -222,7 +214,7 @@ def phase_cards(trace_set_id: str, model_id: str) -> html.Div:
         className="cards",
         tabIndex="0",
         role="region",
-        **{"aria-label": "Phases"},
+        **aria(label="Phases"),
     )
 
 
@@ -313,20 +305,16 @@ def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[
 
 def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple[list[Group], list[int], str]:
     attributes = _attributes(table)
-    by = max(attributes, key=lambda name: _usefulness(table[name].nunique(), len(table)), default="")
+    by = max(attributes, key=lambda name: _usefulness(int(table[name].nunique()), len(table)), default="")
     names = table[by].astype(str).to_numpy() if by else np.full(len(table), "all executions")
     groups, of_execution = np.unique(names, return_inverse=True)
-    ends = np.cumsum(table["samples"].to_numpy())
-    of_run = of_execution[np.searchsorted(ends, labelling.runs.start, side="right")]
-    phases = list(labelling.phases)
-    rank = {phase: position for position, phase in enumerate(phases)}
-    time = np.zeros((len(groups), len(phases)))
-    live = labelling.runs.phase >= 0
-    columns = np.array([rank[int(phase)] for phase in labelling.runs.phase[live]], dtype=np.int64)
-    np.add.at(time, (of_run[live], columns), labelling.runs.length[live])
+    live = [column for column, each in enumerate(labelling.statistics) if each.phase >= 0]
+    time = np.zeros((len(groups), len(live)))
+    np.add.at(time, of_execution, labelling.shares[:, live] * table["samples"].to_numpy()[:, None])
     sizes = np.bincount(of_execution)
     largest = np.argsort(-sizes, kind="stable")[:most]
     shares = time / np.maximum(time.sum(axis=1, keepdims=True), 1)
+    phases = [labelling.statistics[column].phase for column in live]
     return [Group(str(groups[g]), int(sizes[g]), shares[g].tolist()) for g in largest], phases, by
 
 

@@ -50,7 +50,11 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
         "timeline",
         "Understand what jobs need",
         "For a cluster or a set of traces: which phases there are, and what each of them really uses.",
-        ("Add traces (CSV, Parquet, Prometheus)", "Train a model, often in seconds", "Read the phases of each execution"),
+        (
+            "Add traces (CSV, Parquet, Prometheus)",
+            "Train a model, often in seconds",
+            "Read the phases of each execution",
+        ),
         ("Add traces", "/traces", "upload"),
     ),
     (
@@ -140,7 +144,7 @@ def _machine() -> Node:
         (
             worker.alive,
             "Worker",
-            f"{worker.count} process{'' if worker.count == 1 else 'es'}, {place.settings.task_threads} tasks at a time, {waiting}."
+            f"{place.settings.task_threads} tasks at a time, {waiting}."
             if worker.alive
             else "None is running, so nothing long gets done. Start one: phasedock worker",
         ),
@@ -197,7 +201,8 @@ def _figures_on_top(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequen
                 "of its machine" if share else "cores",
                 f"peaks reach {table['cpu_peak'].max() * 100:.0f}%"
                 if share
-                else f"{format_number(weighted * hours, 1)} core-hours; peaks reach {format_number(table['cpu_peak'].max())} cores",
+                else f"{format_number(weighted * hours, 1)} core-hours; "
+                f"peaks reach {format_number(table['cpu_peak'].max())} cores",
             )
         )
     if "memory_peak" in table and any(
@@ -273,7 +278,10 @@ def _next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceS
         steps.append(
             (
                 "sparkles",
-                f"{len(choice.model.phases)} phases were chosen for {choice.model.name}. See whether another number is more stable.",
+                (
+                    f"{choice.model.name} has {len(choice.model.phases)} phases. "
+                    "See whether another number is more stable."
+                ),
                 "Choose k",
                 address("/models", choice, tab="choose"),
             )

@@ -14,6 +14,7 @@ from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.components.basics import (
     Node,
+    aria,
     button,
     card,
     empty,
@@ -85,7 +86,7 @@ def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
                 placeholder="Find by name or workload",
                 leftSection=html.Span(className="icon i-search"),
                 size="xs",
-                **{"aria-label": "Find an execution"},
+                **aria(label="Find an execution"),
             ),
             className="find",
         ),
