@@ -77,13 +77,12 @@ def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
             dcc.Link(
                 [
                     icon(place.icon),
-                    html.Span(place.name, className="label"),
+                    html.Span(place.name, className="label", **(aria(current="page") if active else {})),
                     html.Span(str(count), className="count") if count else None,
                 ],
                 href=address(place.path, choice),
                 className="active" if active else "",
                 title=place.name,
-                **(aria(current="page") if active else {}),
             )
         )
     return links
