@@ -1,0 +1,52 @@
+/* What tables say and do: quantities with their units (the twin of core/units.py), and rows that open. */
+(function () {
+  "use strict";
+  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+
+  function number(value, digits) {
+    const size = Math.abs(value), sign = value < 0 ? "−" : "";
+    return sign + (size >= 100 ? Math.round(size).toLocaleString("en") : size.toFixed(digits === undefined ? 2 : digits));
+  }
+  function written(write) {
+    return (value) => (value === null || value === undefined || !Number.isFinite(value) ? "–" : write(value));
+  }
+  function bytes(value) {
+    const size = Math.abs(value);
+    for (const [limit, label] of [[1024 ** 3, "GiB"], [1024 ** 2, "MiB"], [1024, "KiB"]]) {
+      if (size >= limit) return number(value / limit) + " " + label;
+    }
+    return Math.round(value) + " B";
+  }
+  function duration(value) {
+    if (Math.abs(value) < 10 && value !== Math.round(value)) return value.toFixed(1) + " s";
+    const whole = Math.round(value), minutes = Math.floor(whole / 60), hours = Math.floor(minutes / 60);
+    const two = (part) => String(part).padStart(2, "0");
+    if (hours) return hours.toLocaleString("en") + " h " + two(minutes % 60) + " min";
+    return minutes ? minutes + " min " + two(whole % 60) + " s" : whole + " s";
+  }
+  /* Another page of ours without loading the application anew, as Dash's own links do it. */
+  function go(href) {
+    window.history.pushState({}, "", href);
+    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+    window.scrollTo(0, 0);
+  }
+  functions.phasedockTable = {
+    cores: written((value) => number(value) + " cores"),
+    bytes: written(bytes),
+    share: written((value) => (value * 100).toFixed(1) + "%"),
+    seconds: written(duration),
+    duration: written(duration),
+    plain: written((value) => number(value)),
+    count: written((value) => Math.round(value).toLocaleString("en")),
+    /* A click on a row, or Enter in it, opens that execution; marking text in a cell does not. */
+    open: function (params, href) {
+      const event = params.event || {};
+      if (event.type === "keydown" && event.key !== "Enter") return;
+      if (event.type === "click" && String(window.getSelection()).length) return;
+      if (!params.data) return;
+      const target = href + (href.includes("?") ? "&" : "?") + "execution=" + encodeURIComponent(params.data.e);
+      if (event.ctrlKey || event.metaKey) window.open(target, "_blank");
+      else go(target);
+    },
+  };
+})();
