@@ -16,14 +16,21 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray
 
 
-def raw_from_arrow(table: pa.Table, mapping: ColumnMapping, name: str, first_row: int) -> RawTable:
-    """Take over the columns of a table.
+def columns_of(table: pa.Table) -> dict[str, pa.ChunkedArray]:
+    """The columns of a table by name."""
+    return dict(zip(table.column_names, table.columns, strict=True))
+
+
+def raw_from_arrow(
+    columns: dict[str, pa.ChunkedArray], mapping: ColumnMapping, name: str, first_row: int
+) -> RawTable:
+    """Take over the columns of a table, freeing each one once it is converted.
 
     Parameters
     ----------
-    table
+    columns
         Features as numbers; execution and attributes as texts or dictionaries; time as numbers or
-        timestamps. Consumed: the caller should keep no other reference.
+        timestamps. Emptied.
     mapping
         What the columns are.
     name
@@ -36,14 +43,12 @@ def raw_from_arrow(table: pa.Table, mapping: ColumnMapping, name: str, first_row
     pyarrow.ArrowInvalid
         If a column that should be numbers holds texts that are none.
     """
-    n = table.num_rows
-    columns = {key: table.column(key) for key in table.column_names}
-    del table
+    n = len(next(iter(columns.values())))
     coded = {key: coded_column(columns.pop(key)) for key in (mapping.execution, *mapping.attributes) if key}
     time = None
     if mapping.time is not None:
         time = seconds(columns.pop(mapping.time), mapping.time_unit)
-    features = tuple(floats(columns.pop(one.column)) for one in mapping.features)
+    features = tuple(_taken(columns, one.column) for one in mapping.features)
     return RawTable(
         n_rows=n,
         executions=coded[mapping.execution] if mapping.execution else Coded.constant(name, n),
@@ -53,6 +58,13 @@ def raw_from_arrow(table: pa.Table, mapping: ColumnMapping, name: str, first_row
         first_row=first_row,
         rows_read=n,
     )
+
+
+def _taken(columns: dict[str, pa.ChunkedArray], name: str) -> FloatArray:
+    """A column as floats, its old memory given back at once: this is where an import needs most."""
+    values = floats(columns.pop(name))
+    pa.default_memory_pool().release_unused()
+    return values
 
 
 def floats(column: pa.ChunkedArray) -> FloatArray:

@@ -7,20 +7,21 @@ tell, goes to `core.store.csv_exact`.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from core.store.arrow_tables import raw_from_arrow
-from core.store.csv_exact import read_exactly
+from core.store.arrow_tables import columns_of, raw_from_arrow
+from core.store.csv_exact import MOST_LINE, read_exactly
 from core.store.csv_head import CsvHead, look
 from core.store.streams import GZIP, magic, open_content
 from core.traces.guessing import EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from core.traces.mapping import ColumnMapping
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from core.traces.validation import Problem
 
 BLOCK_BYTES = 2**20
+SEGMENT_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,10 @@ class CsvSource:
             If a column is missing or the file is damaged.
         """
         mapping.require(self.head.header)
-        table = self._fast(mapping, progress)
-        if table is None:
+        columns = self._fast(mapping, progress)
+        if columns is None:
             return read_exactly(self.path, self.head, mapping, progress)
-        return raw_from_arrow(table, mapping, self.path.name.split(".")[0], self.head.header_lines + 1)
+        return raw_from_arrow(columns, mapping, self.path.name.split(".")[0], self.head.header_lines + 1)
 
     def read_exactly(
         self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
@@ -91,20 +93,32 @@ class CsvSource:
         """The mapped columns as pyarrow reads them; None where it cannot."""
         if self.head.encoding != "utf-8-sig" or self.head.problems:
             return None
+        size = self.path.stat().st_size * (8 if magic(self.path).startswith(GZIP) else 1)
+        parts: list[pa.Table] = []
+        done, conversion = 0, self._conversion(mapping)
         try:
             with open_content(self.path) as stream:
-                return pacsv.read_csv(
-                    _source(self.path, stream, progress),
-                    pacsv.ReadOptions(
-                        column_names=list(self.head.header),
-                        skip_rows=self.head.header_lines,
-                        block_size=BLOCK_BYTES,
-                    ),
-                    pacsv.ParseOptions(delimiter=self.head.separator),
-                    self._conversion(mapping),
-                )
+                for segment in _segments(stream):
+                    parts.append(self._parse(segment, first=not parts, conversion=conversion))
+                    done += len(segment)
+                    if progress is not None:
+                        progress(min(done / size, 1.0), f"Reading: {done / 2**20:,.0f} MiB")
+            return columns_of(pa.concat_tables(parts))
         except pa.ArrowInvalid:
             return None
+
+    def _parse(self, segment: bytes, *, first: bool, conversion: pacsv.ConvertOptions) -> pa.Table:
+        """The rows of a part of the file that ends with a whole line."""
+        return pacsv.read_csv(
+            pa.BufferReader(segment),
+            pacsv.ReadOptions(
+                column_names=list(self.head.header),
+                skip_rows=self.head.header_lines if first else 0,
+                block_size=BLOCK_BYTES,
+            ),
+            pacsv.ParseOptions(delimiter=self.head.separator),
+            conversion,
+        )
 
     def _conversion(self, mapping: ColumnMapping) -> pacsv.ConvertOptions:
         types = {one.column: pa.float64() for one in mapping.features}
@@ -127,30 +141,22 @@ class CsvSource:
         return "UTC" if first.endswith("Z") or "+" in first[10:] or "-" in first[10:] else None
 
 
-class _Watched:
-    """A stream that tells how far it was read; pyarrow reads it like a file."""
+def _segments(stream: IO[bytes]) -> Iterator[bytes]:
+    """Parts of a file that end with whole lines; the next one is read while one is parsed.
 
-    def __init__(self, stream: object, size: int, progress: Callable[[float, str], None]) -> None:
-        self._stream, self._size, self._progress, self._done = stream, max(size, 1), progress, 0
-        self.closed = False
-
-    def read(self, n_bytes: int = -1) -> bytes:
-        data: bytes = self._stream.read(n_bytes)  # type: ignore[attr-defined]
-        self._done += len(data)
-        self._progress(min(self._done / self._size, 1.0), f"Reading: {self._done / 2**20:,.0f} MiB")
-        return data
-
-    def close(self) -> None:
-        self.closed = True
+    pyarrow reads a whole file as fast as the disk gives it, and a file that waits for its parser
+    costs memory: parts keep that small, and let a person stop in between.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(_segment, stream)
+        while segment := following.result():
+            following = pool.submit(_segment, stream)
+            yield segment
 
 
-def _source(path: Path, stream: object, progress: Callable[[float, str], None] | None) -> object:
-    """What pyarrow reads from: the path itself where nobody watches and nothing is packed."""
-    packed = magic(path).startswith(GZIP)
-    if progress is not None:
-        factor = 8 if packed else 1
-        return pa.PythonFile(_Watched(stream, path.stat().st_size * factor, progress), mode="r")
-    return pa.PythonFile(stream, mode="r") if packed else str(path)
+def _segment(stream: IO[bytes]) -> bytes:
+    data = stream.read(SEGMENT_BYTES)
+    return data + stream.readline(MOST_LINE) if len(data) == SEGMENT_BYTES else data
 
 
 def rows_are_lines(path: Path, header_lines: int, n_rows: int) -> bool:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import InputError
-from core.store.arrow_tables import raw_from_arrow
+from core.store.arrow_tables import columns_of, raw_from_arrow
 from core.store.csv_exact import TableReader
 from core.traces.validation import ProblemLog
 
@@ -80,7 +80,7 @@ class ParquetSource:
             raise _damaged(self.path, error) from None
         name = self.path.name.split(".")[0]
         try:
-            return raw_from_arrow(table, mapping, name, 1)
+            return raw_from_arrow(columns_of(table), mapping, name, 1)
         except pa.ArrowException:
             return _by_cells(table, mapping, name)
 

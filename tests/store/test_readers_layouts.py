@@ -93,7 +93,10 @@ def test_alibaba_has_no_header_and_some_empty_cells(tmp_path, width):
 
 
 def test_the_recorder_keeps_a_loss_that_comes_late(tmp_path):
-    text = "execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,read_bytes,loss,workload\n"
+    text = (
+        "execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,"
+        "read_bytes,loss,workload\n"
+    )
     text += "".join(
         f"a,{1.7e9 + 5 * i:.1f},{0.5 + i},{2**20 * (i + 1)},2,{2**30},{i},{'' if i < 2 else 0.5},vision\n"
         for i in range(5)
