@@ -131,7 +131,7 @@ class Labellings:
         MismatchError
             If the model does not fit the set.
         """
-        key = (self._traces.get(trace_set).fingerprint, self._models.get(model).fingerprint)
+        key = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
         return self._kept.get(key, lambda: self._make(key, trace_set, model))
 
     def sweep(self) -> int:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from core.runtime.trace_library import TraceLibrary
     from core.traces.model import Feature
 
+    Infos = list[ModelInfo]
+
 _LOADED = 64
 
 
@@ -63,6 +65,10 @@ class ModelLibrary:
         """
         return _info(self._shelf.row(model), self._traces.names())
 
+    def fingerprint(self, model: str) -> str:
+        """The digest of what a model predicts."""
+        return str(self._shelf.row(model).facts["fingerprint"])
+
     def load(self, model: str) -> PhaseModel:
         """The model itself.
 
@@ -74,7 +80,7 @@ class ModelLibrary:
         self._shelf.row(model)
         return self._loaded.get(model, lambda: load_model(self._shelf.path(model)))
 
-    def compatible(self, trace_set: str) -> list[ModelInfo]:
+    def compatible(self, trace_set: str) -> Infos:
         """The models that fit a trace set, the newest first."""
         blank = _blank(self._traces.get(trace_set).features)
         names = self._traces.names()

@@ -54,7 +54,7 @@ class TaskContext:
         self._last = (0.0, "")
         self._pace: deque[tuple[float, float]] = deque([(time.monotonic(), 0.0)])
 
-    def progress(self, fraction: float, message: str = "", **metrics: float) -> None:
+    def progress(self, fraction: float, message: str = "", /, **metrics: float) -> None:
         """Say how far the work is.
 
         Parameters

@@ -68,6 +68,10 @@ class TraceLibrary:
         """
         return _info(self._shelf.row(trace_set))
 
+    def fingerprint(self, trace_set: str) -> str:
+        """The digest of a set's samples."""
+        return str(self._shelf.row(trace_set).facts["fingerprint"])
+
     def report(self, trace_set: str) -> Report:
         """What was wrong with the file that a set came from, and what was done about it."""
         return self._open(trace_set).report()

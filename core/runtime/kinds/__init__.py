@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from core.registry import Registry
 from core.runtime.kinds.expand import EXPAND
 from core.runtime.kinds.ingest import INGEST
+from core.runtime.kinds.samples import SAMPLES
 from core.runtime.kinds.train import TRAIN
 
 if TYPE_CHECKING:
     from core.runtime.kinds.base import Kind
 
 KINDS: Registry[Kind] = Registry("kind of task")
-for _kind in (INGEST, TRAIN, EXPAND):
+for _kind in (INGEST, TRAIN, EXPAND, SAMPLES):
     KINDS.add(_kind.name, _kind)

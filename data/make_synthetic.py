@@ -1,0 +1,58 @@
+"""Makes the bundled samples: a synthetic trace set with known phases, and a model trained on it.
+
+Run from the repository: ``.venv/bin/python data/make_synthetic.py [FOLDER]``. The seed decides every
+value; the true stage of each sample is `core.traces.synth.synthetic_traces` with the same arguments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from core.phases import PhaseSettings, fit
+from core.runtime.samples import MODEL, TRACES
+from core.store import read_traces
+from core.store.models import save_model
+from core.traces.synth import synthetic_traces
+from core.units import MIB
+
+EXECUTIONS, SEED, SAMPLES, PERIOD = 60, 20, 240, 10.0
+SETTINGS = PhaseSettings(phases=5, hidden=10, history=3, epochs=100, seed=123)
+ROUNDING = {"cpu_cores": 1e-3, "memory_bytes": MIB / 8, "loss": 1e-4}
+
+
+def table() -> pd.DataFrame:
+    """The trace set as one table, a row per sample."""
+    traces, _ = synthetic_traces(EXECUTIONS, SEED, samples=SAMPLES, period=PERIOD)
+    owner = np.repeat(np.arange(traces.n_executions), np.diff(traces.offsets))
+    columns: dict[str, object] = {
+        "execution": np.array(traces.ids)[owner],
+        "time": traces.time,
+        "workload": np.array(traces.attributes["workload"])[owner],
+    }
+    for feature, values in zip(traces.features, traces.columns, strict=True):
+        step = ROUNDING.get(feature.name)
+        columns[feature.name] = values if step is None else np.round(values / step) * step
+    return pd.DataFrame(columns)
+
+
+def make(folder: Path) -> None:
+    """Write the trace file, the model, and the checksums of both."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table().to_parquet(folder / TRACES, compression="zstd", compression_level=19, index=False)
+    traces = read_traces(folder / TRACES)
+    save_model(fit(traces, SETTINGS), folder / MODEL)
+    files = [folder / TRACES, *sorted((folder / MODEL).iterdir())]
+    lines = [
+        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}"
+        for path in files
+    ]
+    (folder / "checksums.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent)

@@ -1,0 +1,22 @@
+"""How the web process is served: one process, so that its caches are shared by all its threads."""
+
+from core.config import load_settings
+from core.runtime.logs import log_to
+
+_settings = load_settings()
+_host = f"[{_settings.host}]" if ":" in _settings.host else _settings.host
+
+bind = f"{_host}:{_settings.port}"
+workers = 1
+worker_class = "gthread"
+threads = 8
+timeout = 60
+graceful_timeout = 4
+keepalive = 15
+loglevel = "warning"
+control_socket_disable = True
+
+
+def post_fork(_server: object, _worker: object) -> None:
+    """Send the web process's log to its own file."""
+    log_to(_settings.home, "web")
