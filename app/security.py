@@ -175,13 +175,10 @@ def install(server: Flask, settings: Settings, script_hashes: Callable[[], Seque
     server.config.update(SESSION_COOKIE_HTTPONLY=True, SESSION_COOKIE_SAMESITE="Strict")
     server.before_request(gate.check)
     server.add_url_rule("/login", "login", gate.sign_in, methods=["GET", "POST"])
-    policy: list[str] = []
 
     def protect(response: AnyResponse) -> AnyResponse:
         if response.mimetype == "text/html" and request.path != "/login":
-            if not policy:
-                policy.append(content_policy(script_hashes()))
-            response.headers["Content-Security-Policy"] = policy[0]
+            response.headers["Content-Security-Policy"] = content_policy(script_hashes())
         headers: dict[str, Any] = {
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "same-origin",

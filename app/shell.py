@@ -15,6 +15,7 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from app.components.basics import Node, aria, data, icon, icon_button
+from app.components.polling import when_changed
 from app.context import Choice, address, chosen, workspace
 from app.figures.theme import dark_partners
 from core.errors import NotFoundError
@@ -189,8 +190,22 @@ def _overlays() -> list[Node]:
     ]
 
 
+def _page() -> list[Node]:
+    """Where Dash puts the page: its own container, but with a title from the start.
+
+    The container of Dash has none until the first page came, which its title callback cannot bear
+    when the components of the shell load later than that callback.
+    """
+    return [
+        dcc.Location(id=LOCATION, refresh="callback-nav"),
+        html.Div(id="_pages_content"),
+        dcc.Store(id="_pages_store", data={"title": "PhaseDock"}),
+        html.Div(id="_pages_dummy"),
+    ]
+
+
 def layout() -> dmc.MantineProvider:
-    """The whole page around `dash.page_container`."""
+    """The whole page around the container of pages."""
     return dmc.MantineProvider(
         defaultColorScheme="auto",
         theme={"fontFamily": "var(--sans)", "primaryColor": "indigo", "defaultRadius": 6},
@@ -199,6 +214,7 @@ def layout() -> dmc.MantineProvider:
             dcc.Store(id="scheme"),
             dcc.Store(id="partners", data=dark_partners()),
             dcc.Store(id="changed"),
+            dcc.Store(id="resolved", data={}),
             dcc.Interval(id="pulse", interval=_PULSE_MS),
             html.Span(id="scheme-anchor", hidden=True),
             dmc.NotificationContainer(id="notices", position="bottom-right"),
@@ -213,7 +229,7 @@ def layout() -> dmc.MantineProvider:
                         className="rail",
                     ),
                     _topbar(),
-                    html.Main(dash.page_container, id="page"),
+                    html.Main(_page(), id="page"),
                 ],
                 className="shell",
             ),
@@ -278,6 +294,7 @@ def register(app: Dash, settings: Settings) -> None:
         Output("phone-traces", "value"),
         Output("phone-model", "data"),
         Output("phone-model", "value"),
+        Output("resolved", "data"),
         Input(LOCATION, "pathname"),
         Input(LOCATION, "search"),
         Input("changed", "data"),
@@ -289,7 +306,7 @@ def register(app: Dash, settings: Settings) -> None:
         models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
         of_traces = (traces, choice.traces.id if choice.traces else None)
         of_model = (models, choice.model.id if choice.model else None)
-        return links, links, _foot(settings), *of_traces, *of_model, *of_traces, *of_model
+        return links, links, _foot(settings), *of_traces, *of_model, *of_traces, *of_model, choice.query()
 
     @app.callback(
         Output("rail-links", "children", allow_duplicate=True),
@@ -301,8 +318,7 @@ def register(app: Dash, settings: Settings) -> None:
     )
     def refresh_counts(_ticks: int, pathname: str, search: str | None, before: Any) -> Any:
         links = _links(pathname, choice_of(search), _counts())
-        after = [link.to_plotly_json() for link in links]
-        return dash.no_update if _texts(after) == _texts(before) else links
+        return when_changed(links, before)
 
     @app.callback(
         Output("search-results", "children"),
@@ -329,17 +345,6 @@ def register(app: Dash, settings: Settings) -> None:
     _register_browser_side(app)
 
 
-def _texts(links: Any) -> list[Any]:
-    """What a person reads in the rail, to see whether anything changed."""
-    found: list[Any] = []
-    for link in links or []:
-        props = link.get("props", {}) if isinstance(link, dict) else {}
-        for child in props.get("children") or []:
-            plain = child if isinstance(child, dict) or child is None else child.to_plotly_json()
-            found.append((plain or {}).get("props", {}).get("children"))
-    return found
-
-
 def _register_browser_side(app: Dash) -> None:
     app.clientside_callback(
         ClientsideFunction("shell", "choose"),
@@ -347,6 +352,7 @@ def _register_browser_side(app: Dash) -> None:
         Input("pick-traces", "value"),
         Input("pick-model", "value"),
         State(LOCATION, "search"),
+        State("resolved", "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
@@ -355,6 +361,7 @@ def _register_browser_side(app: Dash) -> None:
         Input("phone-traces", "value"),
         Input("phone-model", "value"),
         State(LOCATION, "search"),
+        State("resolved", "data"),
         prevent_initial_call=True,
     )
     app.clientside_callback(

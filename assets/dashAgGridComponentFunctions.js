@@ -23,7 +23,7 @@
     if (!row) return null;
     return h("div", { className: "execution" },
       h("div", { className: "row between" },
-        h("span", { className: "truncate strong", title: row.name }, row.name),
+        h("span", { className: "truncate strong", title: row.name }, row.title),
         h("span", { className: "num ink2 small" }, row.length)),
       h("div", { className: "truncate ink3 small" }, row.note),
       h("div", { className: "strip", style: { background: gradient(row.strip) } }));

@@ -60,23 +60,20 @@
   }
 
   api.shell = {
-    /* A picker was changed: the choice goes into the address, which is the only place that keeps it. */
-    choose: function (traces, model, search) {
+    /* A picker was changed: the choice goes into the address, which is the only place that keeps it.
+       What the server itself filled in is no choice. */
+    choose: function (traces, model, search, resolved) {
       const query = new URLSearchParams(search || "");
-      const before = query.toString();
-      const asked = api.callback_context.triggered.map((t) => t.prop_id.split(".")[0]);
-      if (asked.includes("pick-traces") || asked.includes("phone-traces")) {
-        if (traces && query.get("traces") !== traces) {
-          query.set("traces", traces);
-          query.delete("model");
-          query.delete("execution");
-          query.delete("x0");
-          query.delete("x1");
-        }
-      } else if (model && query.get("model") !== model) {
+      if (traces && traces !== resolved.traces) {
+        ["model", "execution", "x0", "x1"].forEach((key) => query.delete(key));
+        query.set("traces", traces);
+      } else if (model && model !== resolved.model) {
+        if (resolved.traces) query.set("traces", resolved.traces);
         query.set("model", model);
+      } else {
+        return api.no_update;
       }
-      return query.toString() === before ? api.no_update : "?" + query.toString();
+      return "?" + query.toString();
     },
     /* An overlay opens by its button and closes when the address changes. */
     openOverlay: function () {

@@ -55,7 +55,6 @@ def large_workspace(longest: int | None = None) -> Iterator[tuple[Workspace, str
         place = open_workspace(Settings(home=Path(folder) / "home"))
         traces = large_set(longest=longest)
         model = fit(traces, PhaseSettings(epochs=2, phases=5, seed=1))
-        trace_set_id = place.traces.add(traces, "Large set")
-        model_id = place.models.add(model, "Large model", trace_set_id=trace_set_id)
-        yield place, trace_set_id, model_id
+        stored = place.traces.add(traces, None, name="Large set")
+        yield place, stored.id, place.models.add(model, name="Large model", trace_set=stored).id
         place.close()

@@ -18,7 +18,7 @@ _THEME = """themeQuartz.withParams({
   headerTextColor:'var(--ink3)',headerFontWeight:400,headerFontSize:12,fontSize:12.5,fontFamily:'var(--sans)',
   borderColor:'var(--line)',rowBorder:{color:'var(--line)'},columnBorder:false,wrapperBorder:false,
   wrapperBorderRadius:0,rowHoverColor:'var(--sunken)',selectedRowBackgroundColor:'var(--accent-tint)',
-  accentColor:'var(--accent)',cellHorizontalPadding:14,rowHeight:33,headerHeight:34,headerColumnResizeHandleDisplay:false,
+  accentColor:'var(--accent)',cellHorizontalPadding:14,rowHeight:33,headerHeight:34,headerColumnResizeHandleColor:'transparent',
   inputFocusBorder:{color:'var(--accent)'},focusShadow:'none',browserColorScheme:'inherit'})"""
 
 

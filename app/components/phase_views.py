@@ -57,11 +57,13 @@ def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
         mine = slice(offsets[place], offsets[place + 1])
         runs = int(offsets[place + 1] - offsets[place])
         said = f"{runs:,} run{'' if runs == 1 else 's'}"
+        folder, _, title = name.rpartition("/")
         rows.append(
             {
                 "name": name,
                 "length": format_duration(float(seconds)),
-                "note": f"{note} · {said}" if note else said,
+                "title": title,
+                "note": " · ".join(part for part in (folder or note, said) if part),
                 "strip": _strip(labelling.runs.length[mine], labelling.runs.phase[mine]),
                 "seconds": float(seconds),
                 "runs": runs,
@@ -103,10 +105,11 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     row = table.loc[table["execution"] == name].iloc[0]
     groups = [str(row[name]) for name in _attributes(table)]
     pace = float(row["duration_s"]) / max(int(row["samples"]) - 1, 1)
-    said = [*groups[:2], format_duration(float(row["duration_s"])), f"{int(row['samples']):,} samples"]
+    folder, _, title = name.rpartition("/")
+    said = [*([folder] if folder else groups[:2]), format_duration(float(row["duration_s"])), f"{int(row['samples']):,} samples"]
     if pace > 0:
         said.append(f"every {format_duration(pace)}")
-    return Heading(name, " · ".join(said))
+    return Heading(title, " · ".join(said))
 
 
 def execution_timeline(
@@ -273,7 +276,9 @@ def statistics_table(trace_set_id: str, model_id: str) -> html.Section:
 def _statistics_row(each: PhaseStatistics) -> Sequence[Node]:
     row: list[Node] = [
         phase_badge(each.phase),
-        each.description if each.phase >= 0 else "Before there is a full window",
+        html.Div(
+            each.description if each.phase >= 0 else "Before there is a full window", className="description"
+        ),
         f"{each.samples:,}",
         format_share(each.share),
         f"{each.runs:,}",
@@ -305,7 +310,7 @@ def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[
 
 def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple[list[Group], list[int], str]:
     attributes = _attributes(table)
-    by = max(attributes, key=lambda name: _usefulness(int(table[name].nunique()), len(table)), default="")
+    by = max(attributes, key=lambda name: _usefulness(int(table[name].astype(str).nunique()), len(table)), default="")
     names = table[by].astype(str).to_numpy() if by else np.full(len(table), "all executions")
     groups, of_execution = np.unique(names, return_inverse=True)
     live = [column for column, each in enumerate(labelling.statistics) if each.phase >= 0]

@@ -32,9 +32,9 @@ def shares(groups: Sequence[Group], phases: Sequence[int], height: int = 0) -> g
             height or 34 * len(groups) + 40,
             barmode="stack",
             bargap=0.36,
-            margin={"l": 8, "r": 14, "t": 6, "b": 24},
+            margin={"l": 8, "r": 22, "t": 6, "b": 24},
             hovermode="closest",
-            xaxis=theme.axis(range=[0, 1], tickformat=".0%", nticks=6),
+            xaxis=theme.axis(range=[0, 1], tickformat=".0%", tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1]),
             yaxis=theme.axis(
                 autorange="reversed",
                 automargin=True,

@@ -22,6 +22,7 @@ from app.components.basics import (
 )
 from app.components.graph import graph
 from app.components.phase_views import example_strips, group_shares
+from app.components.polling import when_changed
 from app.components.times import ago
 from app.context import Choice, address, chosen, workspace
 from app.errors import safe_page
@@ -428,8 +429,7 @@ def register(app: Dash) -> None:
     )
     def refresh(_ticks: int, before: Any) -> Any:
         rows = _task_rows(workspace().tasks.list(5))
-        after = dash.dcc.Store(data=rows).to_plotly_json()["props"]["data"]
-        return dash.no_update if str(after) == str(before) else rows
+        return when_changed(rows, before)
 
     @app.callback(
         Output("_pages_location", "pathname", allow_duplicate=True),

@@ -101,6 +101,7 @@ def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
                     "headerHeight": 0,
                     "rowSelection": {"mode": "singleRow", "checkboxes": False, "enableClickSelection": True},
                 },
+                columnSize=None,
                 getRowId="params.data.name",
                 selectedRows={"ids": [selected]},
                 scrollTo={"rowId": selected, "rowPosition": "middle"},
