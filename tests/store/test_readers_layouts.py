@@ -198,7 +198,8 @@ def test_sar_dates_are_told_apart(tmp_path, date, first):
 def test_docker_stats_as_json_lines(tmp_path):
     rows = [
         {"Name": name, "CPUPerc": f"{10 * i + 5}.30%", "MemUsage": "1.5GiB / 4GiB", "MemPerc": "37%",
-         "NetIO": "1.2kB / 0B", "BlockIO": "-- / --", "PIDs": "7", "timestamp": f"2024-01-31T10:00:{2 * i:02d}Z"}
+         "NetIO": "1.2kB / 0B", "BlockIO": "-- / --", "PIDs": "7",
+         "timestamp": f"2024-01-31T10:00:{2 * i:02d}Z"}
         for i in range(4) for name in ("web", "train")
     ]  # fmt: skip
     path = write(tmp_path, "stats.jsonl", "\n".join(json.dumps(row) for row in rows) + "\n{broken\n")
@@ -216,8 +217,10 @@ def test_docker_stats_as_json_lines(tmp_path):
 def test_docker_stats_as_a_refreshed_table(tmp_path):
     text = ""
     for i in range(3):
-        text += "\x1b[2J\x1b[HCONTAINER ID   NAME      CPU %     MEM USAGE / LIMIT     MEM %     NET I/O       BLOCK I/O   PIDS\n"
-        text += f"0123456789ab   train     {100 + i}.5%    1.2GiB / 4GiB         30.00%    1.2kB / 0B    0B / 12MB   12\n"
+        text += (
+            "\x1b[2J\x1b[HCONTAINER ID  NAME   CPU %   MEM USAGE / LIMIT  MEM %  NET I/O   BLOCK I/O  PIDS\n"
+        )
+        text += f"0123456789ab  train  {100 + i}.5%  1.2GiB / 4GiB  30%  1.2kB / 0B  0B / 12MB  12\n"
         text += "0123456789ac   idle      --        -- / --\n"
     path = write(tmp_path, "stats.txt", text)
     traces, report = read_with_report(path)

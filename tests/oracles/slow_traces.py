@@ -1,0 +1,106 @@
+"""Slow, obvious twins of the vectorised trace kernels: plain loops over samples."""
+
+import itertools
+import math
+
+import numpy as np
+
+from core.traces.model import Resampling
+
+
+def segments_of(times, period, max_gap):
+    """Stretches of one execution's sample indices without a step longer than the longest gap."""
+    found = [[0]]
+    for i in range(1, len(times)):
+        if times[i] - times[i - 1] > max_gap * period:
+            found.append([])
+        found[-1].append(i)
+    return found
+
+
+def is_regular(times, period, max_gap):
+    """True where every step that is no gap is within a quarter of the period."""
+    steps = [after - before for before, after in itertools.pairwise(times)]
+    return all(step > max_gap * period or abs(step - period) <= 0.25 * period for step in steps)
+
+
+def hold(times, values, period):
+    """One stretch on its grid: the last sample at or before each point, up to the first after the end."""
+    points, k = [], 0
+    while True:
+        point = times[0] + k * period
+        seen = [v for t, v in zip(times, values, strict=True) if t <= point + 1e-6 * period]
+        points.append((point, seen[-1]))
+        if len(seen) == len(times):
+            return points
+        k += 1
+
+
+def mean(times, values, period):
+    """One stretch in cells of a period: the mean of each, or that of the cell before where empty."""
+    last = math.floor((times[-1] - times[0]) / period + 1e-6)
+    points = []
+    for k in range(last + 1):
+        low, high = times[0] + (k - 1e-6) * period, times[0] + (k + 1 - 1e-6) * period
+        inside = [v for t, v in zip(times, values, strict=True) if low <= t < high]
+        points.append((times[0] + k * period, sum(inside) / len(inside) if inside else points[-1][1]))
+    return points
+
+
+def resample(executions, period, rule, max_gap):
+    """Executions as lists of (times, values); gives times, values, offsets and breaks."""
+    out_times, out_values, offsets, breaks = [], [], [0], []
+    for times, values in executions:
+        if rule is Resampling.NONE:
+            points, parts = list(zip(times, values, strict=True)), []
+        elif is_regular(times, period, max_gap):
+            points = list(zip(times, values, strict=True))
+            parts = segments_of(times, period, max_gap)
+            breaks += [len(out_times) + part[0] for part in parts[1:]]
+        else:
+            points = []
+            for number, part in enumerate(segments_of(times, period, max_gap)):
+                if number:
+                    breaks.append(len(out_times) + len(points))
+                work = hold if rule is Resampling.HOLD else mean
+                points += work([times[i] for i in part], [values[i] for i in part], period)
+        out_times += [point[0] for point in points]
+        out_values += [point[1] for point in points]
+        offsets.append(len(out_times))
+    return np.array(out_times), np.array(out_values), np.array(offsets), np.array(breaks, dtype=int)
+
+
+def windows(values, segments, history):
+    """Every window of history + 1 samples inside one stretch, and where it ends."""
+    found, ends = [], []
+    for start, end in itertools.pairwise(segments):
+        for last in range(start, end):
+            if last - history >= start:
+                found.append([values[i] for i in range(last - history, last + 1)])
+                ends.append(last)
+    return found, ends
+
+
+def statistics(values):
+    """Mean and peak of the values that are there."""
+    there = [value for value in values if not math.isnan(value)]
+    return (math.fsum(there) / len(there), max(there)) if there else (math.nan, math.nan)
+
+
+def median_step(times):
+    """The median step between samples, NaN where there is none."""
+    steps = [after - before for before, after in itertools.pairwise(times)]
+    return float(np.median(steps)) if steps else math.nan
+
+
+def held(values, longest):
+    """Missing values filled with the last one, at most `longest` in a row; None where that fails."""
+    filled, last, age = [], None, 0
+    for value in values:
+        if not math.isnan(value):
+            last, age = value, 0
+            filled.append(value)
+            continue
+        age += 1
+        filled.append(last if last is not None and age <= longest else None)
+    return filled

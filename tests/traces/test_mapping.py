@@ -1,0 +1,96 @@
+"""Mappings: plain data that goes through JSON and is checked on the way."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.traces.mapping import TIME_UNITS, ColumnMapping, MappedColumn
+from core.traces.model import Resampling, Role
+from core.units import FILE_UNITS, GIB, Unit
+
+CPU = MappedColumn("cpu", Role.CPU, "percent_of_machine")
+
+
+@given(
+    st.lists(st.text(min_size=1), min_size=1, max_size=5, unique=True),
+    st.sampled_from(Role),
+    st.sampled_from(sorted(FILE_UNITS)),
+    st.sampled_from(sorted(TIME_UNITS)),
+    st.none() | st.floats(0.001, 1e6),
+    st.sampled_from(Resampling),
+)
+def test_a_mapping_survives_json(names, role, unit, time_unit, period, rule):
+    mapping = ColumnMapping(
+        features=tuple(MappedColumn(name, role, unit) for name in names),
+        time_unit=time_unit,
+        period=period,
+        resampling=rule,
+    )
+    assert ColumnMapping.from_dict(json.loads(json.dumps(mapping.to_dict()))) == mapping
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"features": ()}, "no feature"),
+        ({"features": (CPU, CPU)}, "mapped twice"),
+        ({"time": "cpu"}, "to a feature and to time"),
+        ({"execution": "cpu"}, "to a feature and to time or execution"),
+        ({"time": "x", "execution": "x"}, "to time and to execution"),
+        ({"features": (MappedColumn("a", Role.CPU, "stones"),)}, "not a unit"),
+        ({"time_unit": "weeks"}, "not a unit of time"),
+        ({"period": 0.0}, "sampling period is 0.0"),
+        ({"period": float("nan")}, "sampling period is nan"),
+        ({"max_gap": 0.5}, "longest gap"),
+        ({"cores": -1.0}, "number of cores"),
+        ({"memory_bytes": float("inf")}, "memory is inf"),
+        ({"min_samples": 0}, "least number of samples"),
+    ],
+)
+def test_what_cannot_be_is_said_with_a_next_step(changes, said):
+    with pytest.raises(InputError, match=said) as caught:
+        ColumnMapping(**{"features": (CPU,), **changes})
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"features": 3},
+        {"features": [{}]},
+        {"features": [{"column": "a", "role": "king"}]},
+        {"features": [{"column": "a"}], "period": "often"},
+        {"features": [{"column": "a"}], "resampling": "guess"},
+        {"features": [{"column": "a"}], "speed": 3},
+        {"features": ["a"]},
+    ],
+)
+def test_data_of_another_form_is_refused(data):
+    with pytest.raises(InputError) as caught:
+        ColumnMapping.from_dict(data)
+    assert caught.value.hint
+
+
+def test_a_known_machine_turns_shares_into_cores_and_bytes():
+    memory = MappedColumn("mem", Role.MEMORY, "percent_of_machine")
+    mapping = ColumnMapping((CPU, memory))
+    assert mapping.feature(CPU).unit is Unit.SHARE
+    assert mapping.factor(CPU) == 0.01
+    known = mapping.with_machine(8, 32 * GIB)
+    assert known.feature(CPU).unit is Unit.CORES
+    assert known.factor(CPU) == pytest.approx(0.08)
+    assert known.feature(memory).unit is Unit.BYTES
+    assert known.factor(memory) == pytest.approx(0.32 * GIB)
+    other = MappedColumn("io", Role.OTHER, "percent_of_machine")
+    assert known.feature(other).unit is Unit.SHARE
+
+
+def test_missing_columns_are_named():
+    mapping = ColumnMapping((CPU,), execution="job", time="when")
+    with pytest.raises(InputError, match="“job”, “when”") as caught:
+        mapping.require([f"c{i}" for i in range(30)] + ["cpu"])
+    assert "…" in caught.value.hint

@@ -1,0 +1,111 @@
+"""Resampling equals its slow twin, and leaves alone what is regular."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.traces.model import Resampling
+from core.traces.resample import infer_period, median_steps, resample
+from tests.oracles import slow_traces
+
+STEPS = st.sampled_from([0.5, 1.0, 2.0, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0, 10.0, 13.0, 15.0, 15.5, 40.0])
+
+
+@st.composite
+def executions(draw):
+    found = []
+    for _ in range(draw(st.integers(1, 5))):
+        steps = draw(st.lists(STEPS, max_size=14))
+        start = draw(st.integers(0, 1000))
+        times = np.cumsum([start, *steps]).tolist()
+        values = draw(st.lists(st.integers(-9, 9), min_size=len(times), max_size=len(times)))
+        found.append((times, [float(value) for value in values]))
+    return found
+
+
+def flat(parts):
+    time = np.concatenate([np.array(times) for times, _ in parts])
+    values = np.concatenate([np.array(values) for _, values in parts])
+    return time, values, np.cumsum([0, *(len(times) for times, _ in parts)])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    executions(), st.sampled_from(Resampling), st.sampled_from([1.0, 5.0, 6.0]), st.sampled_from([1, 2.5, 3])
+)
+def test_it_equals_the_slow_twin(parts, rule, period, max_gap):
+    time, values, offsets = flat(parts)
+    done = resample(time, (values,), offsets, period, rule, max_gap)
+    times, wanted, bounds, breaks = slow_traces.resample(parts, period, rule, max_gap)
+    np.testing.assert_allclose(done.time, times)
+    np.testing.assert_allclose(done.columns[0], wanted)
+    np.testing.assert_array_equal(done.offsets, bounds)
+    np.testing.assert_array_equal(done.breaks, breaks)
+
+
+@settings(max_examples=100, deadline=None)
+@given(executions())
+def test_median_steps_equal_the_slow_twin(parts):
+    time, _, offsets = flat(parts)
+    wanted = [slow_traces.median_step(times) for times, _ in parts]
+    np.testing.assert_allclose(median_steps(time, offsets), wanted)
+
+
+@settings(max_examples=100, deadline=None)
+@given(executions(), st.sampled_from([Resampling.HOLD, Resampling.MEAN]))
+def test_once_is_enough(parts, rule):
+    time, values, offsets = flat(parts)
+    once = resample(time, (values,), offsets, 5.0, rule)
+    # each stretch alone: the grid's last point may come closer to the next stretch than a gap is
+    stretches = np.union1d(once.offsets, once.breaks)
+    again = resample(once.time, once.columns, stretches, 5.0, rule)
+    assert again.changed == 0
+    assert again.columns[0] is once.columns[0]
+
+
+def test_a_regular_set_is_not_even_copied():
+    time, values = np.arange(0.0, 100, 10), np.arange(10.0)
+    done = resample(time, (values,), np.array([0, 4, 10]), 10.0, Resampling.HOLD)
+    assert done.time is time
+    assert done.columns[0] is values
+    assert done.changed == 0
+
+
+def test_jitter_is_regular_and_stays_as_it_is():
+    time = np.array([0, 4.1, 10.2, 14.9, 20.0])
+    done = resample(time, (time,), np.array([0, 5]), 5.0, Resampling.HOLD)
+    assert done.time is time
+
+
+def test_the_sample_after_the_last_grid_point_is_not_lost():
+    time, values = np.array([0.0, 10, 17]), np.array([1.0, 2, 3])
+    done = resample(time, (values,), np.array([0, 3]), 10.0, Resampling.HOLD)
+    assert done.time.tolist() == [0, 10, 20]
+    assert done.columns[0].tolist() == [1, 2, 3]
+
+
+def test_a_period_that_fills_the_memory_is_refused():
+    time = np.array([0.0, 3e9, 3.1e9])
+    with pytest.raises(InputError, match="longer sampling period"):
+        resample(time, (time,), np.array([0, 3]), 1e-6, Resampling.HOLD, 1e300)
+
+
+@pytest.mark.parametrize(
+    ("medians", "period"),
+    [
+        ([5.0], 5),
+        ([1.0] * 304 + [5.0] * 196, 5),
+        ([10.0] * 99 + [600.0], 10),
+        ([np.nan, 3.0], 3),
+        ([np.nan], 1),
+    ],
+)
+def test_the_period_is_that_of_the_usual_slow_execution(medians, period):
+    assert infer_period(np.array(medians)) == period
+
+
+def test_without_samples_there_is_nothing_to_do():
+    empty = np.empty(0)
+    assert len(resample(empty, (empty,), np.array([0]), 1.0, Resampling.HOLD).time) == 0
