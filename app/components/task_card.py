@@ -77,7 +77,8 @@ def timing(task: TaskInfo) -> str:
     if task.started is None:
         return "not started yet" if not task.state.ended else ""
     end = task.finished or datetime.now(UTC)
-    taken = format_duration(round((end - task.started).total_seconds()))
+    seconds = (end - task.started).total_seconds()
+    taken = format_duration(round(seconds)) if seconds >= 1 else "less than 1 s"
     if task.state.ended:
         return f"took {taken}"
     if task.seconds_left is None:
@@ -103,8 +104,9 @@ def worker_sentence(worker: WorkerInfo, threads: int) -> str:
     """Who does the work, and how much of it there is."""
     workers = f"{worker.count} worker{'s' if worker.count != 1 else ''}"
     each = f"{threads} thread{'s' if threads != 1 else ''}" + (" each" if worker.count > 1 else "")
+    running = [f"{worker.running} running"] if worker.running else []
     waiting = f"{worker.queued} waiting" if worker.queued else "the queue is empty"
-    return f"{workers}, {each}, {worker.running} running, {waiting}"
+    return ", ".join([workers, each, *running, waiting])
 
 
 def no_worker(worker: WorkerInfo) -> Node:

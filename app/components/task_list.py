@@ -89,14 +89,15 @@ def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
     target = task_card.result_link(task) if task.state is TaskState.DONE else None
     if target:
         ways.append(dcc.Link("Open result", href=target, className="link"))
-    again = f" · attempt {task.attempt}" if task.attempt > 1 else ""
+    about = [kind_name(task.kind)] if kind_name(task.kind) != task.title else []
+    about += [f"attempt {task.attempt}"] if task.attempt > 1 else []
     return html.Div(
         [
             html.Div(task_card.badge(task), className="state-cell"),
             html.Div(
                 [
                     dcc.Link(task.title, href=href(task=task.id), className="name truncate"),
-                    html.Span(f"{kind_name(task.kind)}{again}", className="small ink3"),
+                    html.Span(" · ".join(about), className="small ink3"),
                 ],
                 className="what",
             ),

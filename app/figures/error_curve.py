@@ -45,19 +45,17 @@ def error_curve(
         layout=theme.frame(
             height,
             margin={"l": 44, "r": 14, "t": 22, "b": 28},
-            xaxis=theme.axis(nticks=6, ticksuffix="", tickformat=",d", rangemode="tozero", **axis),
+            xaxis=theme.axis(
+                nticks=6,
+                ticksuffix=" epochs",
+                showticksuffix="last",
+                tickformat=",d",
+                rangemode="tozero",
+                **axis,
+            ),
             yaxis=theme.axis(showgrid=True, nticks=5, tickformat=".3~g", ticklabelstandoff=4),
             annotations=[
                 theme.quantity_title("Reconstruction error, standard deviations", y=1.02),
-                theme.quantity_title(
-                    "epochs",
-                    x=1.0,
-                    y=0.0,
-                    yshift=2,
-                    xanchor="right",
-                    yanchor="bottom",
-                    font={"size": 11, "color": theme.ink("ink3")},
-                ),
             ],
             hovermode="x unified",
         ),

@@ -31,9 +31,7 @@ def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:
     rows = task_list.listing(tasks, state, query, chosen)
     return [
         task_list.filters(state, task_list.counts_of(tasks), query),
-        card(
-            None, html.Div(task_list.listing(tasks, state, query, chosen), className="tasklist"), flush=True
-        ),
+        card(None, html.Div(rows, className="tasklist"), flush=True),
     ]
 
 

@@ -1,0 +1,196 @@
+"""Choose the number of phases: three criteria over k, and a recommendation with its reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
+
+from app.components import model_tasks, task_card
+from app.components.basics import Node, button, card, icon, link_button, notice, plain_table
+from app.components.forms import controls, errors_for, field_id, read, values_of
+from app.components.graph import graph
+from app.components.model_train import MAIN, filled, no_traces
+from app.context import workspace
+from app.figures.choose_k import criterion
+from core.errors import PhaseDockError
+from core.phases import PhaseSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from app.components.links import Query
+    from core.runtime.infos import TaskInfo, TraceSetInfo
+
+FORM = "choose"
+_FIELDS = (*(name for name in MAIN if name != "phases"), "seed")
+NEW = "new"
+
+
+def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
+    """What to make codes with, and beside it the comparison of k = 2 to 12."""
+    if traces is None:
+        return [no_traces()]
+    models = workspace().models.compatible(traces.id)
+    options = [{"value": NEW, "label": "A new encoder with these settings"}]
+    options += [{"value": info.id, "label": f"The codes of {info.name}"} for info in models]
+    values = {"epochs": 30} | filled(query)
+    asked = query.get("model")
+    first = asked if any(info.id == asked for info in models) else NEW
+    form = card(
+        "Choose k",
+        html.Div(
+            [
+                dmc.Select(
+                    id="choose-codes",
+                    label="Cluster",
+                    description="k-means groups alike codes; how many groups is the question here.",
+                    data=options,
+                    value=first,
+                    allowDeselect=False,
+                    size="xs",
+                    inputWrapperOrder=["label", "input", "description", "error"],
+                    rightSection=icon("selector", "sm"),
+                    className="field",
+                ),
+                html.Div(
+                    controls(FORM, PhaseSettings, values, _FIELDS), id="choose-settings", className="formgrid"
+                ),
+                html.Div(id="choose-problem"),
+                html.Div(
+                    button("Compare k = 2 to 12", "player-play", "primary", id="choose-start"),
+                    className="row",
+                ),
+                dcc.Store(id="choose-traces", data=traces.id),
+            ],
+            className="stack form",
+        ),
+        note=["on ", traces.name],
+    )
+    tasks = model_tasks.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
+    text = "Within-cluster sum of squares, silhouette and stability for 2 to 12 phases appear here."
+    shown = model_tasks.panel(tasks, "target", "No comparison on these traces yet", text)
+    return [html.Div([form, model_tasks.place("choose-live", shown)], className="grid cols-side top")]
+
+
+def outcome(task: TaskInfo) -> Node:
+    """Three curves, the recommendation, and the way to train with it."""
+    result: Mapping[str, Any] = task.result or {}
+    candidates = result.get("candidates") or []
+    if not candidates:
+        return notice("info", "The comparison gave nothing to show.")
+    ks = [int(each["k"]) for each in candidates]
+    best, elbow = int(result["recommended"]), int(result["elbow"])
+
+    def curve(name: str, title: str, mark: tuple[int, str] | None = None) -> html.Div:
+        figure = criterion(title, ks, [float(each[name]) for each in candidates], best, mark)
+        return graph(f"choose-{name}-{task.id}", figure, f"{title}, for each number of phases")
+
+    rows = [
+        (
+            html.B(str(k)) if k == best else str(k),
+            *(f"{float(each[name]):.3f}" for name in ("within", "silhouette", "stability")),
+        )
+        for k, each in zip(ks, candidates, strict=True)
+    ]
+    names = [("Phases", True), ("Within, share of total", True), ("Silhouette", True), ("Stability", True)]
+    settings = {k: v for k, v in (task.params.get("settings") or {}).items() if k in (*MAIN, "seed")}
+    again = "&".join(f"{key}={value}" for key, value in {**settings, "phases": best}.items())
+    return html.Div(
+        [
+            notice(
+                "info",
+                result.get("reason", ""),
+                strong=f"Recommended: {best} phases.",
+                actions=[
+                    link_button(
+                        f"Train with k = {best}",
+                        f"/models?view=train&traces={task.params['trace_set']}&{again}",
+                        "player-play",
+                        "small",
+                    )
+                ],
+            ),
+            html.Div(
+                [
+                    curve(
+                        "within", "Within-cluster squares, share of total (less is better)", (elbow, "elbow")
+                    ),
+                    curve("silhouette", "Silhouette (more is better)"),
+                    curve("stability", "Stability, adjusted Rand index (more is better)"),
+                ],
+                className="grid curves",
+            ),
+            html.Details(
+                [
+                    html.Summary([icon("chevron-right", "sm"), "All figures"]),
+                    plain_table(names, rows, "Criteria for each number of phases"),
+                ],
+                className="more",
+            ),
+        ],
+        className="stack",
+    )
+
+
+task_card.OUTCOMES["choose_k"] = outcome
+
+
+def submit(trace_set_id: str, codes: str, settings: PhaseSettings | None) -> str:
+    """Ask for the comparison; gives the id of its task."""
+    place = workspace()
+    traces = place.traces.get(trace_set_id)
+    params: dict[str, Any] = {"trace_set": trace_set_id}
+    if codes == NEW and settings is not None:
+        params["settings"] = settings.to_dict()
+        return place.tasks.submit("choose_k", f"Choose k on {traces.name}", params)
+    info = place.models.get(codes)
+    return place.tasks.submit(
+        "choose_k", f"Choose k for {info.name} on {traces.name}", {**params, "model": codes}
+    )
+
+
+def register(app: Dash) -> None:
+    """Connect the form."""
+    fields = field_id(FORM, ALL)
+
+    @app.callback(
+        Output("choose-settings", "className"),
+        Input("choose-codes", "value"),
+        Input(field_id(FORM, "encoder"), "value"),
+    )
+    def show_what_matters(codes: str, encoder: str) -> str:
+        return f"formgrid enc-{encoder}" if codes == NEW else "formgrid hidden"
+
+    @app.callback(
+        Output(fields, "error"),
+        Output("choose-problem", "children"),
+        Output("choose-live", "children"),
+        Input("choose-start", "n_clicks"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State("choose-codes", "value"),
+        State("choose-traces", "data"),
+        prevent_initial_call=True,
+        running=[(Output("choose-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None, ids: list[dict[str, str]], values: list[Any], codes: str, trace_set_id: str
+    ) -> tuple[Any, ...]:
+        keep = dash.no_update
+        if not clicks:
+            return [keep] * len(ids), keep, keep
+        settings, wrong = read(PhaseSettings, values_of(ids, values))
+        if settings is None and codes == NEW:
+            said = notice(
+                "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
+            )
+            return errors_for(ids, wrong), said, keep
+        try:
+            task = submit(trace_set_id, codes, settings)
+        except PhaseDockError as error:
+            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep
+        set_props("changed", {"data": task})
+        return errors_for(ids, {}), None, model_tasks.panel([workspace().tasks.get(task)], "", "", "")

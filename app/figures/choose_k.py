@@ -1,0 +1,99 @@
+"""How many phases: one small curve per criterion over k, with the elbow and the recommended k marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def criterion(
+    title: str,
+    ks: Sequence[int],
+    values: Sequence[float],
+    recommended: int,
+    mark: tuple[int, str] | None = None,
+    height: int = 196,
+) -> go.Figure:
+    """Draw one criterion over the number of phases.
+
+    Parameters
+    ----------
+    title
+        What it is, and in which direction it is good.
+    ks, values
+        The numbers of phases and the criterion's value for each.
+    recommended
+        The k that is drawn as a full dot with its name.
+    mark
+        A further k with a word, such as the elbow.
+    height
+        In pixels.
+    """
+    named = {recommended: f"k = {recommended}"}
+    if mark is not None:
+        named[mark[0]] = f"{named[mark[0]]}, {mark[1]}" if mark[0] in named else mark[1]
+    shapes = [
+        {
+            "type": "line",
+            "x0": recommended,
+            "x1": recommended,
+            "y0": 0,
+            "y1": 1,
+            "yref": "paper",
+            "line": {"color": theme.ink("accent"), "width": 1, "dash": "2px,3px"},
+            "layer": "below",
+        }
+    ]
+    return go.Figure(
+        go.Scatter(
+            x=list(ks),
+            y=list(values),
+            mode="lines+markers+text",
+            line={"color": theme.ink("ink"), "width": 1.6},
+            marker={
+                "size": [9 if k in named else 5 for k in ks],
+                "color": [
+                    theme.ink("accent")
+                    if k == recommended
+                    else theme.ink("surface")
+                    if k in named
+                    else theme.ink("ink")
+                    for k in ks
+                ],
+                "line": {"width": [0 if k == recommended else 1.6 for k in ks], "color": theme.ink("ink")},
+                "opacity": 1,
+            },
+            text=[named.get(k, "") for k in ks],
+            textposition=["top left" if k == max(ks) else "top right" for k in ks],
+            textfont={"size": 11, "color": theme.ink("ink")},
+            cliponaxis=False,
+            hovertemplate="%{y:.3f}<extra></extra>",
+        ),
+        layout=theme.frame(
+            height,
+            margin={"l": 40, "r": 18, "t": 26, "b": 28},
+            xaxis=theme.axis(
+                tickvals=list(ks),
+                range=[min(ks) - 0.5, max(ks) + 0.7],
+                hoverformat="d",
+                unifiedhovertitle={"text": "%{x} phases"},
+            ),
+            yaxis=theme.axis(
+                showgrid=True, nticks=5, ticklabelstandoff=4, tickformat=".2~f", range=_range(values)
+            ),
+            annotations=[theme.quantity_title(title, y=1.05)],
+            shapes=shapes,
+        ),
+    )
+
+
+def _range(values: Sequence[float]) -> list[float]:
+    low, high = min(values), max(values)
+    room = (high - low) * 0.14 or 0.1
+    return [low - room, high + room * 1.5]
