@@ -9,7 +9,8 @@
   function swap(value, partners) {
     if (typeof value === "string") return partners[value.toLowerCase()] || value;
     if (Array.isArray(value)) {
-      return value.length && typeof value[0] === "number" ? value : value.map((v) => swap(v, partners));
+      const numbers = typeof value[0] === "number" && typeof value[value.length - 1] === "number";
+      return numbers ? value : value.map((v) => swap(v, partners));
     }
     if (value && typeof value === "object" && !ArrayBuffer.isView(value)) {
       const copy = {};

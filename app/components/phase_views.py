@@ -106,7 +106,8 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     groups = [str(row[name]) for name in _attributes(table)]
     pace = float(row["duration_s"]) / max(int(row["samples"]) - 1, 1)
     folder, _, title = name.rpartition("/")
-    said = [*([folder] if folder else groups[:2]), format_duration(float(row["duration_s"])), f"{int(row['samples']):,} samples"]
+    said = [folder] if folder else groups[:2]
+    said += [format_duration(float(row["duration_s"])), f"{int(row['samples']):,} samples"]
     if pace > 0:
         said.append(f"every {format_duration(pace)}")
     return Heading(title, " · ".join(said))
@@ -309,8 +310,8 @@ def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[
 
 
 def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple[list[Group], list[int], str]:
-    attributes = _attributes(table)
-    by = max(attributes, key=lambda name: _usefulness(int(table[name].astype(str).nunique()), len(table)), default="")
+    sizes_of = {name: len(set(table[name].astype(str))) for name in _attributes(table)}
+    by = max(sizes_of, key=lambda name: _usefulness(sizes_of[name], len(table)), default="")
     names = table[by].astype(str).to_numpy() if by else np.full(len(table), "all executions")
     groups, of_execution = np.unique(names, return_inverse=True)
     live = [column for column, each in enumerate(labelling.statistics) if each.phase >= 0]
