@@ -64,7 +64,8 @@ class TaskContext:
         message
             What it is doing, for people, such as ``"epoch 12 of 100"``.
         **metrics
-            Values for live curves; one called `epoch`, `step` or `k` numbers the others.
+            Values for live curves; one called `epoch`, `step` or `k` numbers the others, and one
+            called `trial` makes curves of their own.
 
         Raises
         ------
@@ -115,12 +116,13 @@ class TaskContext:
         if not metrics:
             return
         self._steps += 1
-        named = next((name for name in _STEP_NAMES if name in metrics), None)
+        trial = f" · trial {int(metrics['trial'])}" if "trial" in metrics else ""
+        named = next((name for name in _STEP_NAMES if name in metrics and not trial), None)
         step = self._steps if named is None else int(metrics[named])
         self._metrics += [
-            {"task": self.task, "step": step, "name": name, "value": float(value)}
+            {"task": self.task, "step": step, "name": f"{name}{trial}", "value": float(value)}
             for name, value in metrics.items()
-            if name != named and math.isfinite(value)
+            if name not in (named, "trial") and math.isfinite(value)
         ]
 
     def _note_pace(self, now: float, fraction: float) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from core.phases.training import Progress
     from core.runtime.task_context import TaskContext
 
 
@@ -25,3 +26,12 @@ class Kind:
 
     name: str
     run: Callable[[TaskContext, Mapping[str, Any]], dict[str, Any]]
+
+
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """The progress of a step that is the part from `start` to `end` of the whole."""
+
+    def say(fraction: float, message: str, /, **metrics: float) -> None:
+        progress(start + (end - start) * fraction, message, **metrics)
+
+    return say

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs what the tests need beyond Python packages: Chromium, and Docker Engine.
+# As root on Debian or Ubuntu it installs what is missing; elsewhere it says what is missing, and the
+# tests that need it are skipped by name. It never fails: whether skipping is allowed, the tests decide.
+set -u
+
+has_any() { for name in "$@"; do command -v "$name" >/dev/null 2>&1 && return 0; done; return 1; }
+
+missing=()
+has_any chromium chromium-browser google-chrome google-chrome-stable || missing+=(chromium)
+has_any dockerd || [ -S /var/run/docker.sock ] || missing+=(docker.io)
+[ ${#missing[@]} -eq 0 ] && exit 0
+
+like=""
+[ -r /etc/os-release ] && like=$(. /etc/os-release && echo "${ID:-} ${ID_LIKE:-}")
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1 || [[ ! "$like" =~ debian|ubuntu ]]; then
+    echo "Not installed: ${missing[*]}. The tests that need them are skipped, by name." >&2
+    exit 0
+fi
+
+echo "Installing ${missing[*]} for the tests …" >&2
+export DEBIAN_FRONTEND=noninteractive
+log=$(mktemp)
+if ! { apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+    tail -n 5 "$log" >&2
+    echo "Could not install ${missing[*]}. The tests that need them are skipped, by name." >&2
+fi
+rm -f "$log"
+exit 0
