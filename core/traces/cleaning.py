@@ -139,6 +139,9 @@ class Working:
 
 def clean(work: Working) -> None:
     """Run every check; afterwards `work` holds sorted, finite, canonical columns."""
+    for feature in work.features:
+        if feature.role in OPTIONAL:
+            work.log.rename("unparsable", feature.name, "unparsable_kept")
     _drop_nameless(work)
     _group_and_sort(work)
     if not work.n:
@@ -228,7 +231,8 @@ def _infinite_to_missing(work: Working, index: int) -> None:
     if bad.any():
         name, count, row = work.features[index].name, int(bad.sum()), work.first_row(bad)
         message = f"Column “{name}”: {count:,} cells are infinite, first in row {row}."
-        work.log.add("infinite", message, row=row, column=name, count=count)
+        kind = "infinite_kept" if work.features[index].role in OPTIONAL else "infinite"
+        work.log.add(kind, message, row=row, column=name, count=count)
         work.columns[index] = np.where(bad, np.nan, values)
         work.mark_reported(bad, name)
 

@@ -297,21 +297,30 @@ def _prometheus(head: Head) -> ColumnMapping | None:
     guessed = guess(head.header, head.rows)
     if guessed is None:
         return None
-    return replace(guessed, features=tuple(_metric(one) for one in guessed.features))
+    names = [one.column for one in guessed.features]
+    memory = next((name for name in _MEMORY_METRICS if name in names), None)
+    return replace(guessed, features=tuple(_metric(one, memory) for one in guessed.features))
 
 
-def _metric(mapped: MappedColumn) -> MappedColumn:
+# The first that is there is the memory in use; the working set is what the kernel cannot take back.
+_MEMORY_METRICS = (
+    "container_memory_working_set_bytes",
+    "container_memory_usage_bytes",
+    "container_memory_rss",
+)
+
+
+def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
     name = mapped.column
-    if name.startswith("container_cpu_usage_seconds_total"):
-        return MappedColumn(name, Role.CPU, "cpu_seconds_total")
-    if name.endswith("_seconds_total"):
-        return MappedColumn(name, Role.OTHER, "cpu_seconds_total")
-    if name == "container_memory_working_set_bytes":
+    if name == memory:
         return MappedColumn(name, Role.MEMORY, "bytes")
+    if name.endswith("_seconds_total"):
+        role = Role.CPU if name == "container_cpu_usage_seconds_total" else Role.OTHER
+        return MappedColumn(name, role, "cpu_seconds_total")
     if name == "container_spec_memory_limit_bytes":
         return MappedColumn(name, Role.MEMORY_LIMIT, "bytes")
-    if name.startswith("container_memory_") and name.endswith("_bytes"):
-        return MappedColumn(name, Role.MEMORY, "bytes")
+    if name.startswith("container_memory_"):
+        return MappedColumn(name, Role.OTHER, "bytes" if name.endswith("_bytes") else "plain")
     return mapped
 
 

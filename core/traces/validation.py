@@ -100,6 +100,12 @@ KINDS: dict[str, Kind] = {
     "unparsable": Kind(
         Severity.ERROR, Action.HELD, _FILL, "Write plain numbers with a decimal point, or map another column."
     ),
+    "unparsable_kept": Kind(
+        Severity.WARNING, Action.KEPT, "The cells stay empty.", "Write plain numbers with a decimal point."
+    ),
+    "infinite_kept": Kind(
+        Severity.WARNING, Action.KEPT, "The cells stay empty.", "Check what wrote these values."
+    ),
     "missing": Kind(Severity.WARNING, Action.HELD, _FILL, "Fill the gaps if they matter."),
     "missing_kept": Kind(
         Severity.INFO, Action.KEPT, "The cells stay empty.", "Nothing needs to be done: they are optional."
@@ -187,6 +193,12 @@ KINDS: dict[str, Kind] = {
 }
 
 
+# Found one by one: their message speaks of the first, the count of all.
+FIRST_ONLY = frozenset(
+    ("unparsable", "unparsable_kept", "unparsable_time", "ragged", "repeated_header", "encoding")
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One kind of problem in one column, with its first row and the number of its occurrences.
@@ -219,8 +231,11 @@ class Problem:
 
     def sentence(self) -> str:
         """What is wrong, what was done about it, and what a person can do."""
-        kind = KINDS[self.kind]
-        return f"{self.message} {kind.done} {kind.hint}"
+        kind, more = KINDS[self.kind], self.count - 1
+        message = self.message
+        if more and self.kind in FIRST_ONLY:
+            message = f"{message.removesuffix('.')}, and {more:,} more like it."
+        return f"{message} {kind.done} {kind.hint}"
 
     @property
     def hint(self) -> str:
@@ -327,6 +342,12 @@ class ProblemLog:
             return
         total = before.count + count
         self.found[key] = problem(kind, before.message, row=before.row, column=column, count=total)
+
+    def rename(self, kind: str, column: str, other: str) -> None:
+        """Call the problem of a column by another kind, where there is one."""
+        known = self.found.pop((kind, column), None)
+        if known is not None:
+            self.add(other, known.message, row=known.row, column=column, count=known.count)
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that were found elsewhere."""

@@ -1,0 +1,131 @@
+"""Guessing mappings from names and values."""
+
+import pytest
+
+from core.errors import InputError
+from core.traces.guessing import is_date, is_number, time_unit_of
+from core.traces.layouts import LAYOUTS, headerless, recognise
+from core.traces.model import Role
+
+
+def table(header, *rows):
+    return recognise(tuple(header.split(",")), tuple(tuple(row.split(",")) for row in rows))
+
+
+def roles(found):
+    return {one.column: (one.role, one.unit_key) for one in found.mapping.features}
+
+
+def test_a_plain_table_is_guessed_by_its_names():
+    found = table("Job Name,Time (ms),CPU Usage (%),Memory Used [MiB],disk,Team", "x,1700000000000,5,6,7,red")
+    assert found.layout == "generic"
+    assert found.mapping.execution == "Job Name"
+    assert found.mapping.time == "Time (ms)"
+    assert found.mapping.time_unit == "ms"
+    assert roles(found) == {
+        "CPU Usage (%)": (Role.CPU, "percent_of_machine"),
+        "Memory Used [MiB]": (Role.MEMORY, "mib"),
+        "disk": (Role.OTHER, "plain"),
+    }
+    assert found.mapping.attributes == ("Team",)
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "unit"),
+    [
+        ("cpu_cores", Role.CPU, "cores"),
+        ("cpu_millicores", Role.CPU, "millicores"),
+        ("cpu_usage_seconds_total", Role.CPU, "cpu_seconds_total"),
+        ("cpu_usage_nanoseconds", Role.CPU, "cpu_nanoseconds_total"),
+        ("cpu_util", Role.CPU, "percent_of_machine"),
+        ("mem_used_gb", Role.MEMORY, "gb"),
+        ("memory_kib", Role.MEMORY, "kib"),
+        ("rss", Role.MEMORY, "bytes"),
+        ("mem_percent", Role.MEMORY, "percent_of_machine"),
+        ("cpu_limit", Role.CPU_LIMIT, "cores"),
+        ("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
+        ("loss", Role.LOSS, "plain"),
+        ("temperature", Role.OTHER, "plain"),
+        ("cpu_iowait", Role.OTHER, "plain"),
+        ("mem_free", Role.OTHER, "plain"),
+    ],
+)
+def test_roles_and_units_by_name(name, role, unit):
+    assert roles(table(f"t,{name}", "1,2", "2,3"))[name] == (role, unit)
+
+
+def test_cpu_usage_is_preferred_to_its_relatives():
+    found = table("cpu_system,cpu_request,cpu_usage,cpu_limit,memory_cap,memory", "1,2,3,4,5,6")
+    assert roles(found)["cpu_usage"] == (Role.CPU, "cores")
+    assert roles(found)["memory"][0] is Role.MEMORY
+    assert len([one for one in found.mapping.features if one.role is Role.CPU]) == 1
+
+
+def test_reasons_say_what_was_not_found():
+    text = " ".join(table("a,b", "1,2").reasons)
+    for part in (
+        "CPU usage: choose one",
+        "memory usage: choose one",
+        "rows are counted",
+        "whole file is one",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("ids", "found"), [("1,1,2", "run"), ("1,2,3", None), ("a,b,c", "run"), (",,", None)]
+)
+def test_numbers_name_executions_only_where_they_repeat(ids, found):
+    rows = [f"{name},{i},5" for i, name in enumerate(ids.split(","))]
+    assert table("run,time,cpu", *rows).mapping.execution == found
+
+
+@pytest.mark.parametrize(
+    ("texts", "unit"),
+    [
+        (["1700000000"], "s"), (["1700000000000"], "ms"), (["1700000000000000"], "us"), (["1.7e18"], "ns"),
+        (["0", "5"], "s"), (["2024-01-01T00:00:00"], "iso"), (["", "NA"], "s"), (["words"], "s"),
+    ],
+)  # fmt: skip
+def test_the_unit_of_time_follows_from_its_size(texts, unit):
+    assert time_unit_of(texts) == unit
+
+
+def test_numbers_and_dates_are_told_apart():
+    assert all(map(is_number, ("1", "-1.5e3", ".5", "12%", "inf")))
+    assert not any(map(is_number, ("", "1,5", "0x1", "1_0", "%")))
+    assert is_date("2024-01-31 10:00")
+    assert not is_date("20240131")
+
+
+def test_at_most_64_features_are_suggested_and_none_is_an_error():
+    header = ",".join(f"c{i}" for i in range(5000))
+    assert len(table(header, header.replace("c", "1")).mapping.features) == 64
+    with pytest.raises(InputError, match="“a”, “b”") as caught:
+        table("a,b", "x,y")
+    assert caught.value.hint
+
+
+def test_prometheus_metrics_have_roles():
+    names = "container_cpu_usage_seconds_total,container_cpu_cfs_throttled_seconds_total"
+    more = (
+        "container_memory_usage_bytes,container_memory_working_set_bytes,container_spec_memory_limit_bytes,up"
+    )
+    found = table(f"pod,timestamp,{names},{more}", "a,1,2,3,4,5,6,7", "a,2,2,3,4,5,6,7")
+    assert found.layout == "prometheus"
+    kinds = roles(found)
+    assert kinds["container_cpu_usage_seconds_total"] == (Role.CPU, "cpu_seconds_total")
+    assert kinds["container_memory_working_set_bytes"] == (Role.MEMORY, "bytes")
+    assert kinds["container_spec_memory_limit_bytes"] == (Role.MEMORY_LIMIT, "bytes")
+    assert [one.role for one in found.mapping.features].count(Role.MEMORY) == 1
+
+
+def test_only_alibaba_comes_without_header():
+    assert headerless(("c_1", "m_1", "5", *"123456")) is not None
+    assert headerless(("c_1", "x", "5", *"123456")) is None
+    assert headerless(("c_1", "m_1", "5")) is None
+
+
+def test_every_layout_has_a_label():
+    assert all(layout.label for _, layout in LAYOUTS.items())
+    assert list(LAYOUTS)[-1] == "generic"
