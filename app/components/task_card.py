@@ -39,7 +39,12 @@ _BADGES = {
     TaskState.CANCELLED: ("cancelled", "", "ban"),
     TaskState.INTERRUPTED: ("interrupted", "warn", "alert-triangle"),
 }
-_BARS = {TaskState.DONE: "ok", TaskState.FAILED: "bad", TaskState.INTERRUPTED: "warn"}
+_BARS = {
+    TaskState.DONE: "ok",
+    TaskState.FAILED: "bad",
+    TaskState.INTERRUPTED: "warn",
+    TaskState.CANCELLED: "stopped",
+}
 RETRYABLE = (TaskState.FAILED, TaskState.CANCELLED, TaskState.INTERRUPTED)
 
 
@@ -230,8 +235,9 @@ def live(task: TaskInfo, *, title: bool = True) -> html.Section:
     ]
     body: list[Node] = [html.Div(_status(task), id=_part("status", task.id), className="stack tight")]
     if has_curve(task):
+        room = None if task.state.ended else task.params["settings"].get("epochs")
         label = "Reconstruction error of each epoch"
-        body.append(graph(task.id, error_curve(*errors, epochs=task.params["settings"].get("epochs")), label))
+        body.append(graph(task.id, error_curve(*errors, epochs=room), label))
     body.append(html.Div(_outcome(task), id=_part("outcome", task.id), className="stack"))
     children.append(html.Div(body, className="body stack"))
     return html.Section(children, className="card livetask", **data(task=task.id))
@@ -261,6 +267,8 @@ def refresh(task_id: str, seen: Sequence[Any], *, titled: bool = True) -> tuple[
         steps, values = points["error"]
         figure["data"][0]["x"].extend(steps)
         figure["data"][0]["y"].extend(values)
+        if task.state.ended:
+            figure["layout"]["xaxis"]["range"] = [0, steps[-1]]
     signature = _signature(task)
     if signature == seen[1] and figure is keep:
         # The time that went by is still worth a line.

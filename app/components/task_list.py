@@ -81,7 +81,7 @@ def counts_of(tasks: Sequence[TaskInfo]) -> dict[str, int]:
 
 def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
     """One task of the list."""
-    line = task.error[0] if task.error else task.message
+    line = task.error[0] if task.error else "" if task.state is TaskState.DONE else task.message
     times = [html.Span(task_card.moment(task.created))]
     if spent := task_card.timing(task):
         times.append(html.Span(spent, className="ink3"))
@@ -175,18 +175,29 @@ def _shown(value: Any) -> str:
 
 def parameters(params: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
     """What the task was asked to do, in words: settings by their labels, things by their names."""
-    labels: dict[str, str] = {spec.name: spec.label for spec in describe(PhaseSettings)}
     for key, value in params.items():
         if key == "settings" and isinstance(value, dict):
-            yield from ((labels.get(name) or str(name), _shown(each)) for name, each in value.items())
+            yield from _settings(value)
         else:
             label = _LABELS.get(key, key.replace("_", " ").capitalize())
             yield label, _name_of(key, value) or _shown(value)
 
 
+def _settings(values: Mapping[str, Any]) -> Iterator[tuple[str, Node]]:
+    for spec in describe(PhaseSettings):
+        if spec.name in values:
+            value = values[spec.name]
+            yield spec.label, dict(spec.choices).get(value) or f"{_shown(value)} {spec.unit}".strip()
+
+
 def detail(task: TaskInfo, href: Query) -> list[Node]:
     """Everything about one task: its live card, its log, and what it was asked to do."""
-    close = dcc.Link(icon("x"), href=href(task=None), className="iconbtn", title="Close", **aria("Close"))
+    close = dcc.Link(
+        [icon("x"), html.Span("Close", className="sr")],
+        href=href(task=None),
+        className="iconbtn",
+        title="Close",
+    )
     target = task_card.result_link(task) if task.state is TaskState.DONE else None
     opened: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
     retried: list[Node] = []

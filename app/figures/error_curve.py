@@ -32,7 +32,7 @@ def error_curve(
     height
         In pixels.
     """
-    axis = {"range": [0, epochs]} if epochs and len(epochs_seen) < 2 else {}
+    axis = {"range": [0, epochs]} if epochs else {}
     return go.Figure(
         go.Scatter(
             x=list(epochs_seen),
@@ -44,7 +44,7 @@ def error_curve(
         ),
         layout=theme.frame(
             height,
-            margin={"l": 44, "r": 14, "t": 22, "b": 28},
+            margin={"l": 44, "r": 34, "t": 22, "b": 28},
             xaxis=theme.axis(
                 nticks=6,
                 ticksuffix=" epochs",

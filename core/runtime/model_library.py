@@ -137,7 +137,8 @@ class ModelLibrary:
         Parameters
         ----------
         parts
-            Paths by part: ``folder`` for all, or ``crbm``, ``kmeans`` and ``scaler``.
+            Paths by part: ``folder`` for all, or ``crbm``, ``initializer`` (its settings, where they
+            are not beside it), ``kmeans`` and ``scaler``.
         name
             Its name for people.
         base
@@ -151,9 +152,13 @@ class ModelLibrary:
             If a part is missing or damaged.
         """
         kept = None if base is None else self.load(base)
-        given = {part: parts.get(part) for part in ("folder", "crbm", "kmeans", "scaler")}
         model = import_ai4dl(
-            given["folder"], crbm=given["crbm"], kmeans=given["kmeans"], scaler=given["scaler"], base=kept
+            parts.get("folder"),
+            crbm=parts.get("crbm"),
+            initializer=parts.get("initializer"),
+            kmeans=parts.get("kmeans"),
+            scaler=parts.get("scaler"),
+            base=kept,
         )
         return self._adopt(model, name)
 

@@ -46,6 +46,7 @@ def import_ai4dl(
     folder: str | Path | None = None,
     *,
     crbm: str | Path | None = None,
+    initializer: str | Path | None = None,
     kmeans: str | Path | None = None,
     scaler: str | Path | None = None,
     base: PhaseModel | None = None,
@@ -59,6 +60,8 @@ def import_ai4dl(
         A folder with all three parts, as AI4DL saves them; parts given by name come before it.
     crbm
         The CRBM's folder, or its ``model_dict.pickle``.
+    initializer
+        Its ``model_initializer.json``, where that is not beside it.
     kmeans, scaler
         The joblib files.
     base
@@ -92,7 +95,8 @@ def import_ai4dl(
     if encoder is None or centres is None:
         raise AssertionError
     kept = base.expansions if base is not None and "kmeans" not in parts else ()
-    settings = _settings(parts.get("crbm"), len(centres), encoder.size, encoder.history, base)
+    told = _initializer(initializer, parts.get("crbm"))
+    settings = _settings(told, len(centres), encoder.size, encoder.history, base)
     record = TrainingRecord(read_errors(parts["crbm"])) if "crbm" in parts else TrainingRecord()
     model = PhaseModel(chosen, scale, encoder, centres, settings, kept, record, origin="ai4dl")
     model.check()
@@ -244,18 +248,20 @@ def _canonical(scaler: Scaler, columns: Sequence[MappedColumn]) -> Scaler:
 
 
 def _settings(
-    crbm: Path | None, phases: int, hidden: int, history: int, base: PhaseModel | None
+    told: dict[str, Any], phases: int, hidden: int, history: int, base: PhaseModel | None
 ) -> PhaseSettings:
     start = base.settings.to_dict() if base is not None else PhaseSettings(solver="online").to_dict()
     known = {"phases": phases, "hidden": hidden, "history": history, "warmup": "zeros", "encoder": "crbm"}
-    return build(PhaseSettings, {**start, **_initializer(crbm), **known})
+    return build(PhaseSettings, {**start, **told, **known})
 
 
-def _initializer(crbm: Path | None) -> dict[str, Any]:
-    if crbm is None:
-        return {}
-    file = (crbm if crbm.is_dir() else crbm.parent) / INITIALIZER
-    if not file.exists():
+def _beside(crbm: Path | None) -> Path | None:
+    return None if crbm is None else (crbm if crbm.is_dir() else crbm.parent) / INITIALIZER
+
+
+def _initializer(given: str | Path | None, crbm: Path | None) -> dict[str, Any]:
+    file = Path(given) if given is not None else _beside(crbm)
+    if file is None or not file.exists():
         return {}
     try:
         values = json.loads(_read(file))

@@ -26,7 +26,8 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     params
         ``trace_set`` (id), ``settings`` (what all trials share), ``space`` (lists of ``hidden``,
         ``history``, ``learning_rate`` and ``epochs`` to try), ``features``, ``at_most`` (a random
-        search of so many trials) and ``seed``; all but the first are optional.
+        search of so many trials), ``held_out`` (the share of executions) and ``seed``; all but the
+        first are optional.
 
     Returns
     -------
@@ -41,6 +42,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
         PhaseSettings.from_dict(dict(params.get("settings") or {})),
         features=params.get("features"),
         at_most=None if at_most is None else int(at_most),
+        held_out=float(params.get("held_out", 0.25)),
         seed=int(params.get("seed", 0)),
         progress=context.progress,
     )
