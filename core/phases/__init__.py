@@ -11,24 +11,35 @@ from core.phases.describe import (
 )
 from core.phases.fitting import fit
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
+from core.phases.online import OnlineDetector
 from core.phases.prediction import encode, expand, predict
+from core.phases.search import SearchSpace, Trial, search
+from core.phases.selection import Candidate, Choice, choose_k, choose_k_for
 from core.phases.settings import PRESETS, PhaseSettings
 
 __all__ = [
     "PRESETS",
     "QUANTILES",
     "WARM_UP",
+    "Candidate",
+    "Choice",
     "Expansion",
     "FeatureStatistics",
+    "OnlineDetector",
     "PhaseModel",
     "PhaseSettings",
     "PhaseStatistics",
     "Runs",
+    "SearchSpace",
     "TrainingRecord",
+    "Trial",
+    "choose_k",
+    "choose_k_for",
     "encode",
     "expand",
     "fit",
     "phase_runs",
     "phase_statistics",
     "predict",
+    "search",
 ]

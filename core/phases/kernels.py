@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 F32 = np.float32
-FAST = {"contract", "reassoc", "nsz", "arcp"}
+FAST = {"contract", "reassoc", "nsz"}
 
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]

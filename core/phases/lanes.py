@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 WIDTH = 16
-FLAGS = ("contract", "reassoc", "nsz", "arcp")
+FLAGS = ("contract", "reassoc", "nsz")
 
 _FLOAT = ir.FloatType()
 _INT32 = ir.IntType(32)

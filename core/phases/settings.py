@@ -71,7 +71,7 @@ class PhaseSettings:
     )
     patience: int = setting(
         3, label="Patience", low=0, high=1_000, unit="epochs",
-        help="Training stops after so many epochs without a smaller error; 0 never stops early.",
+        help="After so many epochs without a smaller error online training stops, minibatch eases; 0 never.",
     )  # fmt: skip
     batch_size: int = setting(
         8, label="Batch", low=1, high=4_096, unit="samples", help="Samples per step of the minibatch solvers."

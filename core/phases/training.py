@@ -2,7 +2,9 @@
 
 `online` updates after every sample in the order of the traces, which is what AI4DL does. The minibatch
 solvers take a shuffled pass of small batches; Adam's step falls linearly to zero over the epochs, because
-with a constant one the error stops at a floor of noise well above what the machine can reach. An online
+with a constant one the error stops at a floor of noise well above what the machine can reach. For the same
+reason `patience` epochs without a smaller error do not end a minibatch training at once: its step is halved,
+and only the sixth halving in vain ends it. Online training ends at once, as AI4DL's. An online
 step adds the whole gradient of one sample, while Adam's is normalised; a factor of three gives one
 learning rate about the same reach in both (measured in docs/crbm.md).
 """
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 ADAM_REACH = 3.0
 KEPT_VELOCITY = 0.9
+EASINGS = 6
 CHUNK = 65_536
 
 
@@ -51,6 +54,9 @@ class Pass(Protocol):
     def __call__(self, rows: FloatVector, starts: IntArray, epoch: int) -> float:
         """Go over some windows, change the parameters, give back Σ‖v⁺ − v⁻‖₂."""
 
+    def ease(self) -> bool:
+        """Take smaller steps from now on; False if there is nothing left to try."""
+
 
 class Online:
     """One update per sample: P ← P + rate · Δ."""
@@ -65,45 +71,63 @@ class Online:
         """Go over the windows in their order."""
         return float(kernels.online(rows, starts, self._shape, self._parameters, self._rate))
 
+    def ease(self) -> bool:
+        """Keep to one rate, as AI4DL."""
+        return False
 
-class Momentum:
-    """Batches; a velocity keeps 0.9 of itself and takes rate · the batch's mean gradient."""
+
+class _Batches:
+    """What both minibatch solvers share: a shuffled order, and a step that is halved when it must be."""
 
     shuffled = True
+    arrays: int
 
     def __init__(self, layout: Layout, parameters: FloatVector, settings: PhaseSettings) -> None:
         self._shape, self._parameters, self._settings = layout.shape, parameters, settings
-        self._state = np.zeros((2, len(parameters)), np.float32)
+        self._state = np.zeros((self.arrays, len(parameters)), np.float32)
+        self._easings = 0
+
+    def ease(self) -> bool:
+        """Halve the step, six times at most."""
+        self._easings += 1
+        return self._easings < EASINGS
+
+    @property
+    def rate(self) -> float:
+        """The learning rate after the halvings so far."""
+        return float(self._settings.learning_rate * 0.5**self._easings)
+
+
+class Momentum(_Batches):
+    """Batches; a velocity keeps 0.9 of itself and takes rate · the batch's mean gradient."""
+
+    arrays = 2
 
     def __call__(self, rows: FloatVector, starts: IntArray, epoch: int) -> float:  # noqa: ARG002
         """Go over the windows in batches."""
-        rate, batch = self._settings.learning_rate, self._settings.batch_size
-        kept = np.float32(KEPT_VELOCITY)
+        batch, kept = self._settings.batch_size, np.float32(KEPT_VELOCITY)
         return float(
-            kernels.momentum(rows, starts, self._shape, self._parameters, self._state, batch, rate, kept)
+            kernels.momentum(rows, starts, self._shape, self._parameters, self._state, batch, self.rate, kept)
         )
 
 
-class Adam:
+class Adam(_Batches):
     """Batches; Adam's step, three times the learning rate at first, falls linearly to zero."""
 
-    shuffled = True
+    arrays = 3
 
     def __init__(self, layout: Layout, parameters: FloatVector, settings: PhaseSettings) -> None:
-        self._shape, self._parameters, self._settings = layout.shape, parameters, settings
-        self._state = np.zeros((3, len(parameters)), np.float32)
+        super().__init__(layout, parameters, settings)
         self._steps = 0
 
     def __call__(self, rows: FloatVector, starts: IntArray, epoch: int) -> float:
         """Go over the windows in batches."""
         batch = self._settings.batch_size
-        left = 1.0 - epoch / self._settings.epochs
-        rate = ADAM_REACH * self._settings.learning_rate * left
-        total = kernels.adam(
-            rows, starts, self._shape, self._parameters, self._state, batch, rate, self._steps
+        rate = ADAM_REACH * self.rate * (1.0 - epoch / self._settings.epochs)
+        steps, self._steps = self._steps, self._steps - (-len(starts) // batch)
+        return float(
+            kernels.adam(rows, starts, self._shape, self._parameters, self._state, batch, rate, steps)
         )
-        self._steps += -(-len(starts) // batch)
-        return float(total)
 
 
 SOLVERS: Registry[Solver] = Registry("solver")
@@ -130,13 +154,17 @@ def train(
     parameters = layout.pack(initial(layout, rng))
     solver = SOLVERS[settings.solver](layout, parameters, settings)
     errors: list[float] = []
+    best, waited = np.inf, 0
     for epoch in range(settings.epochs):
         starts = rng.permutation(windows.starts) if solver.shuffled else windows.starts
-        errors.append(_epoch(solver, windows.rows, starts, epoch, settings, errors, progress))
-        fraction, done = (epoch + 1) / settings.epochs, epoch + 1
-        progress(fraction, f"Epoch {done} of {settings.epochs}", epoch=done, error=errors[-1])
-        if has_settled(errors, settings.patience):
-            break
+        error = _epoch(solver, windows.rows, starts, epoch, settings, errors, progress)
+        errors.append(error)
+        progress((epoch + 1) / settings.epochs, _told(epoch, settings), epoch=epoch + 1, error=error)
+        best, waited = (error, 0) if error < best else (best, waited + 1)
+        if 0 < settings.patience <= waited:
+            if not solver.ease():
+                break
+            waited = 0
     return layout.unpack(parameters), tuple(errors)
 
 
@@ -154,7 +182,7 @@ def _epoch(
         if begin:
             fraction = (epoch + begin / len(starts)) / settings.epochs
             metrics = {"epoch": epoch, "error": errors[-1]} if errors else {}
-            progress(fraction, f"Epoch {epoch + 1} of {settings.epochs}", **metrics)
+            progress(fraction, _told(epoch, settings), **metrics)
         total += solver(rows, starts[begin : begin + size], epoch)
     error = total / len(starts)
     if not np.isfinite(error):
@@ -166,9 +194,8 @@ def _epoch(
     return error
 
 
-def has_settled(errors: list[float], patience: int) -> bool:
-    """Whether the last `patience` epochs brought no smaller error than the best before them."""
-    return 0 < patience < len(errors) and min(errors[-patience:]) >= min(errors[:-patience])
+def _told(epoch: int, settings: PhaseSettings) -> str:
+    return f"Epoch {epoch + 1} of {settings.epochs}"
 
 
 def reconstruction_error(crbm: Crbm, windows: Windows) -> float:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from core.errors import InputError
+from core.errors import InputError, NotFoundError
 from core.phases.describe import PhaseStatistics
 from core.phases.encoders import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
@@ -209,8 +209,8 @@ def _assembled(parts: dict[str, bytes]) -> PhaseModel:
             name.removesuffix(".npy"): _array(part) for name, part in _unzipped(parts[ARRAYS], None).items()
         }
         return _model(facts, arrays)
-    except InputError as error:
-        raise InputError(error.message, error.hint or AGAIN) from error
+    except NotFoundError as error:
+        raise InputError(error.message, AGAIN) from error
     except (
         KeyError,
         TypeError,

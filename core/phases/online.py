@@ -1,0 +1,117 @@
+"""Phases of running containers, one new sample at a time.
+
+The detector keeps the last window of every container in one array, so a round of a thousand containers is
+one shift, one standardisation and one call of the kernel that `predict` uses; it gives the same labels.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+from core.phases.prediction import labels_of
+from core.phases.rows import Windows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from core.phases.encoders import Labels
+    from core.phases.model import PhaseModel
+    from core.traces.model import FloatArray
+
+
+class OnlineDetector:
+    """Labels samples as they come.
+
+    Parameters
+    ----------
+    model
+        The phase model. Samples have its features, in its order and units, at its sampling period.
+    """
+
+    def __init__(self, model: PhaseModel) -> None:
+        self._model = model
+        self._n = len(model.features)
+        self._width = (model.history + 1) * self._n
+        self._places: dict[str, int] = {}
+        self._free: list[int] = []
+        self._windows = np.zeros((0, self._width), np.float32)
+        self._seen = np.zeros(0, np.int64)
+
+    def __len__(self) -> int:
+        """The number of containers that are known."""
+        return len(self._places)
+
+    def push(self, containers: Sequence[str], samples: FloatArray) -> Labels:
+        """Take one new sample of each of some containers and give back their phases.
+
+        A container that was not known begins with warm-up. A sample with a value that is not a number is
+        a gap: it is warm-up, and so is what follows until the window is full again.
+
+        Parameters
+        ----------
+        containers
+            Their ids, each once.
+        samples
+            Shape (len(containers), n_features).
+
+        Returns
+        -------
+        labels
+            int16, shape (len(containers),).
+
+        Raises
+        ------
+        InputError
+            If the shape is wrong or a container is named twice.
+        """
+        values = np.asarray(samples, np.float64)
+        if values.shape != (len(containers), self._n) or len(set(containers)) < len(containers):
+            raise InputError(
+                f"Samples of shape {values.shape} do not fit {len(containers)} × {self._n} values.",
+                "Give each container once, with one row of the model's features.",
+            )
+        places = self._places_of(containers)
+        whole = np.asarray(np.isfinite(values).all(axis=1))
+        before = self._windows[places]
+        scaled = (np.where(whole[:, None], values, 0.0) - self._model.scaler.mean) / self._model.scaler.scale
+        after = np.concatenate([before[:, self._n :], scaled.astype(np.float32)], axis=1)
+        seen = np.where(whole, self._seen[places], -1)
+        self._windows[places], self._seen[places] = after, seen + 1
+        # with the authors' warm-up the window of a sample ends one sample before it
+        late = self._model.warmup == "zeros"
+        return self._labels(before if late else after, seen + (0 if late else 1))
+
+    def _labels(self, windows: FloatArray, seen: FloatArray) -> Labels:
+        ready = np.flatnonzero(seen > self._model.history)
+        rows = np.ascontiguousarray(windows, np.float32).ravel()
+        return labels_of(self._model, Windows(rows, ready, ready * self._width, len(windows)))
+
+    def _places_of(self, containers: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        new = [name for name in containers if name not in self._places]
+        missing = len(new) - len(self._free)
+        if missing > 0:
+            begin = len(self._seen)
+            size = begin + max(missing, begin)
+            self._windows = np.concatenate([self._windows, np.zeros((size - begin, self._width), np.float32)])
+            self._seen = np.concatenate([self._seen, np.zeros(size - begin, np.int64)])
+            self._free += range(size - 1, begin - 1, -1)
+        for name in new:
+            self._places[name] = self._free.pop()
+        return np.array([self._places[name] for name in containers], np.int64)
+
+    def gap(self, containers: Iterable[str]) -> None:
+        """Begin warm-up again for containers whose samples were interrupted."""
+        for name in containers:
+            if name in self._places:
+                self._seen[self._places[name]] = 0
+
+    def forget(self, containers: Iterable[str]) -> None:
+        """Drop containers that are gone."""
+        for name in containers:
+            place = self._places.pop(name, None)
+            if place is not None:
+                self._seen[place] = 0
+                self._free.append(place)

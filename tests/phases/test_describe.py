@@ -1,0 +1,150 @@
+"""Statistics of phases, and the descriptions generated from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as limits
+from hypothesis import strategies as st
+
+from core.phases import WARM_UP, PhaseSettings, PhaseStatistics, fit, phase_runs, phase_statistics
+from core.traces.model import Feature, Role
+from core.units import Unit
+from tests.phases.making import CPU, GIB, MEMORY, three_phases, trace_set
+
+
+def labelled(rows, labels, **more):
+    traces = trace_set(rows, **more)
+    return traces, np.array(labels, np.int16)
+
+
+def test_runs_end_where_phases_executions_and_stretches_do():
+    traces, labels = labelled(
+        [np.ones((5, 2)), np.ones((4, 2))], [0, 0, 1, 1, 1, 1, 1, 0, 0], breaks=[3], period=10.0
+    )
+    runs = phase_runs(traces, labels)
+    assert runs.start.tolist() == [0, 2, 3, 5, 7]
+    assert runs.length.tolist() == [2, 1, 2, 2, 2]
+    assert runs.phase.tolist() == [0, 1, 1, 1, 0]
+    assert runs.seconds.tolist() == [20, 10, 20, 20, 20]
+
+
+def test_an_empty_set_has_no_runs():
+    traces, labels = labelled([np.empty((0, 2))], [])
+    assert len(phase_runs(traces, labels).start) == 0
+    (only,) = phase_statistics(traces, labels, [0])
+    assert (only.samples, only.share, only.runs, only.description) == (0, 0.0, 0, "No sample here")
+
+
+def test_statistics_by_hand():
+    cpu = [1.0, 2, 3, 4, 10]
+    memory = [0.0, 6, 12, 18, 100]
+    traces, labels = labelled([np.column_stack([cpu, memory])], [1, 1, 1, 1, -1])
+    one, warm_up = phase_statistics(traces, labels, [1])
+    assert (one.phase, one.samples, one.share, one.runs, one.median_stay) == (1, 4, 0.8, 1, 40.0)
+    assert one.cpu is not None
+    assert one.memory is not None
+    assert one.cpu.mean == 2.5
+    assert one.cpu.sd == pytest.approx(np.std([1, 2, 3, 4]))
+    assert one.cpu.quantiles == pytest.approx(tuple(np.quantile([1, 2, 3, 4], [0.05, 0.25, 0.5, 0.75, 0.95])))
+    assert one.memory_growth == pytest.approx(36.0)
+    assert (warm_up.phase, warm_up.samples) == (WARM_UP, 1)
+    assert warm_up.description.startswith("Warm-up")
+
+
+def test_growth_is_not_counted_across_gaps_executions_or_phases():
+    memory = [0.0, 1, 100, 101, 500, 501]
+    rows = np.column_stack([np.ones(6), memory])
+    traces, labels = labelled([rows[:2], rows[2:]], [0, 0, 0, 0, 0, 0], breaks=[4])
+    (one,) = phase_statistics(traces, labels, [0])
+    assert one.memory_growth == pytest.approx(6.0)
+
+
+def test_values_that_are_not_numbers_are_left_out():
+    rows = np.column_stack([[1.0, np.nan, 3.0], [1.0, 1, 1]])
+    traces, labels = labelled([rows], [0, 0, 0])
+    (one,) = phase_statistics(traces, labels, [0])
+    assert one.cpu is not None
+    assert one.cpu.mean == 2.0
+
+
+def test_statistics_go_through_json():
+    traces, labels = labelled([np.ones((3, 2))], [0, 0, 1])
+    for each in phase_statistics(traces, labels, [0, 1]):
+        assert PhaseStatistics.from_dict(each.to_dict()) == each
+
+
+def test_cores_stand_for_cpu_before_other_cpu_features():
+    features = (Feature("pct", Role.CPU, Unit.SHARE), CPU, Feature("x"))
+    traces, labels = labelled([np.ones((3, 3))], [0, 0, 0], features=features)
+    (one,) = phase_statistics(traces, labels, [0])
+    assert one.cpu is not None
+    assert one.cpu.name == "cpu"
+    assert one.memory is None
+
+
+# ── descriptions ──
+
+
+def described(*blocks, features=(CPU, MEMORY), period=10.0):
+    """The descriptions of phases 0, 1, …, each with the rows of one block in an execution of its own."""
+    traces = trace_set([np.asarray(block, float) for block in blocks], features, period=period)
+    labels = np.repeat(np.arange(len(blocks)), [len(block) for block in blocks]).astype(np.int16)
+    return [each.description for each in phase_statistics(traces, labels, range(len(blocks)))]
+
+
+def block(cpu, memory, n=40):
+    return np.column_stack([np.broadcast_to(cpu, n), np.broadcast_to(memory, n)])
+
+
+def test_levels_and_growth_in_words():
+    growing = np.linspace(1, 2, 40) * GIB
+    assert described(
+        block(4.0, 3 * GIB), block(0.5, growing), block(0.01, 2 * GIB), block(2.0, growing[::-1])
+    ) == [
+        "CPU-intensive, steady memory",
+        "Light CPU, memory growing",
+        "Idle CPU, steady memory",
+        "Moderate CPU, memory falling",
+    ]
+
+
+def test_spikes_and_uneven_levels_in_words():
+    spikes = np.where(np.arange(40) % 8 == 0, 4.0, 0.1)
+    sway = np.where(np.arange(40) % 2 == 0, 1.0, 3.9)
+    uneven = np.tile([1.0, 2.0, 2.0, 1.0], 10) * GIB
+    assert described(block(4.0, GIB), block(spikes, GIB), block(sway, uneven)) == [
+        "CPU-intensive, steady memory",
+        "CPU spikes, steady memory",
+        "Moderate CPU, varying, uneven memory",
+    ]
+
+
+def test_phases_that_read_alike_are_told_apart_by_the_first_fact_that_differs():
+    assert described(block(4.0, 3 * GIB), block(3.9, GIB)) == [
+        "CPU-intensive, steady memory, about 3.00 GiB",
+        "CPU-intensive, steady memory, about 1.00 GiB",
+    ]
+    assert described(block(4.0, GIB), block(3.5, GIB))[1].endswith("about 3.50 cores")
+    sway = 4.0 + 0.2 * np.where(np.arange(40) % 2 == 0, 1, -1)
+    assert described(block(4.0, GIB), block(sway, GIB))[1].endswith("± 0.20 cores")
+    assert described(block(4.0, GIB), block(4.0, GIB, 20))[1].endswith("for about 3 min 20 s")
+    same = described(block(4.0, GIB), block(4.0, GIB))
+    assert [text.rpartition(", ")[2] for text in same] == ["number 1", "number 2"]
+
+
+def test_without_cpu_and_memory_the_features_are_named():
+    assert described(np.full((5, 1), 2.0), features=(Feature("net"),)) == ["Net about 2.00"]
+    assert described(np.zeros((5, 2))) == ["Idle CPU, steady memory"]
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(2, 9))
+@limits(max_examples=15)
+def test_no_two_phases_of_a_model_read_the_same(seed, k):
+    traces = three_phases(4, seed=seed % 1000, stay=15)
+    model = fit(traces, PhaseSettings(phases=k, encoder="window", seed=seed))
+    texts = [each.description for each in model.statistics]
+    assert len(set(texts)) == len(texts)
+    assert all(model.description(each.phase) == each.description for each in model.statistics)
+    assert model.description(99) == ""

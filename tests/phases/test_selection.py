@@ -1,0 +1,139 @@
+"""Choosing the number of phases, and searching hyper-parameters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import Cancelled, InputError
+from core.phases import PhaseSettings, SearchSpace, choose_k, choose_k_for, fit, search
+from core.phases.search import split_executions
+from core.phases.selection import Candidate, elbow_of, recommend
+from tests.phases.making import three_phases, trace_set
+
+
+def blobs(k, n=100, seed=0):
+    rng = np.random.default_rng(seed)
+    places = 10 * np.stack([np.cos(2 * np.pi * np.arange(k) / k), np.sin(2 * np.pi * np.arange(k) / k)], 1)
+    return np.concatenate([rng.normal(place, 0.3, (n, 2)) for place in places]).astype(np.float32)
+
+
+@pytest.mark.parametrize("k", [3, 4, 6])
+def test_as_many_phases_as_there_are_groups(k):
+    told = []
+    choice = choose_k(blobs(k), range(2, 9), refits=4, progress=lambda f, _, **x: told.append((f, x["k"])))
+    assert choice.recommended == k
+    assert [each.k for each in choice.candidates] == list(range(2, 9))
+    best = choice.candidates[k - 2]
+    assert best.silhouette > 0.9
+    assert best.stability == pytest.approx(1.0)
+    assert best.within < 0.01
+    within = [each.within for each in choice.candidates]
+    assert within == sorted(within, reverse=True)
+    assert str(k) in choice.reason
+    assert told[-1] == (1.0, 8)
+
+
+def test_the_choice_is_the_same_every_time_and_can_be_cancelled():
+    codes = blobs(3)
+    assert choose_k(codes, range(2, 5), refits=3) == choose_k(codes, range(2, 5), refits=3)
+
+    def cancel(fraction, message, **metrics):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        choose_k(codes, progress=cancel)
+
+
+def test_too_few_different_codes():
+    with pytest.raises(InputError, match="do not differ enough"):
+        choose_k(np.zeros((50, 3), np.float32))
+    few = np.repeat(np.eye(3, dtype=np.float32), 20, axis=0)
+    assert [each.k for each in choose_k(few, refits=2).candidates] == [2, 3]
+
+
+def test_refits_that_lose_a_rare_code_are_left_out():
+    codes = np.zeros((50, 1), np.float32)
+    codes[0] = 1
+    choice = choose_k(codes, [2], refits=6, seed=1)
+    assert choice.recommended == 2
+
+
+def test_codes_of_a_model():
+    traces = three_phases()
+    model = fit(traces, PhaseSettings(encoder="pca", hidden=2))
+    assert 2 <= choose_k_for(model, traces).recommended <= 12
+
+
+def test_elbow():
+    assert elbow_of([2, 3, 4, 5, 6], [1.0, 0.5, 0.1, 0.08, 0.06]) == 4
+    assert elbow_of([2], [0.0]) == 2
+
+
+def candidates(*rows):
+    return [Candidate(k, within, silhouette, stability) for k, within, silhouette, stability in rows]
+
+
+def test_the_reason_says_which_rule_decided():
+    alone = recommend(candidates((2, 0.9, 0.3, 1.0), (3, 0.2, 0.7, 0.99), (4, 0.1, 0.9, 0.5)))
+    assert (alone.recommended, alone.elbow) == (3, 3)
+    assert "separate best among the stable choices (silhouette 0.70, stability 0.99" in alone.reason
+    elbow = recommend(candidates((2, 0.9, 0.69, 1.0), (3, 0.2, 0.7, 0.99), (4, 0.1, 0.3, 0.99)))
+    assert elbow.recommended == 3
+    assert "at the elbow and separate about as well as 2" in elbow.reason
+    fewest = recommend(candidates((2, 0.9, 0.69, 1.0), (3, 0.2, 0.1, 0.2), (4, 0.1, 0.7, 0.99)))
+    assert fewest.recommended == 2
+    assert "fewest that separate about as well as 4" in fewest.reason
+
+
+# ── hyper-parameters ──
+
+
+def test_search_tries_the_grid_and_puts_the_best_first():
+    traces, told = three_phases(), []
+    space = SearchSpace(hidden=(2, 8), history=(1, 4), learning_rate=(1e-3,), epochs=(15,))
+    trials = search(traces, space, seed=1, progress=lambda f, m, **x: told.append((f, m, x)))
+    assert len(trials) == 4
+    errors = [trial.held_out_error for trial in trials]
+    assert errors == sorted(errors)
+    assert {(t.settings.hidden, t.settings.history) for t in trials} == {(2, 1), (2, 4), (8, 1), (8, 4)}
+    assert all(trial.training_error > 0 for trial in trials)
+    assert told[-1][0] == 1.0
+    assert {"trial", "epoch", "error"} == set(told[-1][2])
+    assert told[0][1].startswith("Trial 1 of 4: Epoch 1")
+
+
+def test_random_search_is_a_seeded_part_of_the_grid():
+    space, base = SearchSpace(), PhaseSettings(seed=5)
+    some = space.trials(base, seed=3, at_most=4)
+    assert len(some) == 4
+    assert some == space.trials(base, seed=3, at_most=4) != space.trials(base, seed=4, at_most=4)
+    assert all(trial in space.trials(base, seed=0) for trial in some)
+    assert all(trial.seed == 5 for trial in some)
+
+
+def test_the_split_is_by_execution():
+    traces = three_phases(8)
+    training, held = split_executions(traces, 0.25, seed=2)
+    assert len(held) == 2
+    assert sorted([*training, *held]) == sorted(traces.ids)
+    assert split_executions(traces, 0.25, seed=2) == (training, held)
+    two = three_phases(2)
+    assert [len(part) for part in split_executions(two, 0.9, 0)] == [1, 1]
+
+
+def test_searches_that_cannot_be():
+    with pytest.raises(InputError, match="no combination"):
+        search(three_phases(2), SearchSpace(hidden=()))
+    with pytest.raises(InputError, match="at least two executions"):
+        search(three_phases(1))
+    with pytest.raises(InputError, match="history"):
+        search(three_phases(2), SearchSpace(history=(128,)))
+    rng = np.random.default_rng(0)
+    uneven = trace_set([rng.normal(size=(40, 2)), rng.normal(size=(3, 2))])
+    with pytest.raises(InputError, match="No held-out execution is long enough for a history of 5"):
+        search(uneven, features=["cpu"], seed=_seed_that_holds_out(uneven, "e1"))
+
+
+def _seed_that_holds_out(traces, name):
+    return next(seed for seed in range(100) if split_executions(traces, 0.25, seed)[1] == [name])
