@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.traces.validation import ProblemLog
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_SIZE = re.compile(r"([\d.]+)\s*([kKMGTP]?i?B)")
+_SIZE = re.compile(r"([\d.]+)\s*([kKMGTP]i?B|B)")
 _STAMP = re.compile(
     r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\.\d+)?)\]?\s+(.*)"
 )

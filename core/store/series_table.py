@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.errors import InputError
 from core.traces.mapping import TIME_FACTORS
 from core.traces.raw import Coded, RawTable
 
@@ -40,9 +41,24 @@ class SeriesTable:
     rows: IntArray
 
     def raw(self, mapping: ColumnMapping, name: str, long: RawTable | None = None) -> RawTable:
-        """The mapped columns of this table."""
-        known = ("execution", "timestamp", *self.metrics)
-        mapping.require(known)
+        """The mapped columns of this table.
+
+        Raises
+        ------
+        InputError
+            If the mapping wants a column that there is not, or takes one for what it is not.
+        """
+        mapping.require(("execution", "timestamp", *self.metrics))
+        wrong = [one.column for one in mapping.features if one.column not in self.metrics]
+        wrong += mapping.attributes
+        for taken, own in ((mapping.execution, "execution"), (mapping.time, "timestamp")):
+            if taken is not None and taken != own:
+                wrong.append(taken)
+        if wrong:
+            raise InputError(
+                f"Column “{wrong[0]}” of “{name}” cannot be that: it is execution, timestamp or a metric.",
+                "Map only metrics to features, and no attributes.",
+            )
         place = {metric: i for i, metric in enumerate(self.metrics)}
         n = len(self.time)
         return RawTable(

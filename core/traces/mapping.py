@@ -60,7 +60,7 @@ class ColumnMapping:
     time
         The column of time; None: row number times period.
     time_unit
-        A key of `TIME_UNITS`.
+        A key of `TIME_UNITS`; with ``none`` the column of time is not used.
     period
         The sampling period in seconds; None: found from the file.
     resampling
@@ -95,6 +95,8 @@ class ColumnMapping:
     min_samples: int = 2
 
     def __post_init__(self) -> None:
+        if self.time_unit == "none":
+            object.__setattr__(self, "time", None)
         self._check_columns()
         self._check_numbers()
 
@@ -113,6 +115,12 @@ class ColumnMapping:
         if self.time is not None and self.time == self.execution:
             raise InputError(
                 f"Column “{self.time}” is mapped to time and to execution.", "Choose one of the two."
+            )
+        single = [name for name in (self.execution, self.time, *names, *self.attributes) if name is not None]
+        again = next((name for name in self.attributes if single.count(name) > 1), None)
+        if again is not None:
+            raise InputError(
+                f"Column “{again}” is mapped to an attribute and to something else.", "Map every column once."
             )
         for feature in self.features:
             file_unit(feature.unit_key)

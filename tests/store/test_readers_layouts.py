@@ -342,3 +342,24 @@ def test_parquet_and_gzip_give_what_the_plain_csv_gives(tmp_path):
         np.testing.assert_array_equal(other.time, first.time)
         for mine, theirs in zip(other.columns, first.columns, strict=True):
             np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"features": ("timestamp",), "time_unit": "none"},
+        {"execution": "m"},
+        {"time": "m"},
+        {"attributes": ("n",)},
+    ],
+)
+def test_metrics_are_features_and_nothing_else(tmp_path, changes):
+    from core.traces.mapping import ColumnMapping, MappedColumn
+
+    names = changes.pop("features", ("l",))
+    found = [series(name, "a", [[i, "1"] for i in range(3)]) for name in "lmn"]
+    path = write(tmp_path, "a.json", json.dumps(answer(found)))
+    mapping = ColumnMapping(tuple(MappedColumn(name) for name in names), **changes)
+    with pytest.raises(InputError, match="cannot be that") as caught:
+        read_traces(path, mapping)
+    assert "Map only metrics" in caught.value.hint

@@ -42,6 +42,8 @@ def test_a_mapping_survives_json(names, role, unit, time_unit, period, rule):
         ({"time": "x", "execution": "x"}, "to time and to execution"),
         ({"features": (MappedColumn("a", Role.CPU, "stones"),)}, "not a unit"),
         ({"time_unit": "weeks"}, "not a unit of time"),
+        ({"attributes": ("x",), "execution": "x"}, "to an attribute and to something else"),
+        ({"attributes": ("y", "y")}, "to an attribute and to something else"),
         ({"period": 0.0}, "sampling period is 0.0"),
         ({"period": float("nan")}, "sampling period is nan"),
         ({"max_gap": 0.5}, "longest gap"),
@@ -87,6 +89,12 @@ def test_a_known_machine_turns_shares_into_cores_and_bytes():
     assert known.factor(memory) == pytest.approx(0.32 * GIB)
     other = MappedColumn("io", Role.OTHER, "percent_of_machine")
     assert known.feature(other).unit is Unit.SHARE
+
+
+def test_without_a_unit_the_column_of_time_is_not_used():
+    mapping = ColumnMapping((CPU,), time="when", time_unit="none")
+    assert mapping.time is None
+    assert mapping.columns == ("cpu",)
 
 
 def test_missing_columns_are_named():
