@@ -170,10 +170,10 @@ def _pack(labels: Labels, statistics: tuple[PhaseStatistics, ...]) -> bytes:
 def _read(path: Path, traces: TraceSet) -> tuple[Labels, tuple[PhaseStatistics, ...]] | None:
     """What was kept, or None where nothing usable was."""
     try:
-        with np.load(path, allow_pickle=False) as data:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
             labels: Labels = data["labels"]
             about = json.loads(data["about"].tobytes())
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
         return None
     if about.get("format") != _FORMAT or labels.shape != (traces.n_samples,):
         return None

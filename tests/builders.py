@@ -1,0 +1,40 @@
+"""Small makers shared by all tests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.phases import PhaseSettings, fit
+from core.traces.synth import synthetic_traces
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.phases import PhaseModel
+    from core.traces.model import TraceSet
+
+
+def small_traces(n_executions: int = 4, seed: int = 1, samples: int = 60) -> TraceSet:
+    """A few short synthetic executions."""
+    return synthetic_traces(n_executions, seed, samples=samples)[0]
+
+
+def small_model(traces: TraceSet, **settings: object) -> PhaseModel:
+    """A model that is trained in a moment."""
+    return fit(traces, PhaseSettings(**{"phases": 3, "hidden": 4, "epochs": 2, "seed": 7, **settings}))
+
+
+def write_csv(path: Path, traces: TraceSet) -> Path:
+    """A trace set as a CSV file that is recognised."""
+    owner = np.repeat(np.array(traces.ids), np.diff(traces.offsets))
+    names = [feature.name for feature in traces.features if feature.role.value in ("cpu", "memory")]
+    columns = [traces.column(name) for name in names]
+    lines = [",".join(["execution", "time", *names])]
+    lines += [
+        ",".join([str(name), f"{time:.3f}", *(f"{value:.6g}" for value in values)])
+        for name, time, *values in zip(owner, traces.time, *columns, strict=True)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,100 @@
+"""The database: made once by many, and clear about what is wrong."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from sqlalchemy import select, update
+
+from core.config import Settings
+from core.errors import ConflictError, SettingsError
+from core.runtime.database import Database
+from core.runtime.tables import SchemaRow
+from core.runtime.workspace import open_workspace
+
+
+def test_many_may_make_the_tables_at_the_same_time(tmp_path):
+    errors = []
+
+    def make():
+        try:
+            Database(f"sqlite:///{tmp_path / 'a.db'}").close()
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=make) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+def test_writers_wait_for_each_other(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+
+    def add():
+        for _ in range(20):
+            with database.write() as session:
+                row = session.get(SchemaRow, 1) or session.scalars(select(SchemaRow)).one()
+                session.execute(update(SchemaRow).values(version=row.version + 1))
+
+    threads = [threading.Thread(target=add) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with database.read() as session:
+        assert session.scalars(select(SchemaRow.version)).one() == 101
+    database.close()
+
+
+def test_an_error_undoes_a_transaction(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    with pytest.raises(KeyError), database.write() as session:
+        session.execute(update(SchemaRow).values(version=7))
+        raise KeyError
+    with database.read() as session:
+        assert session.scalars(select(SchemaRow.version)).one() == 1
+    database.close()
+
+
+def test_tables_of_a_newer_program_are_left_alone(tmp_path):
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    database = Database(url)
+    with database.write() as session:
+        session.execute(update(SchemaRow).values(version=99))
+    database.close()
+    with pytest.raises(ConflictError, match="99"):
+        Database(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////nowhere/at/all/a.db",
+        "postgresql+psycopg://me:hunter22@127.0.0.1:1/none",
+        "sqlite+nodriver:///x.db",
+    ],
+)
+def test_a_database_that_cannot_be_used_is_said_without_secrets(url):
+    with pytest.raises(SettingsError, match="DATABASE_URL") as caught:
+        Database(url)
+    assert "hunter22" not in str(caught.value)
+    assert caught.value.hint
+
+
+def test_a_file_that_is_no_database_is_said(tmp_path):
+    (tmp_path / "a.db").write_bytes(b"not a database at all" * 100)
+    with pytest.raises(SettingsError, match="DATABASE_URL"):
+        Database(f"sqlite:///{tmp_path / 'a.db'}")
+
+
+def test_a_home_that_cannot_be_made_is_said(tmp_path, monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.mkdir", refuse)
+    with pytest.raises(SettingsError, match="PHASEDOCK_HOME"):
+        open_workspace(Settings(home=tmp_path / "home"))
