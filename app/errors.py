@@ -45,6 +45,7 @@ def notify(text: Node, kind: str = "ok", title: str | None = None) -> None:
         "title": title,
         "color": colours[kind],
         "autoClose": 12_000 if kind == "bad" else 5_000,
+        "closeButtonProps": {"aria-label": "Close this message"},
     }
     set_props("notices", {"sendNotifications": [message]})
 

@@ -30,6 +30,18 @@
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
     window.scrollTo(0, 0);
   }
+  const count = (value) => Math.round(value).toLocaleString("en");
+  const clientside = (window.dash_clientside = window.dash_clientside || {});
+  clientside.tables = {
+    /* Rows that hold the text anywhere; the server is not asked. Says how many there are. */
+    filter: function (text, rows, grid) {
+      const total = (rows || []).length;
+      const table = document.getElementById(grid) && window.dash_ag_grid.getApi(grid);
+      if (!table) return count(total);
+      table.setGridOption("quickFilterText", text || "");
+      return text ? count(table.getDisplayedRowCount()) + " of " + count(total) : count(total);
+    },
+  };
   functions.phasedockTable = {
     cores: written((value) => number(value) + " cores"),
     bytes: written(bytes),
@@ -37,7 +49,11 @@
     seconds: written(duration),
     duration: written(duration),
     plain: written((value) => number(value)),
-    count: written((value) => Math.round(value).toLocaleString("en")),
+    count: written(count),
+    /* On a phone a column that stays in place would take the room of all others. */
+    fit: function (params) {
+      if (window.innerWidth < 768) params.api.applyColumnState({ state: [{ colId: "e", pinned: null, width: 150 }] });
+    },
     /* A click on a row, or Enter in it, opens that execution; marking text in a cell does not. */
     open: function (params, href) {
       const event = params.event || {};

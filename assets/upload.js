@@ -123,6 +123,7 @@
     } else {
       api.set_props("notices", { sendNotifications: [{
         action: "show", id: entry.id, color: "var(--ok)", autoClose: 10000,
+        closeButtonProps: { "aria-label": "Close this message" },
         title: "“" + done.name + "” has arrived.", message: "Choose its columns on the Traces page.",
       }] });
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import ClientsideFunction, Input, Output, State, html
 
 from app.components.basics import Node, aria, card, icon, link_button
 from app.components.grid import grid
@@ -17,13 +17,27 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     import pandas as pd
+    from dash import Dash
 
     from core.runtime.infos import TraceSetInfo
     from core.units import Unit
 
 GRID = "executions-grid"
 _MOST_ATTRIBUTES = 4
+_SHORT = 15
 _OPENING = ["phasedockTable.open(params, {0})"]
+
+
+def register(app: Dash) -> None:
+    """Let the box above the table filter it, in the browser."""
+    app.clientside_callback(
+        ClientsideFunction("tables", "filter"),
+        Output("executions-count", "children"),
+        Input("executions-filter", "value"),
+        State(GRID, "rowData"),
+        State(GRID, "id"),
+        prevent_initial_call=True,
+    )
 
 
 def executions_card(choice: Choice) -> html.Section:
@@ -69,7 +83,7 @@ def executions_card(choice: Choice) -> html.Section:
         note=[count, " · ", sampling(info)],
         tools=tools,
         flush=True,
-        class_name="executions",
+        class_name="tracetable",
     )
 
 
@@ -92,14 +106,18 @@ def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> Node:
         GRID,
         columns,
         _rounded(rows),
-        height="min(62vh, 640px)",
+        height="min(62vh, 640px)" if len(rows) > _SHORT else None,
         options={
             "suppressCellFocus": False,
             "rowClass": "opens",
-            "overlayNoRowsTemplate": "No execution of that name",
+            "overlayComponentParams": {"noMatchingRows": {"overlayText": "No execution of that name"}},
             "cacheQuickFilter": True,
         },
-        eventListeners={"cellClicked": [event], "cellKeyDown": [event]},
+        eventListeners={
+            "cellClicked": [event],
+            "cellKeyDown": [event],
+            "firstDataRendered": ["phasedockTable.fit(params)"],
+        },
         getRowId="params.data.e",
         columnSize=None,
     )
@@ -130,13 +148,19 @@ def _fixed(table: pd.DataFrame) -> list[dict[str, Any]]:
             "headerName": "Execution",
             "pinned": "left",
             "cellClass": "strong",
-            "width": 240,
+            "width": _width(table["execution"], 170, 380),
             "tooltipValueGetter": {"function": "params.value"},
         },
-        *({"field": name, "headerName": name, "width": 160} for name in attributes),
-        _quantity("samples", "Samples", "count", 100),
-        _quantity("duration_s", "Duration", "duration", 125),
+        *({"field": name, "headerName": name, "width": _width(table[name], 110, 260)} for name in attributes),
+        _quantity("samples", "Samples", "count", 90),
+        _quantity("duration_s", "Duration", "duration", 112),
     ]
+
+
+def _width(texts: pd.Series, least: int, most: int) -> int:
+    """Room for the longest of some texts, within bounds, in pixels."""
+    longest = int(texts.str.len().max()) if len(texts) else 0
+    return min(max(least, 36 + round(7.1 * longest)), most)
 
 
 def _quantities(info: TraceSetInfo) -> list[dict[str, Any]]:
@@ -145,8 +169,8 @@ def _quantities(info: TraceSetInfo) -> list[dict[str, Any]]:
         unit = _unit(info, role)
         if unit is not None:
             found += [
-                _quantity(f"{key}_mean", f"{label} mean", unit.value, 130),
-                _quantity(f"{key}_peak", f"{label} peak", unit.value, 130),
+                _quantity(f"{key}_mean", f"{label} mean", unit.value, 118),
+                _quantity(f"{key}_peak", f"{label} peak", unit.value, 118),
             ]
     return found
 
@@ -157,7 +181,7 @@ def _quantity(field: str, title: str, kind: str, width: int) -> dict[str, Any]:
         "field": field,
         "headerName": title,
         "type": "rightAligned",
-        "cellClass": "num",
+        "cellClass": "num ag-right-aligned-cell",
         "width": width,
         "minWidth": width,
         "flex": 1,

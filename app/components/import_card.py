@@ -105,7 +105,7 @@ def _done(task: TaskInfo) -> list[Node]:
     choice = Choice(info, None)
     see = link_button("See phases", address("/phases", choice), "timeline", "primary")
     train = link_button("Train a model", address("/models", choice), "stack-2", "" if models else "primary")
-    executions = html.A([icon("table"), "See its executions"], href="#executions", className="btn")
+    executions = html.A([icon("table"), "See its executions"], href="#trace-executions", className="btn")
     steps = html.Div([*([see] if models else []), train, executions], className="row wrap")
     report = workspace().traces.report(info.id)
     said = notice("ok", summary(report), strong=f"“{info.name}” is here.")

@@ -147,15 +147,17 @@ def form(inspection: Any) -> Node:
     columns = html.Div(
         [
             _column("execution", "Execution", names, values, "None: the file is one execution"),
-            html.Div(className="only-wide"),
+            _many("attributes", "Attributes", names, values, "One text per execution, such as its workload."),
             _column("time", "Time", names, values, "None: row number × period"),
             _choice("time_unit", "Unit of time", _time_units(), values),
             _column("cpu", "CPU", names, values, "None"),
             _choice("cpu_unit", "Unit of CPU", _units(Unit.CORES), values),
             _column("memory", "Memory", names, values, "None"),
             _choice("memory_unit", "Unit of memory", _units(Unit.BYTES), values),
-            _many("features", "Further features", names, values, "Numbers that a model may also read."),
-            _many("attributes", "Attributes", names, values, "One text per execution, such as its workload."),
+            html.Div(
+                _many("features", "Further features", names, values, "Numbers that a model may also read."),
+                className="wide",
+            ),
         ],
         className="mapgrid",
     )
@@ -235,7 +237,6 @@ def _many(
         hidePickedOptions=True,
         description=text,
         inputWrapperOrder=["label", "input", "description", "error"],
-        className="wide",
         nothingFoundMessage="No column of that name",
     )
 

@@ -31,7 +31,7 @@ def preview(inspection: Any, values: Mapping[str, Any]) -> html.Div:
     """The file's first rows; the columns that will be read carry what they stand for."""
     chosen = marks(values)
     names = [column.name for column in inspection.columns]
-    classes = [f"on {chosen[name].lower()}" if name in chosen else "off" for name in names]
+    classes = ["on" if name in chosen else "off" for name in names]
     head = [
         html.Th(
             [
@@ -52,19 +52,25 @@ def preview(inspection: Any, values: Mapping[str, Any]) -> html.Div:
         [html.Caption("First rows", className="sr"), html.Thead(html.Tr(head)), html.Tbody(rows)],
         className="plain preview",
     )
-    return html.Div(table, className="tablewrap", tabIndex="0", role="region", **aria(label="First rows"))
+    return html.Div(
+        table, className="tablewrap tall", tabIndex="0", role="region", **aria(label="First rows")
+    )
 
 
 def recognised(inspection: Any) -> html.Div:
     """What the file was taken for, and why."""
     known = inspection.mapping is not None
+    # the first reason of a known layout only repeats its name
+    reasons = (
+        (inspection.reasons[1:] or ("Check the columns, then import.",)) if known else inspection.reasons
+    )
     return html.Div(
         [
             icon("wand" if known else "alert-triangle"),
             html.Div(
                 [
                     html.B(f"Recognised as {inspection.label}. " if known else "Not recognised. "),
-                    " ".join(inspection.reasons),
+                    " ".join(reasons),
                 ],
                 className="text",
             ),

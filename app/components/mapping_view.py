@@ -25,11 +25,13 @@ from app.components.trace_list import does
 from app.context import workspace
 from app.errors import sentences
 from core.errors import InputError, PhaseDockError
-from core.traces.model import Resampling
+from core.traces.model import Resampling, Role
 from core.units import format_bytes
 
 if TYPE_CHECKING:
     from dash import Dash
+
+    from core.traces.mapping import ColumnMapping
 
 _LOCATION = "_pages_location"
 _SUFFIXES = re.compile(r"(\.(csv|tsv|txt|json|parquet|pq|gz|zip|bz2|xz|zst))+$", re.IGNORECASE)
@@ -123,9 +125,18 @@ def _verdict(values: dict[str, Any], upload_id: str) -> tuple[Node, bool]:
         notes.append("Memory stays a share: the memory of the machine is not known.")
     if notes:
         return html.Span([icon("info-circle"), " ".join(notes)], className="ink2"), True
-    count = len(mapping.features)
-    what = f"{count} feature{'s' if count != 1 else ''} will be read."
-    return html.Span([icon("circle-check"), what], className="ink2"), True
+    return html.Span([icon("circle-check"), _what(mapping)], className="ink2"), True
+
+
+def _what(mapping: ColumnMapping) -> str:
+    """What will be read, in a sentence."""
+    roles = [one.role for one in mapping.features]
+    parts = [word for role, word in ((Role.CPU, "CPU"), (Role.MEMORY, "memory")) if role in roles]
+    further = len(roles) - len(parts)
+    if further:
+        parts.append(f"{further} further feature{'s' if further != 1 else ''}")
+    listed = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return f"{listed[0].upper()}{listed[1:]} will be read."
 
 
 def register(app: Dash) -> None:

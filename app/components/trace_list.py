@@ -15,7 +15,6 @@ from app.components.basics import (
     data,
     empty,
     icon,
-    icon_button,
     link_button,
     state_badge,
 )
@@ -109,7 +108,7 @@ def _menu(info: TraceSetInfo) -> dmc.Menu:
 
     return dmc.Menu(
         [
-            dmc.MenuTarget(icon_button("dots-vertical", f"Actions on {info.name}")),
+            dmc.MenuTarget(icon("dots-vertical"), boxWrapperProps=_opener(f"Actions on {info.name}")),
             dmc.MenuDropdown(
                 [
                     leads("See its phases", address("/phases", choice), "timeline", refresh=False),
@@ -126,6 +125,12 @@ def _menu(info: TraceSetInfo) -> dmc.Menu:
         position="bottom-end",
         width=190,
     )
+
+
+def _opener(label: str) -> dict[str, str]:
+    """Makes the box that Mantine puts around a menu's target the button itself."""
+    shape = {"component": "button", "type": "button", "className": "iconbtn", "w": "", "title": label}
+    return shape | aria(label=label)
 
 
 def executions_csv(trace_set_id: str) -> str:

@@ -51,14 +51,9 @@ def drop_zone(limit: int) -> html.Div:
     )
 
 
-def upload_list() -> html.Div:
+def upload_list() -> list[Node]:
     """Where the browser lists the files that it is sending, and what tells the server of one that arrived."""
-    return html.Div(
-        [
-            html.Div(id="upload-list", **aria(live="polite")),
-            dcc.Store(id="upload-done"),
-        ]
-    )
+    return [html.Div(id="upload-list", **aria(live="polite")), dcc.Store(id="upload-done")]
 
 
 def waiting_uploads(but: str | None = None) -> list[UploadInfo]:

@@ -12,9 +12,8 @@ from urllib.parse import parse_qs, urlencode
 import dash
 from dash import Input, Output, State, html, set_props
 
-from app.components import mapping_view, trace_actions
+from app.components import executions, mapping_view, trace_actions
 from app.components.basics import Node, link_button, page_head
-from app.components.executions import executions_card
 from app.components.import_card import import_card, inside, trace_set_of
 from app.components.trace_list import nothing_yet, set_list, trash_list
 from app.components.upload import drop_zone, pending, upload_list
@@ -56,12 +55,12 @@ def layout(**query: str) -> Node:
         _head(query),
         html.Div(
             [
-                *trace_actions.plumbing(),
                 *_adding(query),
                 html.Div(_main(query), id="traces-main", className="stack"),
             ],
             className="stack",
         ),
+        *trace_actions.plumbing(),
     ]
 
 
@@ -81,7 +80,7 @@ def _adding(query: Query) -> list[Node]:
     parts: list[Node] = []
     if not upload and query.get("show") != "trash":
         parts.append(drop_zone(workspace().settings.max_upload))
-    parts.append(upload_list())
+    parts += upload_list()
     if upload:
         parts.append(mapping_view.mapping_view(upload))
     if task:
@@ -99,7 +98,7 @@ def _main(query: Query) -> list[Node]:
     choice = choice_in(query)
     if choice.traces is None:
         return [] if query.get("task") else [nothing_yet()]
-    return [set_list(choice.traces.id), html.Div(executions_card(choice), id="executions")]
+    return [set_list(choice.traces.id), html.Div(executions.executions_card(choice), id="trace-executions")]
 
 
 def refresh(query: Query) -> None:
@@ -112,6 +111,7 @@ def register(app: Dash) -> None:
     """Put the page into the application."""
     dash.register_page(__name__, path="/traces", name="Traces", title="Traces · PhaseDock", layout=layout)
     mapping_view.register(app)
+    executions.register(app)
     trace_actions.register(app, refresh, query_of)
 
     @app.callback(

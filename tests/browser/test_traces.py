@@ -1,0 +1,248 @@
+"""The Traces page in a browser: send, map, import, rename, throw away, take back, delete."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.serving import serious_axe_findings
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Locator, Page
+
+    from tests.browser.conftest import Guard
+
+HEADER = "execution,timestamp,cpu_cores,memory_bytes,workload"
+
+
+def rows(n_executions: int = 4, n_samples: int = 30) -> list[str]:
+    return [row(e, t) for e in range(n_executions) for t in range(n_samples)]
+
+
+def row(e: int, t: int) -> str:
+    time, cpu, memory = 1_700_000_000 + 5 * t, 1 + math.sin(t / 5 + e), 2_000_000_000 + 10_000_000 * t
+    return f"job-{e},{time},{cpu:.3f},{memory},group-{e % 2}"
+
+
+def write(folder: Path, name: str, lines: list[str]) -> Path:
+    path = folder / name
+    path.write_text("\n".join([HEADER, *lines]) + "\n")
+    return path
+
+
+def send(page: Page, *files: Path) -> None:
+    page.goto("/traces")
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="Choose files").click()
+    chooser.value.set_files(files)
+
+
+def import_it(page: Page, name: str) -> None:
+    expect(page.locator("#map-import")).to_be_enabled()
+    page.get_by_label("Name of the set").fill(name)
+    page.locator("#map-import").click()
+    expect(page.locator(".importcard")).to_contain_text(f"“{name}” is here.", timeout=30_000)
+
+
+def set_row(page: Page, name: str) -> Locator:
+    return page.locator("table.sets tbody tr").filter(has=page.get_by_text(name, exact=True))
+
+
+def choose(page: Page, name: str, action: str) -> None:
+    page.get_by_role("button", name=f"Actions on {name}", exact=True).click()
+    page.get_by_role("menuitem", name=action).click()
+
+
+def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
+    send(page, write(tmp_path, "night batch.csv", rows()))
+    expect(page.locator(".mapcard")).to_contain_text("Recognised as PhaseDock's recorder")
+    expect(page.get_by_label("Name of the set")).to_have_value("night batch")
+    marked = page.locator("table.preview th.on")
+    expect(marked).to_have_count(5)
+    assert serious_axe_findings(page) == []
+    import_it(page, "Night batch")
+    assert "traces=" in page.url
+    expect(page.locator(".importcard")).to_contain_text("All 120 rows were kept, in 4 executions.")
+    expect(page.locator(".ag-center-cols-container .ag-row")).to_have_count(4)
+    expect(page.locator("#pick-traces")).to_have_value("Night batch")
+    assert serious_axe_findings(page) == []
+    page.reload()
+    expect(page.locator(".importcard")).to_contain_text("“Night batch” is here.")
+    page.get_by_label("Find executions by name or attribute").fill("job-2")
+    expect(page.locator("#executions-count")).to_have_text("1 of 4")
+    page.locator(".ag-row").filter(has_text="job-2").first.click()
+    page.wait_for_url(re.compile(r"/phases\?.*execution=job-2"))
+
+
+def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
+    send(page, write(tmp_path, "plain.csv", rows()))
+    expect(page.locator("#map-cores-box")).to_be_hidden()
+    page.locator("#map-cpu-unit").click()
+    page.get_by_role("option", name="% of the machine or limit").click()
+    expect(page.locator("#map-cores-box")).to_be_visible()
+    expect(page.locator("#map-state")).to_contain_text("CPU stays a share")
+    page.locator("#map-time").click()
+    page.get_by_role("option", name="None: row number × period").click()
+    expect(page.locator("table.preview th.on")).to_have_count(4)
+    page.locator("#map-memory").click()
+    page.get_by_role("option", name="cpu_cores").click()
+    expect(page.locator("#map-state")).to_contain_text("Column “cpu_cores” is mapped twice.")
+    expect(page.locator("#map-import")).to_be_disabled()
+    page.get_by_role("button", name="Discard", exact=True).first.click()
+    page.wait_for_url(re.compile(r"/traces$"))
+
+
+def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> None:
+    lines = rows()
+    lines[6] = lines[6].replace(lines[6].split(",")[2], "n/a!")
+    lines[40] = "job-1,17"
+    send(page, write(tmp_path, "flawed.csv", lines))
+    import_it(page, "Flawed")
+    table = page.locator(".importcard .problems")
+    expect(table).to_contain_text("cpu_cores")
+    expect(table.get_by_role("row").filter(has_text="Row 42 has 2 cells")).to_contain_text("dropped")
+    page.get_by_title("Close", exact=True).click()
+    expect(page.locator(".importcard")).to_have_count(0)
+    choose(page, "Flawed", "Import report")
+    expect(page.get_by_role("dialog")).to_contain_text("rows were kept, in 4 executions")
+
+
+def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.csv"
+    broken.write_bytes(bytes(range(256)) * 8)
+    send(page, broken)
+    notice = page.locator("main .notice.bad")
+    expect(notice).to_contain_text("“broken.csv”")
+    assert serious_axe_findings(page) == []
+    notice.get_by_role("button", name="Discard this one").click()
+    page.wait_for_url(re.compile(r"/traces$"))
+    expect(page.get_by_text("broken.csv", exact=True)).to_have_count(0)
+
+
+def test_a_file_without_numbers_cannot_be_imported(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "words.csv"
+    path.write_text("a,b\nx,y\nhello,world\n")
+    send(page, path)
+    expect(page.locator("#map-state")).to_contain_text("no feature")
+    expect(page.locator("#map-import")).to_be_disabled()
+    page.goto("/traces")
+    waiting = page.locator(".item").filter(has_text="words.csv")
+    waiting.get_by_role("link", name="Continue").click()
+    expect(page.locator(".mapcard")).to_contain_text("Not recognised")
+    page.go_back()
+    waiting.get_by_role("button", name="Discard words.csv").click()
+    expect(waiting).to_have_count(0)
+
+
+def test_an_import_that_finds_nothing_leads_back_to_the_columns(page: Page, tmp_path: Path) -> None:
+    send(page, write(tmp_path, "negative.csv", [line.replace(",1.", ",-1.").replace(",0.", ",-0.") for line in
+                                                [f"job-0,{t},1.5,20,x" for t in range(9)]]))  # fmt: skip
+    page.locator("#map-import").click()
+    notice = page.locator(".importcard .notice.bad")
+    expect(notice).to_be_visible(timeout=30_000)
+    notice.get_by_role("link", name="Choose columns").click()
+    expect(page.locator(".mapcard")).to_be_visible()
+
+
+def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
+    send(page, write(tmp_path, "life.csv", rows(2)))
+    import_it(page, "Life")
+    page.goto("/traces")
+    choose(page, "Life", "Rename")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name").fill("")
+    dialog.get_by_role("button", name="Rename").click()
+    expect(dialog).to_contain_text("name")
+    dialog.get_by_label("Name").fill("Second life")
+    dialog.get_by_role("button", name="Rename").click()
+    expect(set_row(page, "Second life")).to_be_visible()
+    expect(set_row(page, "Life")).to_have_count(0)
+
+    choose(page, "Second life", "Move to trash")
+    expect(set_row(page, "Second life")).to_have_count(0)
+    page.get_by_role("button", name="Undo").click()
+    expect(set_row(page, "Second life")).to_be_visible()
+
+    choose(page, "Second life", "Move to trash")
+    expect(set_row(page, "Second life")).to_have_count(0)
+    page.goto("/traces?show=trash")
+    thrown = page.locator(".item").filter(has_text="Second life")
+    assert serious_axe_findings(page) == []
+    thrown.get_by_role("button", name="Restore").click()
+    expect(thrown).to_have_count(0)
+    page.goto("/traces")
+    choose(page, "Second life", "Move to trash")
+    page.goto("/traces?show=trash")
+    thrown.get_by_role("button", name="Delete for good").click()
+    expect(page.get_by_role("dialog")).to_contain_text("“Second life” (2 executions, 60 samples")
+    page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
+    expect(thrown).to_have_count(0)
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_file_too_large_is_refused_before_it_is_sent(page: Page, tmp_path: Path) -> None:
+    page.goto("/traces")
+    page.locator("#drop").evaluate("zone => { zone.dataset.max = 100; }")
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if "/api/uploads" in request.url else None)
+    with page.expect_file_chooser() as chooser:
+        page.locator("#choose-file").press("Enter")
+    chooser.value.set_files(write(tmp_path, "large.csv", rows()))
+    expect(page.locator(".sending.failed")).to_contain_text("at most 100 B may be sent")
+    assert sent == []
+    page.get_by_role("button", name="Dismiss").click()
+    expect(page.locator(".sending")).to_have_count(0)
+
+
+def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_path: Path) -> None:
+    large = write(tmp_path, "slow.csv", rows(40, 2000))
+    page.goto("/traces")
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    limits = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 400_000}
+    network.send("Network.emulateNetworkConditions", limits)
+    with page.expect_file_chooser() as chooser:
+        page.locator("#choose-file").click()
+    chooser.value.set_files([large, write(tmp_path, "after.csv", rows(2))])
+    expect(page.locator(".sending").first).to_contain_text(
+        re.compile(r"MiB of .* · \d+% · .* MB/s · .* left")
+    )
+    expect(page.locator(".sending").nth(1)).to_contain_text("Waits for the file before it")
+    with page.expect_request(lambda request: request.method == "DELETE"):
+        page.locator(".sending").first.get_by_role("button", name="Cancel").click()
+    expect(page.locator(".mapcard")).to_contain_text("after.csv", timeout=20_000)
+    page.get_by_role("button", name="Discard", exact=True).first.click()
+    page.wait_for_url(re.compile(r"/traces$"))
+
+
+def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guard) -> None:
+    guard.allow(r"422")
+    answer = {"error": {"message": "The disk is full.", "hint": "Make room."}}
+    page.route("**/api/uploads", lambda route: route.fulfill(status=422, json=answer))
+    send(page, write(tmp_path, "refused.csv", rows(1)))
+    expect(page.locator(".sending.failed")).to_contain_text("The disk is full. Make room.")
+    page.unroute("**/api/uploads")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator(".mapcard")).to_contain_text("refused.csv")
+    page.get_by_role("button", name="Discard", exact=True).first.click()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 1280, 390])
+def test_nothing_is_clipped(page: Page, tmp_path: Path, width: int, scheme: str) -> None:
+    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
+    page.set_viewport_size({"width": width, "height": 844})
+    send(page, write(tmp_path, "a name that is rather long, so that it would not fit anywhere.csv", rows(2)))
+    expect(page.locator("#map-import")).to_be_enabled()
+    for address in (page.url, "/traces", "/traces?show=trash"):
+        page.goto(address)
+        page.get_by_role("heading", name="Traces", level=1).wait_for()
+        page.wait_for_timeout(300)
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
+        assert serious_axe_findings(page) == []
