@@ -55,6 +55,12 @@ SETTINGS: tuple[SettingDoc, ...] = (
 )
 
 
+def settings_table() -> str:
+    """The table of settings in Markdown, as README and docs show it."""
+    rows = [f"| `{row.name}` | {row.default} | {row.meaning} |" for row in SETTINGS]
+    return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows])
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Everything the environment decides.

@@ -30,7 +30,7 @@ def procfile(folder, **lines):
 
 
 def test_a_process_that_does_not_come_up_ends_all(settings, tmp_path, signals, monkeypatch, capfd):
-    monkeypatch.setattr(serving, "wait_until_serving", lambda address: False)
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: False)
     procfile(tmp_path, web="sleep 60", worker="sh -c 'echo no luck; exit 3'")
     said = []
     assert serving.serve(settings, said.append, root=tmp_path) == 3
@@ -39,11 +39,11 @@ def test_a_process_that_does_not_come_up_ends_all(settings, tmp_path, signals, m
 
 
 def test_a_process_that_dies_later_is_started_again(settings, tmp_path, signals, monkeypatch, capfd):
-    monkeypatch.setattr(serving, "wait_until_serving", lambda address: True)
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
     monkeypatch.setattr(serving, "_LIVED_LONG_ENOUGH", 0.2)
     monkeypatch.setattr(serving, "_STARTS_PER_MINUTE", 3)
     procfile(tmp_path, web="sleep 60", worker="sh -c 'echo up; sleep 0.5; exit 9'")
-    assert serving.serve(settings, lambda ready: None, root=tmp_path) == 9
+    assert serving.serve(settings, lambda _: None, root=tmp_path) == 9
     out = capfd.readouterr().out
     assert out.count("worker died and is started again") == 2
     assert out.count("| up") == 3
@@ -52,9 +52,9 @@ def test_a_process_that_dies_later_is_started_again(settings, tmp_path, signals,
 def test_processes_get_the_settings_and_the_programs_beside_python(
     settings, tmp_path, signals, monkeypatch, capfd
 ):
-    monkeypatch.setattr(serving, "wait_until_serving", lambda address: True)
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
     procfile(tmp_path, web="sh -c 'echo $PHASEDOCK_HOME $PORT; command -v phasedock; pwd'")
-    serving.serve(replace(settings, port=4321), lambda ready: None, root=tmp_path)
+    serving.serve(replace(settings, port=4321), lambda _: None, root=tmp_path)
     out = capfd.readouterr().out
     assert f"{settings.home} 4321" in out
     assert sys.executable.rsplit("/", 1)[0] in out
@@ -63,7 +63,7 @@ def test_processes_get_the_settings_and_the_programs_beside_python(
 
 def test_without_a_procfile_that_is_said(settings, tmp_path):
     with pytest.raises(NotFoundError, match="Procfile"):
-        serving.serve(settings, lambda ready: None, root=tmp_path)
+        serving.serve(settings, lambda _: None, root=tmp_path)
 
 
 @pytest.mark.loopback
@@ -86,7 +86,7 @@ def test_an_address_of_another_machine_is_said(tmp_path):
 
 @pytest.mark.parametrize(("number", "said"), [(13, "rights"), (98, "taken")])
 def test_port_errors_are_told_apart(settings, monkeypatch, number, said):
-    monkeypatch.setattr(serving, "is_serving", lambda address: True)
+    monkeypatch.setattr(serving, "is_serving", lambda _: True)
     assert said in serving._port_error(settings, OSError(number, "x")).message
 
 

@@ -1,0 +1,216 @@
+"""The command line: tidy for people, exact for programs, and never a traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from core import cli
+from core.phases import predict
+from core.runtime.samples import DATA
+from core.store import read_traces
+from core.store.models import load_model
+from tests.builders import small_traces, write_csv
+
+RUNNER = CliRunner()
+REFERENCE = Path(__file__).resolve().parents[3] / "shared" / "reference" / "ai4dl"
+PHASEDOCK = Path(sys.executable).with_name("phasedock")
+
+
+def run(*arguments, code=0):
+    result = RUNNER.invoke(cli.app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def run_json(*arguments, code=0):
+    """The one document on standard output; anything else there would not parse."""
+    return json.loads(run(*arguments, "--json", code=code).stdout)
+
+
+@pytest.fixture
+def csv(tmp_path):
+    return write_csv(tmp_path / "jobs.csv", small_traces(4, samples=80))
+
+
+@pytest.fixture
+def model(tmp_path, csv):
+    out = tmp_path / "model"
+    run("model", "train", csv, "--epochs", 2, "--hidden", 4, "--phases", 3, "--seed", 7, "--out", out)
+    return out
+
+
+def test_help_lists_the_commands():
+    shown = run("--help").stdout
+    for name in ("serve", "worker", "traces", "model", "predict"):
+        assert name in shown
+    for group in ("traces", "model"):
+        assert "--json" in run(group, {"traces": "check", "model": "train"}[group], "--help").stdout
+
+
+def test_help_is_there_at_once():
+    times = []
+    for _ in range(3):
+        begun = time.perf_counter()
+        subprocess.run([PHASEDOCK, "--help"], check=True, capture_output=True)
+        times.append(time.perf_counter() - begun)
+    assert min(times) < 0.7
+
+
+def test_checking_a_file(csv):
+    shown = run("traces", "check", csv).stdout
+    assert "4 executions" in shown
+    assert "cores" in shown
+    assert "bytes" in shown
+    assert "one every 10 s" in shown
+    found = run_json("traces", "check", csv)
+    assert found["executions"] == 4
+    assert found["samples"] == len(csv.read_text().splitlines()) - 1
+    assert [feature["role"] for feature in found["features"]] == ["cpu", "memory"]
+    assert found["period_s"] == 10.0
+
+
+def test_what_was_wrong_is_listed(csv):
+    csv.write_text(csv.read_text().replace("\n", "\nbroken,row,x,y\n", 1))
+    assert "•" in run("traces", "check", csv).stdout
+    assert run_json("traces", "check", csv)["report"]["problems"]
+
+
+def test_a_mapping_may_be_given_back(csv, tmp_path):
+    mapping = tmp_path / "mapping.json"
+    checked = run_json("traces", "check", csv)
+    mapping.write_text(json.dumps({**checked["mapping"], "period": 5.0}))
+    assert run_json("traces", "check", csv, "--mapping", mapping)["period_s"] == 5.0
+    mapping.write_text(json.dumps(checked))
+    assert run_json("traces", "check", csv, "--mapping", mapping)["period_s"] == 10.0
+    for content in ("{", "[]", '{"colour": 1}'):
+        mapping.write_text(content)
+        assert "mapping" in run_json("traces", "check", csv, "--mapping", mapping, code=1)["error"]["message"]
+
+
+def test_training_saves_the_librarys_model(csv, tmp_path):
+    out = tmp_path / "model.zip"
+    common = ("model", "train", csv, "--phases", 3, "--epochs", 2, "--hidden", 4, "--seed", 7)
+    said = run_json(*common, "--out", out)
+    assert said["phases"] == [0, 1, 2]
+    assert said["epochs"] == 2
+    assert said["final_error"] > 0
+    again = run_json(*common, "--out", out, "--force")
+    assert again["final_error"] == said["final_error"]
+    loaded = load_model(out)
+    assert loaded.settings.seed == 7
+    assert [each["phase"] for each in said["statistics"]] == [each.phase for each in loaded.statistics]
+
+
+def test_training_shows_a_table_with_units(csv, tmp_path):
+    shown = run("model", "train", csv, "--epochs", 2, "--out", tmp_path / "m").stdout
+    for word in ("2 epochs in", "φ1", "cores", "%", "Saved to"):
+        assert word in shown
+
+
+def test_features_may_be_chosen(csv, tmp_path):
+    run("model", "train", csv, "--epochs", 1, "--feature", "cpu_cores", "--out", tmp_path / "m")
+    assert [feature.name for feature in load_model(tmp_path / "m").features] == ["cpu_cores"]
+
+
+def test_predicting_prints_labels_by_execution_and_nothing_else(csv, model):
+    traces = read_traces(csv)
+    labels = predict(load_model(model), traces)
+    said = run_json("predict", model, csv)
+    assert list(said) == ["executions"]
+    assert list(said["executions"]) == list(traces.ids)
+    for name, values in said["executions"].items():
+        np.testing.assert_array_equal(values, labels[traces.slice_of(name)])
+    shown = run("predict", model, csv).stdout
+    assert "warm-up×3" in shown
+
+
+def test_expanding_divides_one_phase(csv, model, tmp_path):
+    out = tmp_path / "expanded"
+    said = run_json("model", "expand", model, csv, "--phase", 1, "--into", 2, "--out", out)
+    assert said["phases"] == [0, 2, 3, 4]
+    before, after = (run_json("predict", each, csv)["executions"] for each in (model, out))
+    for name in before:
+        pairs = set(zip(before[name], after[name], strict=True))
+        assert pairs <= {(-1, -1), (0, 0), (2, 2), (1, 3), (1, 4)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("predict", "nowhere", "{csv}"), "nowhere"),
+        (("predict", "{model}", "nothing.csv"), "nothing.csv"),
+        (("traces", "check", "nothing.csv"), "nothing.csv"),
+        (("model", "expand", "{model}", "{csv}", "--phase", "9", "--into", "2", "--out", "{tmp}/x"), "φ10"),
+        (("model", "train", "{csv}", "--epochs", "0", "--out", "{tmp}/x"), "pochs"),
+        (("model", "train", "{csv}", "--solver", "magic", "--out", "{tmp}/x"), "olver"),
+        (("model", "train", "{csv}", "--out", "{model}"), "already"),
+        (("model", "train", "{csv}", "--out", "{tmp}", "--force"), "not a model"),
+        (("model", "import-ai4dl", "{tmp}", "--out", "{tmp}/x"), "CRBM"),
+    ],
+)
+def test_errors_are_two_sentences(csv, model, tmp_path, arguments, said):
+    filled = [part.format(csv=csv, model=model, tmp=tmp_path) for part in arguments]
+    error = run_json(*filled, code=1)["error"]
+    assert said in error["message"]
+    assert error["hint"]
+    shown = run(*filled, code=1)
+    assert error["message"].split()[0] in shown.output
+    assert shown.stdout == ""
+
+
+def test_what_nobody_thought_of_is_a_sentence_too(csv, model, monkeypatch):
+    def broken(*_args):
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("core.runtime.offline.label", broken)
+    error = run_json("predict", model, csv, code=1)["error"]
+    assert "went wrong" in error["message"]
+    log = Path(error["hint"].split("in ")[1].rstrip("."))
+    assert "ZeroDivisionError" in log.read_text()
+    log.unlink()
+
+
+def test_wrong_usage_has_code_two(csv):
+    run("predict", code=2)
+    run("model", "train", csv, "--epochs", "many", "--out", "x", code=2)
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+def test_wrong_settings_stop_the_start(command, monkeypatch):
+    monkeypatch.setenv("PORT", "eighty")
+    error = run_json(command, code=2)["error"]
+    assert "PORT" in error["message"]
+    assert "65535" in error["hint"]
+    assert "PORT" in run(command, code=2).stderr
+
+
+def test_the_bundled_model_fits_the_bundled_traces():
+    said = run_json("predict", DATA / "synthetic_jobs_model", DATA / "synthetic_jobs.parquet")
+    assert len(said["executions"]) == 60
+
+
+@pytest.mark.skipif(not REFERENCE.is_dir(), reason="AI4DL's published files are not here")
+def test_the_published_model_predicts_what_its_authors_saw(tmp_path):
+    run("model", "import-ai4dl", REFERENCE, "--out", tmp_path / "m")
+    said = run_json("predict", tmp_path / "m", REFERENCE / "sample.csv")
+    expected = json.loads((REFERENCE / "expected_phases.json").read_text())["executions"]
+    assert said["executions"] == {name: each["phases"] for name, each in expected.items()}
+
+
+def test_ctrl_c_has_its_own_code():
+    script = "import core.cli as c\n@c.app.command()\ndef halt():\n    raise KeyboardInterrupt\nc.main()"
+    result = subprocess.run(
+        [sys.executable, "-c", script, "halt"], capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert result.returncode == 130
+    assert "Traceback" not in result.stderr
