@@ -10,7 +10,8 @@ from core.store.models import (
     save_model,
 )
 from core.store.readers import read_traces, read_with_report
-from core.store.trace_store import StoredTraces, open_trace_set, write_trace_set
+from core.store.stored_traces import StoredTraces, open_trace_set
+from core.store.trace_store import write_trace_set
 
 __all__ = [
     "ColumnInfo",

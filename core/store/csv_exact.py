@@ -147,7 +147,7 @@ def read_exactly(
         for chunk, numbers in _chunks(lines, head, log):
             rows_read += len(numbers)
             reader.add(list(zip(*chunk, strict=True)), numbers)
-    gone = sum(one.count for one in log.problems if one.kind in ("ragged", "quote", "cut_off"))
+    gone = sum(one.count for one in log.problems if one.kind in ("ragged", "quote"))
     return reader.table(path.name.split(".")[0], rows_read + gone)
 
 

@@ -63,12 +63,13 @@ def read_with_report(
         If no execution is left; its `report` says why.
     """
     source = open_source(Path(path))
+    progress = _forward(progress)
     guessed = mapping is None
     if mapping is None:
         mapping = recognise(source.header, source.rows).mapping
     mapping.require(source.header)
-    raw = source.read(mapping, _part(progress, 0.0, 0.7))
-    later = _part(progress, 0.7, 1.0)
+    raw = source.read(mapping, _part(progress, 0.0, 0.8))
+    later = _part(progress, 0.8, 1.0)
     try:
         traces, report = build(raw, mapping, later)
         found = report
@@ -83,7 +84,7 @@ def read_with_report(
 
 def _again(source: CsvSource, mapping: ColumnMapping, progress: Progress | None) -> tuple[TraceSet, Report]:
     """Read once more, slowly, for the numbers of the rows."""
-    return build(source.read_exactly(mapping, _part(progress, 0.3, 0.8)), mapping, _part(progress, 0.8, 1.0))
+    return build(source.read_exactly(mapping, _part(progress, 0.0, 0.8)), mapping, _part(progress, 0.8, 1.0))
 
 
 def _needs_exact(source: CsvSource, raw: RawTable, report: Report) -> bool:
@@ -91,6 +92,20 @@ def _needs_exact(source: CsvSource, raw: RawTable, report: Report) -> bool:
     if raw.rows is not None or all(one.row is None for one in report.problems):
         return False
     return not rows_are_lines(source.path, source.head.header_lines, raw.n_rows)
+
+
+def _forward(progress: Progress | None) -> Progress | None:
+    """A callback whose share never goes back, even where a file is read a second time."""
+    if progress is None:
+        return None
+    whole, most = progress, 0.0
+
+    def tell(share: float, message: str) -> None:
+        nonlocal most
+        most = max(most, share)
+        whole(most, message)
+
+    return tell
 
 
 def _part(progress: Progress | None, low: float, high: float) -> Progress | None:

@@ -109,7 +109,7 @@ class TextTable:
 
 def log_rows(log: ProblemLog) -> int:
     """Rows that never became samples."""
-    return sum(one.count for one in log.problems if one.kind in ("ragged", "quote", "cut_off"))
+    return sum(one.count for one in log.problems if one.kind in ("ragged", "quote"))
 
 
 def lines_of(path: Path) -> Iterator[Line]:

@@ -18,20 +18,27 @@ from __future__ import annotations
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.errors import ConflictError, InputError, NotFoundError
+from core.errors import ConflictError
+from core.store.stored_info import (
+    BREAKS,
+    EXECUTIONS,
+    GROUP,
+    INFO,
+    REPORT,
+    SAMPLES,
+    START,
+    StoredInfo,
+    info_to_dict,
+)
 from core.traces.fingerprint import column_digest, combine
-from core.traces.model import Feature, IntArray, Resampling, Role, TraceSet
 from core.traces.summary import summarise
 from core.traces.validation import Report
-from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,24 +46,9 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-FORMAT = 1
+    from core.traces.model import IntArray, TraceSet
+
 GROUP_ROWS = 16_384
-INFO, REPORT, SAMPLES, EXECUTIONS, BREAKS = (
-    "info.json", "report.json", "samples.parquet", "executions.parquet", "breaks.npy",
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class StoredInfo:
-    """What is known of a stored set without reading its samples."""
-
-    features: tuple[Feature, ...]
-    attributes: tuple[str, ...]
-    period: float
-    resampling: Resampling
-    n_executions: int
-    n_samples: int
-    fingerprint: str
 
 
 def write_trace_set(
@@ -111,165 +103,10 @@ def write_trace_set(
         traces.n_samples,
         mark,
     )
-    _write_json(directory / INFO, _info_to_dict(info))
+    _write_json(directory / INFO, info_to_dict(info))
     if durable:
         _sync(directory)
     return info
-
-
-def open_trace_set(directory: Path) -> StoredTraces:
-    """Open a stored trace set; nothing but its description is read.
-
-    Raises
-    ------
-    NotFoundError
-        If the directory holds no complete trace set.
-    InputError
-        If it was written by a newer version, or is damaged.
-    """
-    try:
-        data = json.loads((directory / INFO).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise NotFoundError("This trace set is not stored here.", "Import it again.") from None
-    except (OSError, ValueError):
-        raise InputError("The description of this trace set is damaged.", "Import it again.") from None
-    if data.get("format") != FORMAT:
-        raise InputError(
-            f"This trace set is stored in format {data.get('format')}.", "Open it with a newer PhaseDock."
-        )
-    return StoredTraces(directory, _info_from_dict(data))
-
-
-@dataclass(frozen=True)
-class StoredTraces:
-    """A stored trace set; what was read once of its small parts is kept."""
-
-    directory: Path
-    info: StoredInfo
-
-    @property
-    def fingerprint(self) -> str:
-        """The mark of the content (see `core.traces.fingerprint`)."""
-        return self.info.fingerprint
-
-    def report(self) -> Report:
-        """What was wrong with the file that this set came from."""
-        return Report.from_dict(json.loads((self.directory / REPORT).read_text(encoding="utf-8")))
-
-    def summary(self) -> pd.DataFrame:
-        """The table of executions (see `core.traces.summary.summarise`)."""
-        table: pd.DataFrame = pq.read_table(self.directory / EXECUTIONS).to_pandas()
-        return table.drop(columns=[_START, _GROUP])
-
-    def load(self) -> TraceSet:
-        """The whole set.
-
-        Raises
-        ------
-        InputError
-            If its files are damaged.
-        """
-        ids, starts, _ = self._index
-        try:
-            table = pq.read_table(self.directory / SAMPLES)
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(error) from None
-        attributes = self._attributes(slice(None))
-        offsets = np.append(starts, self.info.n_samples)
-        return self._traces(table, ids, offsets, self._breaks, attributes)
-
-    def load_execution(self, name: str) -> TraceSet:
-        """One execution as a trace set of its own; reads only its row group.
-
-        Raises
-        ------
-        NotFoundError
-            If the set has no such execution.
-        InputError
-            If its files are damaged.
-        """
-        ids, starts, groups = self._index
-        position = self._positions.get(name)
-        if position is None:
-            raise NotFoundError(
-                f"There is no execution called “{name}” in this trace set.",
-                "Choose one from the list of executions.",
-            )
-        start = int(starts[position])
-        end = int(starts[position + 1]) if position + 1 < len(ids) else self.info.n_samples
-        group = int(groups[position])
-        first = int(starts[np.searchsorted(groups, group)])
-        try:
-            table = self._file.read_row_group(group, use_threads=False)
-        except (pa.ArrowException, OSError) as error:
-            raise _damaged(error) from None
-        breaks = self._breaks[(self._breaks > start) & (self._breaks < end)] - start
-        part = table.slice(start - first, end - start)
-        one = slice(position, position + 1)
-        offsets = np.array([0, end - start], dtype=np.int64)
-        return self._traces(part, (name,), offsets, breaks, self._attributes(one))
-
-    @cached_property
-    def _index(self) -> tuple[tuple[str, ...], IntArray, IntArray]:
-        table = pq.read_table(self.directory / EXECUTIONS, columns=["execution", _START, _GROUP])
-        ids = tuple(table.column("execution").to_pylist())
-        return ids, table.column(_START).to_numpy(), table.column(_GROUP).to_numpy()
-
-    @cached_property
-    def _positions(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self._index[0])}
-
-    @cached_property
-    def _breaks(self) -> IntArray:
-        breaks: IntArray = np.load(self.directory / BREAKS, allow_pickle=False)
-        return breaks
-
-    @cached_property
-    def _file(self) -> pq.ParquetFile:
-        return pq.ParquetFile(self.directory / SAMPLES)
-
-    @cached_property
-    def _attribute_table(self) -> dict[str, list[str]]:
-        names = [_attribute_column(key) for key in self.info.attributes]
-        table = pq.read_table(self.directory / EXECUTIONS, columns=names)
-        return {key: table.column(_attribute_column(key)).to_pylist() for key in self.info.attributes}
-
-    def _attributes(self, part: slice) -> dict[str, list[str]]:
-        if not self.info.attributes:
-            return {}
-        return {key: values[part] for key, values in self._attribute_table.items()}
-
-    def _traces(
-        self,
-        table: pa.Table,
-        ids: tuple[str, ...],
-        offsets: IntArray,
-        breaks: IntArray,
-        attributes: dict[str, list[str]],
-    ) -> TraceSet:
-        columns = [table.column(i).to_numpy() for i in range(table.num_columns)]
-        return TraceSet(
-            features=self.info.features,
-            columns=tuple(columns[1:]),
-            time=columns[0],
-            ids=ids,
-            offsets=offsets,
-            period=self.info.period,
-            breaks=breaks,
-            resampling=self.info.resampling,
-            attributes=attributes,
-        )
-
-
-_START, _GROUP = "first_sample", "row_group"
-_SUMMARY = frozenset(
-    ("execution", "samples", "start_s", "duration_s", "gaps", "cpu_mean", "cpu_peak", "memory_mean",
-     "memory_peak", _START, _GROUP)
-)  # fmt: skip
-
-
-def _attribute_column(key: str) -> str:
-    return f"{key} (attribute)" if key in _SUMMARY else key
 
 
 def _group_bounds(offsets: IntArray) -> IntArray:
@@ -303,7 +140,7 @@ def _write_samples(
 
 def _write_executions(path: Path, traces: TraceSet, bounds: IntArray, summary: pd.DataFrame) -> None:
     starts = traces.offsets[:-1]
-    table = summary.assign(**{_START: starts, _GROUP: np.searchsorted(bounds, starts, side="right") - 1})
+    table = summary.assign(**{START: starts, GROUP: np.searchsorted(bounds, starts, side="right") - 1})
     pq.write_table(pa.Table.from_pandas(table, preserve_index=False), path, compression="lz4")
 
 
@@ -318,33 +155,3 @@ def _sync(directory: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
-
-
-def _info_to_dict(info: StoredInfo) -> dict[str, Any]:
-    return {
-        "format": FORMAT,
-        "features": [[one.name, one.role.value, one.unit.value] for one in info.features],
-        "attributes": list(info.attributes),
-        "period": info.period,
-        "resampling": info.resampling.value,
-        "n_executions": info.n_executions,
-        "n_samples": info.n_samples,
-        "fingerprint": info.fingerprint,
-    }
-
-
-def _info_from_dict(data: dict[str, Any]) -> StoredInfo:
-    return StoredInfo(
-        features=tuple(Feature(name, Role(role), Unit(unit)) for name, role, unit in data["features"]),
-        attributes=tuple(data["attributes"]),
-        period=float(data["period"]),
-        resampling=Resampling(data["resampling"]),
-        n_executions=int(data["n_executions"]),
-        n_samples=int(data["n_samples"]),
-        fingerprint=str(data["fingerprint"]),
-    )
-
-
-def _damaged(error: Exception) -> InputError:
-    reason = str(error).splitlines()[0][:120]
-    return InputError(f"This stored trace set is damaged: {reason}.", "Import its file again.")

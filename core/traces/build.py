@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.traces.cleaning import Working, clean
+from core.traces.cleaning import clean
 from core.traces.model import Resampling, TraceSet
 from core.traces.resample import infer_period, median_steps, resample
 from core.traces.validation import ProblemLog, Report, UnusableError
+from core.traces.working import Working
 from core.units import format_duration
 
 if TYPE_CHECKING:

@@ -1,0 +1,180 @@
+"""The kinds of problems that a trace file can have: how severe, what is done, what a person can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How much a person should care."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Action(StrEnum):
+    """What was done about a problem."""
+
+    REJECTED = "rejected"
+    DROPPED = "dropped"
+    HELD = "held"
+    SORTED = "sorted"
+    MERGED = "merged"
+    GROUPED = "grouped"
+    CONVERTED = "converted"
+    RESAMPLED = "resampled"
+    SPLIT = "split"
+    IGNORED = "ignored"
+    KEPT = "kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of problem: how severe it is, what is done about it, and what a person can do."""
+
+    severity: Severity
+    action: Action
+    done: str
+    hint: str
+
+
+_DROP_ROW = "The rows were dropped."
+_FILL = "The execution's last value was held; where there was none, or for too long, the row was dropped."
+
+KINDS: dict[str, Kind] = {
+    "columns_unused": Kind(
+        Severity.INFO, Action.IGNORED, "They were left out.", "Add them to the mapping if you need them."
+    ),
+    "duplicate_column": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "The later ones were renamed.",
+        "Give every column its own name in the header.",
+    ),
+    "unnamed_column": Kind(
+        Severity.INFO, Action.KEPT, "They were named by their position.", "Name them in the header."
+    ),
+    "encoding": Kind(
+        Severity.WARNING,
+        Action.CONVERTED,
+        "It was read as Windows-1252.",
+        "Save the file as UTF-8 if names look wrong.",
+    ),
+    "utf16": Kind(Severity.INFO, Action.CONVERTED, "It was decoded.", "Nothing needs to be done."),
+    "preamble": Kind(
+        Severity.INFO,
+        Action.IGNORED,
+        "They were skipped.",
+        "Check that the row taken as the header is the right one.",
+    ),
+    "repeated_header": Kind(
+        Severity.INFO, Action.IGNORED, "The repetitions were skipped.", "Nothing needs to be done."
+    ),
+    "ragged": Kind(
+        Severity.ERROR,
+        Action.DROPPED,
+        _DROP_ROW,
+        "Give every row as many cells as the header has, and quote cells that contain the separator.",
+    ),
+    "quote": Kind(
+        Severity.ERROR,
+        Action.DROPPED,
+        "Everything up to the next quotation mark was dropped.",
+        "Close the quotation mark and import the file again.",
+    ),
+    "unparsable": Kind(
+        Severity.ERROR, Action.HELD, _FILL, "Write plain numbers with a decimal point, or map another column."
+    ),
+    "unparsable_kept": Kind(
+        Severity.WARNING, Action.KEPT, "The cells stay empty.", "Write plain numbers with a decimal point."
+    ),
+    "infinite_kept": Kind(
+        Severity.WARNING, Action.KEPT, "The cells stay empty.", "Check what wrote these values."
+    ),
+    "missing": Kind(Severity.WARNING, Action.HELD, _FILL, "Fill the gaps if they matter."),
+    "missing_kept": Kind(
+        Severity.INFO, Action.KEPT, "The cells stay empty.", "Nothing needs to be done: they are optional."
+    ),
+    "infinite": Kind(Severity.ERROR, Action.HELD, _FILL, "Check what wrote these values."),
+    "negative": Kind(
+        Severity.ERROR,
+        Action.REJECTED,
+        "The rows were rejected.",
+        "Usage cannot be below zero: check the unit and what wrote these values.",
+    ),
+    "implausible": Kind(
+        Severity.ERROR,
+        Action.REJECTED,
+        "The rows were rejected.",
+        "Check the unit in the mapping and what wrote these values.",
+    ),
+    "missing_time": Kind(Severity.ERROR, Action.DROPPED, _DROP_ROW, "Give every row a time."),
+    "unparsable_time": Kind(
+        Severity.ERROR,
+        Action.DROPPED,
+        _DROP_ROW,
+        "Write times as epoch numbers or as 2026-01-31T12:00:00, or choose another time unit in the mapping.",
+    ),
+    "missing_execution": Kind(
+        Severity.ERROR, Action.DROPPED, _DROP_ROW, "Give every row the name of its execution."
+    ),
+    "interleaved": Kind(
+        Severity.INFO, Action.GROUPED, "The rows were grouped by execution.", "Nothing needs to be done."
+    ),
+    "unsorted": Kind(
+        Severity.WARNING,
+        Action.SORTED,
+        "The rows were sorted by time.",
+        "Check that the right column is mapped to time.",
+    ),
+    "duplicate_time": Kind(
+        Severity.WARNING,
+        Action.MERGED,
+        "The last row of each time was kept.",
+        "Check that the right column is mapped to the execution.",
+    ),
+    "counter_start": Kind(
+        Severity.INFO,
+        Action.DROPPED,
+        "It was dropped.",
+        "Nothing needs to be done: a growing counter gives usage from its second sample on.",
+    ),
+    "counter_reset": Kind(
+        Severity.INFO, Action.KEPT, "Counting went on from zero.", "Nothing needs to be done."
+    ),
+    "empty_column": Kind(
+        Severity.WARNING, Action.IGNORED, "It was left out.", "Map another column if this one matters."
+    ),
+    "too_short": Kind(
+        Severity.WARNING,
+        Action.DROPPED,
+        "They were dropped.",
+        "Lower the least number of samples in the mapping to keep them.",
+    ),
+    "mixed_attribute": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "The first value of each was kept.",
+        "An attribute should have one value per execution.",
+    ),
+    "mixed_periods": Kind(
+        Severity.INFO,
+        Action.RESAMPLED,
+        "All were brought to one period.",
+        "Set another period in the mapping if you prefer.",
+    ),
+    "irregular": Kind(
+        Severity.INFO,
+        Action.RESAMPLED,
+        "They were brought to the sampling period.",
+        "Choose “as they come” in the mapping to keep the rows of the file.",
+    ),
+    "gap": Kind(
+        Severity.INFO,
+        Action.SPLIT,
+        "The executions were split there: no window crosses a gap.",
+        "Raise the longest gap in the mapping to bridge them.",
+    ),
+}
