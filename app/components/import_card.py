@@ -56,6 +56,16 @@ def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
         return None
 
 
+def upload_of(task_id: str | None) -> str | None:
+    """The upload that a task reads, or read."""
+    if not task_id:
+        return None
+    try:
+        return workspace().tasks.get(task_id).params.get("upload")
+    except NotFoundError:
+        return None
+
+
 def _tools(task: TaskInfo) -> list[Node]:
     if not task.state.ended:
         return (

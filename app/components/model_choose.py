@@ -103,7 +103,7 @@ def outcome(task: TaskInfo) -> Node:
             notice(
                 "info",
                 result.get("reason", ""),
-                strong=f"Recommended: {best} phases.",
+                strong=f"Recommended: k = {best}.",
                 actions=[
                     link_button(
                         f"Train with k = {best}",

@@ -68,7 +68,9 @@ def phase_badges(info: ModelInfo) -> list[Node]:
 
 def _item(info: ModelInfo, query: Query, chosen: str | None, *, fits: bool) -> html.Div:
     error = f"error {format_error(info.final_error)}" if info.final_error is not None else ""
-    trained = [info.trace_set_name] if info.trace_set_name else []
+    about = f"Trained on {info.trace_set_name}" if info.trace_set_name else "Its training traces are not here"
+    if not fits:
+        about = "Does not fit the chosen traces"
     return html.Div(
         [
             html.Div(
@@ -83,16 +85,7 @@ def _item(info: ModelInfo, query: Query, chosen: str | None, *, fits: bool) -> h
                 className="row between small ink2",
             ),
             html.Div([*phase_badges(info), *origin_badges(info)], className="row wrap badges"),
-            html.Div(
-                [
-                    html.Span(
-                        ["Trained on ", *trained] if trained else "Its traces are not here",
-                        className="truncate",
-                    ),
-                    None if fits else html.Span("does not fit the chosen traces", className="num"),
-                ],
-                className="row between small ink3",
-            ),
+            html.Span(about, className="small ink3 truncate"),
         ],
         className="modelitem on" if info.id == chosen else "modelitem",
         **data(model=info.id),

@@ -34,12 +34,16 @@ SEARCHED: dict[str, tuple[str, type]] = {
 _SPECS = {spec.name: spec for spec in describe(PhaseSettings)}
 
 
+def _plural(bounds: str) -> str:
+    return bounds.replace("a whole number", "Whole numbers").replace("a number", "Numbers")
+
+
 def _list_field(name: str, values: str) -> dmc.TextInput:
     spec = _SPECS[name]
     return dmc.TextInput(
         id={"type": "search-values", "name": name},
         label=f"{spec.label} to try",
-        description=f"{spec.bounds.capitalize()}, with commas between.",
+        description=f"{_plural(spec.bounds)}, with commas between.",
         value=values,
         size="xs",
         inputWrapperOrder=["label", "input", "description", "error"],
@@ -115,7 +119,7 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
 
 
 def _words(settings: Mapping[str, Any]) -> str:
-    return f"{settings['hidden']} hidden, history {settings['history']}, {text_of(settings['learning_rate'])}"
+    return f"{settings['hidden']} hidden, history {settings['history']}, rate {text_of(settings['learning_rate'])}"
 
 
 def outcome(task: TaskInfo) -> Node:
@@ -164,7 +168,7 @@ def outcome(task: TaskInfo) -> Node:
         [
             keys,
             graph(f"search-{task.id}", figure, "Error of each trial on held-out and on training executions"),
-            html.Div(plain_table(names, rows, "Trials by held-out error"), className="flushtable"),
+            html.Div(plain_table(names, rows, "Trials by held-out error"), className="flushtable tall"),
         ],
         className="stack",
     )

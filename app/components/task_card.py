@@ -262,7 +262,7 @@ def refresh(task_id: str, seen: Sequence[Any], *, titled: bool = True) -> tuple[
         return keep, [notice("info", "This task was cleared from the list.")], None, keep, keep, True
     points, last = _curve_points(task_id, seen[0])
     figure: Any = keep
-    if points.get("error", ([], []))[0]:
+    if has_curve(task) and points.get("error", ([], []))[0]:
         figure = Patch()
         steps, values = points["error"]
         figure["data"][0]["x"].extend(steps)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from dash import Dash
 
 
+_CLOSE = {"aria-label": "Close"}
+
+
 def plumbing() -> list[Node]:
     """The store of the buttons, and the windows that some of them open."""
     return [
@@ -33,6 +36,7 @@ def plumbing() -> list[Node]:
         dcc.Store(id="rename-of"),
         dmc.Modal(
             id="rename",
+            closeButtonProps=_CLOSE,
             title="Rename the trace set",
             children=html.Div(
                 [
@@ -49,9 +53,12 @@ def plumbing() -> list[Node]:
             ),
         ),
         dmc.Modal(
-            id="delete", title="Delete for good?", children=html.Div(id="delete-what", className="stack")
+            id="delete",
+            closeButtonProps=_CLOSE,
+            title="Delete for good?",
+            children=html.Div(id="delete-what", className="stack"),
         ),
-        dmc.Modal(id="report", title="Import report", size=900, children=html.Div(id="report-what")),
+        dmc.Modal(id="report", closeButtonProps=_CLOSE, size=900, children=html.Div(id="report-what")),
     ]
 
 

@@ -32,7 +32,7 @@ def trials(labels: Sequence[str], held_out: Sequence[float], training: Sequence[
     figure = go.Figure(
         layout=theme.frame(
             24 * len(shown) + 56,
-            margin={"l": 190, "r": 16, "t": 26, "b": 26},
+            margin={"l": 212, "r": 16, "t": 26, "b": 26},
             hovermode="y unified",
             xaxis=theme.axis(showgrid=True, nticks=6, tickformat=".3~g"),
             yaxis=theme.axis(
