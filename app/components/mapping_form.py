@@ -97,17 +97,18 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
             features.append(MappedColumn(values[key], role, values[f"{key}_unit"]))
     features += [_further(name, known) for name in values["features"] or ()]
     time, gib = named(values["time"]), number(values["memory_gib"])
+    period, max_gap = number(values["period"]), number(values["max_gap"])
     return ColumnMapping(
         features=tuple(features),
         execution=named(values["execution"]),
         time=time,
         time_unit=values["time_unit"] if time else "none",
-        period=number(values["period"]) or (None if time else 1.0),
+        period=1.0 if period is None and not time else period,
         resampling=Resampling(values["resampling"]),
-        max_gap=number(values["max_gap"]) or 3.0,
+        max_gap=3.0 if max_gap is None else max_gap,
         attributes=tuple(values["attributes"] or ()),
         cores=number(values["cores"]),
-        memory_bytes=gib * GIB if gib else None,
+        memory_bytes=None if gib is None else gib * GIB,
     )
 
 

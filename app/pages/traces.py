@@ -14,7 +14,7 @@ from dash import Input, Output, State, html, set_props
 
 from app.components import executions, mapping_view, trace_actions
 from app.components.basics import Node, link_button, page_head
-from app.components.import_card import import_card, inside, trace_set_of
+from app.components.import_card import import_card, inside, trace_set_of, upload_of
 from app.components.trace_list import nothing_yet, set_list, trash_list
 from app.components.upload import drop_zone, pending, upload_list
 from app.context import Choice, chosen, workspace
@@ -52,7 +52,7 @@ def choice_in(query: Query) -> Choice:
 def layout(**query: str) -> Node:
     """Lay the page out."""
     return [
-        _head(query),
+        html.Div(_head(query), id="traces-head"),
         html.Div(
             [
                 *_adding(query),
@@ -85,7 +85,7 @@ def _adding(query: Query) -> list[Node]:
         parts.append(mapping_view.mapping_view(upload))
     if task:
         parts.append(import_card(task))
-    parts.append(html.Div(pending(upload), id="traces-pending"))
+    parts.append(html.Div(_pending(query), id="traces-pending"))
     return parts
 
 
@@ -104,7 +104,15 @@ def _main(query: Query) -> list[Node]:
 def refresh(query: Query) -> None:
     """Draw the lists anew; to be called in a callback."""
     set_props("traces-main", {"children": _main(query)})
-    set_props("traces-pending", {"children": pending(query.get("upload"))})
+    set_props("traces-pending", {"children": _pending(query)})
+    set_props("traces-head", {"children": _head(query)})
+
+
+def _pending(query: Query) -> Node:
+    """The files that wait, but for the one that the screen is about already."""
+    if query.get("show") == "trash":
+        return None
+    return pending(query.get("upload") or upload_of(query.get("task")))
 
 
 def register(app: Dash) -> None:
@@ -139,7 +147,7 @@ def register(app: Dash) -> None:
         query = query_of(search)
         if not query.get("upload"):
             return search_of({"upload": upload["id"]})
-        set_props("traces-pending", {"children": pending(query["upload"])})
+        set_props("traces-pending", {"children": _pending(query)})
         return dash.no_update
 
     @app.callback(
@@ -158,5 +166,5 @@ def register(app: Dash) -> None:
             set_props(LOCATION, {"search": search_of(query)})
         if task.state.ended:
             set_props("changed", {"data": task.id})
-            set_props("traces-pending", {"children": pending()})
+            set_props("traces-pending", {"children": _pending({"task": task.id})})
         return inside(task), task.state.ended

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 from core.runtime.kinds.base import Kind
 from core.store import read_with_report
 from core.traces.mapping import ColumnMapping
+from core.traces.validation import UnusableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.runtime.task_context import TaskContext
+    from core.traces.validation import Report
 
 _READING = 0.75
 
@@ -31,11 +33,14 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     path = workspace.uploads.path(upload)
     context.progress(0.0, f"Reading {path.name}")
     mapping = None if params.get("mapping") is None else ColumnMapping.from_dict(params["mapping"])
-    traces, report = read_with_report(
-        path, mapping, lambda share, said: context.progress(_READING * share, said)
-    )
-    for sentence in report.sentences():
-        context.log(sentence)
+    try:
+        traces, report = read_with_report(
+            path, mapping, lambda share, said: context.progress(_READING * share, said)
+        )
+    except UnusableError as error:
+        _log(context, error.report)
+        raise
+    _log(context, report)
     stored = workspace.traces.add(
         traces,
         report,
@@ -46,6 +51,11 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     )
     workspace.uploads.discard(upload)
     return {"trace_set": stored.id}
+
+
+def _log(context: TaskContext, report: Report) -> None:
+    for sentence in report.sentences():
+        context.log(sentence)
 
 
 INGEST = Kind("ingest", _run)

@@ -1,0 +1,267 @@
+"""The Traces page without a browser: forms to mappings, reports, lists, and what a failed import says."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.components import import_card, mapping_view
+from app.components.mapping_form import FIELDS, NOTHING, mapping_of, needs_machine, suggested
+from app.components.mapping_preview import marks, recognised
+from app.components.report import problem_table, summary
+from app.components.upload import waiting_uploads
+from app.main import create_app
+from app.pages import traces as page
+from core.errors import InputError
+from core.runtime.worker import Worker
+from core.traces.layouts import recognise
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Resampling, Role
+from core.traces.validation import Report, problem
+from core.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask import Flask
+
+    from core.config import Settings
+    from core.runtime.workspace import Workspace
+
+HEADERS = {
+    "ai4dl": "pod.id,service,timestamp,cpu.usage,cpu.usage.cores,mem.current,mem.limit",
+    "recorder": "execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,loss,workload",
+    "batch_jobs": "execution,timestamp,cpu,mem,cpu_iowait,disk_read,disk_write,workload",
+    "alibaba": "container_id,machine_id,time_stamp,cpu_util_percent,mem_util_percent,cpi",
+    "docker_stats": "name,cpu_percent,memory_bytes,memory_limit_bytes,pids",
+    "generic": "when,cpu %,mem MiB,node",
+}
+TEXTS = {"pod.id", "service", "execution", "workload", "container_id", "machine_id", "name", "node"}
+
+
+class Inspected:
+    """What an inspection says of a table of one row."""
+
+    def __init__(self, header: str) -> None:
+        names = tuple(header.split(","))
+        row = tuple("a" if name in TEXTS else "1.5" for name in names)
+        found = recognise(names, (row, row))
+        self.mapping: ColumnMapping | None = found.mapping
+        self.label, self.reasons, self.layout = found.label, found.reasons, found.layout
+        self.names = names
+
+
+def shown(node: Any) -> str:
+    """All texts of a piece of a page."""
+    return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
+
+
+@pytest.mark.parametrize("layout", HEADERS)
+def test_the_untouched_form_says_what_was_recognised(layout: str) -> None:
+    found = Inspected(HEADERS[layout])
+    assert found.layout == layout
+    assert found.mapping is not None
+    values = suggested(found)
+    assert set(values) == set(FIELDS)
+    made = mapping_of(values, found.mapping)
+    assert set(made.features) == set(found.mapping.features)
+    again = made.to_dict() | {"features": []}
+    assert again == found.mapping.to_dict() | {"features": []}
+
+
+def form(**changes: Any) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "execution": "run",
+        "time": "t",
+        "time_unit": "ms",
+        "cpu": "c",
+        "cpu_unit": "percent_of_machine",
+        "memory": "m",
+        "memory_unit": "mib",
+        "features": ["x"],
+        "attributes": ["w"],
+        "period": "",
+        "resampling": "mean",
+        "max_gap": 3,
+        "cores": 8,
+        "memory_gib": 2,
+    }
+    return values | changes
+
+
+def test_a_filled_form_becomes_a_mapping() -> None:
+    suggestion = ColumnMapping((MappedColumn("x", Role.CPU_LIMIT, "cores"),))
+    made = mapping_of(form(), suggestion)
+    assert made == ColumnMapping(
+        features=(
+            MappedColumn("c", Role.CPU, "percent_of_machine"),
+            MappedColumn("m", Role.MEMORY, "mib"),
+            MappedColumn("x", Role.CPU_LIMIT, "cores"),
+        ),
+        execution="run",
+        time="t",
+        time_unit="ms",
+        resampling=Resampling.MEAN,
+        attributes=("w",),
+        cores=8.0,
+        memory_bytes=2 * GIB,
+    )
+
+
+def test_without_time_rows_are_counted() -> None:
+    made = mapping_of(form(time=NOTHING), None)
+    assert (made.time, made.time_unit, made.period) == (None, "none", 1.0)
+    assert mapping_of(form(time=NOTHING, period=5), None).period == 5.0
+
+
+def test_a_column_that_was_cpu_and_is_no_longer_is_a_plain_feature() -> None:
+    suggestion = ColumnMapping((MappedColumn("x", Role.CPU, "millicores"),))
+    assert mapping_of(form(), suggestion).features[2] == MappedColumn("x", Role.OTHER, "millicores")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"memory": "c"}, "“c” is mapped twice"),
+        ({"features": ["t"]}, "“t” is mapped to a feature and to time"),
+        ({"cpu": NOTHING, "memory": NOTHING, "features": []}, "no feature"),
+        ({"period": 0}, "sampling period is 0"),
+        ({"max_gap": 0}, "longest gap is 0"),
+        ({"cores": 0}, "number of cores is 0"),
+        ({"memory_gib": 0}, "memory is 0"),
+    ],
+)
+def test_what_cannot_be_is_said(changes: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        mapping_of(form(**changes), None)
+
+
+def test_the_machine_is_asked_for_only_where_there_is_a_share() -> None:
+    assert needs_machine(form()) == (True, False)
+    assert needs_machine(form(cpu=NOTHING, memory_unit="share_of_machine")) == (False, True)
+
+
+def test_columns_are_marked_by_what_they_stand_for() -> None:
+    assert marks(form()) == {
+        "run": "execution",
+        "t": "time",
+        "c": "CPU",
+        "m": "memory",
+        "x": "feature",
+        "w": "attribute",
+    }
+    assert marks(form(time=NOTHING, memory=NOTHING)).keys() == {"run", "c", "x", "w"}
+
+
+def test_the_layout_is_named() -> None:
+    assert "Recognised as AI4DL. " in shown(recognised(Inspected(HEADERS["ai4dl"])))
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a.csv", "a"), ("a.CSV.gz", "a"), ("b.c.parquet", "b.c"), (".csv", ".csv"), ("plain", "plain")],
+)
+def test_a_set_is_named_after_its_file(name: str, expected: str) -> None:
+    assert mapping_view.set_name(name) == expected
+
+
+def test_a_report_says_how_much_was_kept() -> None:
+    assert summary(Report((), 10, 10, 1)) == "All 10 rows were kept, in 1 execution."
+    assert summary(Report((), 1000, 990, 12)) == "990 of 1,000 rows were kept, in 12 executions."
+
+
+def test_problems_are_listed_the_severe_ones_first() -> None:
+    text = shown(problem_table([problem("gap", "A gap."), problem("ragged", "Row 7 is short.", row=1007)]))
+    assert text.index("Row 7 is short.") < text.index("A gap.")
+    assert "1,007" in text
+    assert "Nothing was wrong" in shown(problem_table([]))
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[Flask]:
+    server = create_app(settings).server
+    with server.test_request_context("/traces"):
+        yield server
+    server.extensions["phasedock"].close()
+
+
+@pytest.fixture
+def place(server: Flask) -> Workspace:
+    workspace: Workspace = server.extensions["phasedock"]
+    return workspace
+
+
+def upload(place: Workspace, text: str, name: str = "a.csv") -> str:
+    made = place.uploads.begin(name, len(text.encode()))
+    place.uploads.receive(made, [text.encode()])
+    return made
+
+
+GOOD = "execution,timestamp,cpu_cores,memory_bytes\n" + "".join(f"a,{t},1.5,2048\n" for t in range(9))
+
+
+def test_an_empty_workspace_offers_the_sample(place: Workspace) -> None:
+    assert place.traces.list() == []
+    assert "Load the sample" in shown(page.layout())
+    assert "The trash is empty" in shown(page.layout(show="trash"))
+
+
+def test_an_upload_waits_until_it_is_taken_or_discarded(place: Workspace) -> None:
+    made = upload(place, GOOD)
+    assert [info.id for info in waiting_uploads()] == [made]
+    assert "Waiting for you" in shown(page.layout())
+    assert "Waiting for you" not in shown(page.layout(upload=made))
+    place.uploads.accept(made, None, "A")
+    assert waiting_uploads() == []
+
+
+def test_a_set_in_the_trash_is_not_chosen(place: Workspace) -> None:
+    run(place, place.uploads.accept(upload(place, GOOD), None, "One"))
+    run(place, place.uploads.accept(upload(place, GOOD), None, "Two"))
+    two, one = place.traces.list()
+    assert page.choice_in({"traces": one.id}).traces == one
+    place.traces.trash(one.id)
+    assert page.choice_in({"traces": one.id}).traces == place.traces.get(two.id)
+    assert page.choice_in({"traces": "0" * 16}).traces == place.traces.get(two.id)
+    assert "One" in shown(page.layout(show="trash"))
+
+
+def test_a_finished_import_shows_its_report_and_the_next_step(place: Workspace) -> None:
+    task = place.uploads.accept(upload(place, GOOD + "a,9,oops,2048\n"), None, "Flawed")
+    run(place, task)
+    text = shown(import_card.import_card(task))
+    assert "“Flawed” is here." in text
+    assert "row 11 has “oops”" in text
+    assert "Train a model" in text
+
+
+def test_an_import_that_keeps_nothing_says_all_that_was_found(place: Workspace) -> None:
+    rows = "".join(f"a,{t},-1,2048\n" for t in range(9)) + "".join(f"a,no,{t},1\n" for t in range(5))
+    made = upload(place, "execution,timestamp,cpu_cores,memory_bytes\n" + rows)
+    task = place.uploads.accept(made, None, "Nothing")
+    run(place, task)
+    text = shown(import_card.import_card(task))
+    assert "Choose columns" in text
+    assert "below zero" in text
+    assert "“no”" in text
+    assert f"/traces?upload={made}" in text
+
+
+def test_a_task_that_was_cleared_is_said_to_be_gone(place: Workspace) -> None:
+    assert "There is no task" in shown(import_card.import_card("0" * 16))
+
+
+def run(place: Workspace, task: str) -> None:
+    """Wait for a worker of our own to do a task."""
+    worker = Worker(place, threads=1)
+    worker.start()
+    try:
+        end = time.monotonic() + 30
+        while not place.tasks.get(task).state.ended and time.monotonic() < end:
+            time.sleep(0.02)
+    finally:
+        assert worker.stop(10)
+    assert place.tasks.get(task).state.ended
