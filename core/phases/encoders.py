@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from core.errors import InputError
 from core.phases import kernels
-from core.phases.crbm import Crbm, Layout, padded
+from core.phases.crbm import Crbm, Layout, aligned, padded
 from core.phases.training import Progress, train
 from core.registry import Registry
 
@@ -59,7 +59,7 @@ class Encoder(Protocol):
 
 def packed_centres(centres: Codes) -> FloatVector:
     """Centres as kernels take them: flat (size, padded k), zeros between."""
-    flat = np.zeros((centres.shape[1], padded(len(centres))), np.float32)
+    flat = aligned(centres.shape[1], padded(len(centres)))
     flat[:, : len(centres)] = centres.T
     return flat.ravel()
 
@@ -214,9 +214,9 @@ class PcaEncoder(_Affine):
 
     def _packed(self) -> tuple[FloatVector, FloatVector]:
         wide = padded(self.size)
-        matrix = np.zeros((self.components.shape[1], wide), np.float32)
+        matrix = aligned(self.components.shape[1], wide)
         matrix[:, : self.size] = self.components.T
-        bias = np.zeros(wide, np.float32)
+        bias = aligned(wide)
         bias[: self.size] = -(self.components.astype(np.float64) @ self.mean.astype(np.float64))
         return matrix.ravel(), bias
 

@@ -1,6 +1,7 @@
 """The compiled loops of the phase model: CRBM training, encoding and nearest centre.
 
-Every kernel works on one flat float32 array of standardised rows in C order. The window of sample t
+Every kernel works on one flat float32 array of standardised rows in C order; the training kernels want one
+vector's width of zeros behind it (`training.for_training`). The window of sample t
 (its `history` rows, oldest first, then its own row) is then a contiguous slice, so nothing is copied:
 a window is its first position, `start`. With c the history and v the row, the slice is ``[c, v]``, and
 W and B of the paper act as one matrix ``M = [B W]ᵀ``.
@@ -88,7 +89,7 @@ def weighted(total: Any, matrix: Floats, at: int, stride: int, x: Floats, x_at: 
 
 @inlined
 def forward(rows: Floats, start: int, P: Floats, S: Floats, shape: Ints) -> float:
-    """Fill S with base, h⁺, v⁻, v⁺ and h⁻ of one window; give back ‖v⁺ − v⁻‖₂."""
+    """Fill S with base, h⁺, h⁻, v⁻ and v⁺ of one window; give back ‖v⁺ − v⁻‖₂."""
     n, nh, hidden = shape[0], shape[1], shape[2]
     wide, tall = (hidden + WIDTH - 1) // WIDTH * WIDTH, (n + WIDTH - 1) // WIDTH * WIDTH
     a_at = (nh + n) * wide
@@ -96,7 +97,6 @@ def forward(rows: Floats, start: int, P: Floats, S: Floats, shape: Ints) -> floa
     bh_at = w_at + hidden * tall
     bv_at = bh_at + wide
     vm_at = 3 * wide
-    vp_at = vm_at + tall
     own = start + nh
     for b in range(0, wide, WIDTH):
         base = weighted(load(P, bh_at + b), P, b, wide, rows, start, nh)
@@ -104,15 +104,19 @@ def forward(rows: Floats, start: int, P: Floats, S: Floats, shape: Ints) -> floa
         store(S, wide + b, sigmoid(weighted(base, P, nh * wide + b, wide, rows, own, n)))
     for b in range(0, tall, WIDTH):
         base = weighted(load(P, bv_at + b), P, a_at + b, tall, rows, start, nh)
-        store(S, vm_at + b, weighted(base, P, w_at + b, tall, S, wide, hidden))
-    squares = F32(0)
-    for i in range(n):
-        S[vp_at + i] = rows[own + i]
-        difference = rows[own + i] - S[vm_at + i]
-        squares += difference * difference
+        v_minus = weighted(base, P, w_at + b, tall, S, wide, hidden)
+        # what lies behind the row is read too and masked, because sixteen single copies would stall
+        v_plus = mul(load(rows, own + b), load(S, vm_at + 2 * tall + b))
+        difference = sub(v_plus, v_minus)
+        store(S, vm_at + b, v_minus)
+        store(S, vm_at + tall + b, v_plus)
+        store(S, vm_at + 3 * tall + b, mul(difference, difference))
     for b in range(0, wide, WIDTH):
         base = load(S, b)
         store(S, 2 * wide + b, sigmoid(weighted(base, P, nh * wide + b, wide, S, vm_at, n)))
+    squares = F32(0)
+    for i in range(n):
+        squares += S[vm_at + 3 * tall + i]
     return float(np.sqrt(squares))
 
 
@@ -159,7 +163,7 @@ def contrast(rows: Floats, start: int, P: Floats, to: Floats, S: Floats, shape: 
     """One CD-1 step on one window: add rate·Δ to `to`, give back ‖v⁺ − v⁻‖₂.
 
     `to` is P itself (online) or a gradient (minibatch); P is read to the end before `to` is written.
-    S is scratch of 3 hidden and 2 visible widths: base, h⁺, h⁻, v⁻, v⁺.
+    S is scratch of 3 hidden and 4 visible widths: base, h⁺, h⁻; v⁻, v⁺, mask, squares.
     """
     error = forward(rows, start, P, S, shape)
     backward(rows, start, to, S, shape, rate)
@@ -168,9 +172,13 @@ def contrast(rows: Floats, start: int, P: Floats, to: Floats, S: Floats, shape: 
 
 @inlined
 def scratch_for(shape: Ints) -> Floats:
-    """Room for `contrast`."""
+    """Room for `contrast`, on a cache line's bound, with the mask of the visible units in its place."""
     wide, tall = (shape[2] + WIDTH - 1) // WIDTH * WIDTH, (shape[0] + WIDTH - 1) // WIDTH * WIDTH
-    return np.zeros(3 * wide + 2 * tall, F32)
+    room = np.zeros(3 * wide + 4 * tall + WIDTH, F32)
+    first = (-(room.ctypes.data // 4)) % WIDTH
+    S = room[first : first + 3 * wide + 4 * tall]
+    S[3 * wide + 2 * tall : 3 * wide + 2 * tall + shape[0]] = F32(1)
+    return S
 
 
 @compiled
@@ -279,10 +287,13 @@ def nearest(x: Floats, x_at: int, size: int, centres: Floats, k: int, wide: int,
             difference = sub(load(centres, b + i * wide), spread(x[x_at + i]))
             total = fused(difference, difference, total)
         store(scratch, b, total)
-    best = 0
+    best, least = 0, scratch[0]
     for c in range(1, k):
-        if scratch[c] < scratch[best]:
-            best = c
+        distance = scratch[c]
+        closer = distance < least
+        # two selections instead of a branch, which would be guessed wrong half the time
+        best = c if closer else best
+        least = distance if closer else least
     return best
 
 

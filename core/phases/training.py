@@ -17,7 +17,8 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases import kernels
-from core.phases.crbm import Crbm, Layout, initial
+from core.phases.crbm import Crbm, Layout, aligned, initial
+from core.phases.lanes import WIDTH
 from core.registry import Registry
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class _Batches:
 
     def __init__(self, layout: Layout, parameters: FloatVector, settings: PhaseSettings) -> None:
         self._shape, self._parameters, self._settings = layout.shape, parameters, settings
-        self._state = np.zeros((self.arrays, len(parameters)), np.float32)
+        self._state = aligned(self.arrays, len(parameters))
         self._easings = 0
 
     def ease(self) -> bool:
@@ -153,11 +154,12 @@ def train(
     rng = np.random.default_rng(settings.seed)
     parameters = layout.pack(initial(layout, rng))
     solver = SOLVERS[settings.solver](layout, parameters, settings)
+    rows = for_training(windows.rows)
     errors: list[float] = []
     best, waited = np.inf, 0
     for epoch in range(settings.epochs):
         starts = rng.permutation(windows.starts) if solver.shuffled else windows.starts
-        error = _epoch(solver, windows.rows, starts, epoch, settings, errors, progress)
+        error = _epoch(solver, rows, starts, epoch, settings, errors, progress)
         errors.append(error)
         progress((epoch + 1) / settings.epochs, _told(epoch, settings), epoch=epoch + 1, error=error)
         best, waited = (error, 0) if error < best else (best, waited + 1)
@@ -166,6 +168,11 @@ def train(
                 break
             waited = 0
     return layout.unpack(parameters), tuple(errors)
+
+
+def for_training(rows: FloatVector) -> FloatVector:
+    """Rows with one vector's width of zeros behind them, because kernels read whole vectors."""
+    return np.concatenate([rows, np.zeros(WIDTH, np.float32)])
 
 
 def _epoch(
@@ -201,5 +208,5 @@ def _told(epoch: int, settings: PhaseSettings) -> str:
 def reconstruction_error(crbm: Crbm, windows: Windows) -> float:
     """The mean of ‖v⁺ − v⁻‖₂ over windows that the CRBM need not have seen."""
     layout = crbm.layout
-    total = kernels.reconstruct(windows.rows, windows.starts, layout.shape, layout.pack(crbm))
+    total = kernels.reconstruct(for_training(windows.rows), windows.starts, layout.shape, layout.pack(crbm))
     return float(total) / max(len(windows.starts), 1)

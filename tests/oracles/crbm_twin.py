@@ -5,8 +5,6 @@ This is how AI4DL trains. It is the measure of the compiled kernels' speed and t
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from core.phases.crbm import Crbm
@@ -28,28 +26,25 @@ def step(crbm: Crbm, v, c):
     return (dW, dA, dB, v - v_minus, h_plus - h_minus), float(np.linalg.norm(v - v_minus))
 
 
-def moved(crbm: Crbm, gradients, rate) -> Crbm:
-    rate = np.float32(rate)
-    dW, dA, dB, dv, dh = gradients
-    return replace(
-        crbm,
-        W=crbm.W + rate * dW,
-        A=crbm.A + rate * dA,
-        B=crbm.B + rate * dB,
-        visible_bias=crbm.visible_bias + rate * dv,
-        hidden_bias=crbm.hidden_bias + rate * dh,
-    )
-
-
 def online_epoch(crbm: Crbm, executions, rate):
     """One pass over executions of shape (length, n): an update per sample. Gives back CRBM and Σ error."""
-    total, history = 0.0, crbm.history
+    W, A, B, b_v, b_h = (part.copy() for part in parts(crbm))
+    rate, total, history = np.float32(rate), 0.0, crbm.history
     for rows in executions:
         for t in range(history, len(rows)):
-            gradients, error = step(crbm, rows[t], rows[t - history : t].ravel())
-            crbm = moved(crbm, gradients, rate)
-            total += error
-    return crbm, total
+            v, c = rows[t], rows[t - history : t].ravel()
+            base = B @ c + b_h
+            h_plus = sigmoid(W @ v + base)
+            v_minus = W.T @ h_plus + A @ c + b_v
+            h_minus = sigmoid(W @ v_minus + base)
+            dv, dh = v - v_minus, h_plus - h_minus
+            W += rate * (np.outer(h_plus, v) - np.outer(h_minus, v_minus))
+            A += rate * np.outer(dv, c)
+            B += rate * np.outer(dh, c)
+            b_v += rate * dv
+            b_h += rate * dh
+            total += float(np.sqrt(dv @ dv))
+    return Crbm(W, A, B, b_v, b_h), total
 
 
 def batch_gradients(crbm: Crbm, windows):

@@ -12,6 +12,7 @@ from core.phases import kernels
 from core.phases.crbm import Layout, initial
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder, nearest_of, packed_centres
 from core.phases.rows import Scaler, Windows, standardise
+from core.phases.training import for_training
 from core.traces.windows import window_ends
 from tests.oracles import crbm_twin as twin
 
@@ -26,7 +27,7 @@ def problems(draw):
     crbm = initial(layout, rng, spread=1.0)
     segments = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     ends = window_ends(segments, layout.history).astype(np.int64)
-    rows = np.concatenate(executions).ravel()
+    rows = for_training(np.concatenate(executions).ravel())
     windows = Windows(rows, ends, (ends - layout.history) * layout.features, sum(lengths))
     return layout, crbm, executions, windows
 
@@ -166,11 +167,12 @@ def test_a_hundred_epochs_follow_the_twins_error_curve():
     layout = Layout(8, 3, 10)
     rows = np.cumsum(rng.normal(size=(43, 8)), axis=0)
     rows = ((rows - rows.mean(axis=0)) / rows.std(axis=0)).astype(np.float32)
+    padded_rows = for_training(rows.ravel())
     crbm, starts = initial(layout, rng), np.arange(40, dtype=np.int64) * 8
     flat, slow = layout.pack(crbm), crbm
     ours, theirs = [], []
     for _ in range(100):
-        ours.append(kernels.online(rows.ravel(), starts, layout.shape, flat, np.float32(1e-2)))
+        ours.append(kernels.online(padded_rows, starts, layout.shape, flat, np.float32(1e-2)))
         slow, error = twin.online_epoch(slow, [rows], 1e-2)
         theirs.append(error)
     np.testing.assert_allclose(ours, theirs, rtol=2e-3)

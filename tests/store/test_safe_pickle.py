@@ -103,15 +103,6 @@ ATTACKS = {
     "a dtype state of no order": pickled(
         name("numpy", "dtype") + text("f8") + b"\x85R" + b"(" + whole(3) + b"tb"
     ),
-    "an object dtype": pickled(name("numpy", "dtype") + text("O8") + whole(0) + whole(1) + b"\x87R"),
-    "a dtype of no text": pickled(name("numpy", "dtype") + whole(8) + b"\x85R"),
-    "a dtype of nothing": pickled(name("numpy", "dtype") + b")R"),
-    "a structured dtype": pickled(
-        name("numpy", "dtype") + text("f8") + b"\x85R(" + whole(3) + text("<") + b")NNtb"
-    ),
-    "a dtype state of no order": pickled(
-        name("numpy", "dtype") + text("f8") + b"\x85R" + b"(" + whole(3) + b"tb"
-    ),
     "an array of another class": pickled(
         name("numpy.core.multiarray", "_reconstruct") + name("numpy", "dtype") + b"\x85R"
     ),
