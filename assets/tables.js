@@ -33,6 +33,16 @@
   const count = (value) => Math.round(value).toLocaleString("en");
   const clientside = (window.dash_clientside = window.dash_clientside || {});
   clientside.tables = {
+    /* Rows from columns: {name: [values]} becomes one object per row. */
+    rows: function (columns) {
+      const names = Object.keys(columns || {});
+      if (!names.length) return [];
+      return columns[names[0]].map(function (_, i) {
+        const row = {};
+        for (const name of names) row[name] = columns[name][i];
+        return row;
+      });
+    },
     /* Rows that hold the text anywhere; the server is not asked. Says how many there are. */
     filter: function (text, rows, grid) {
       const total = (rows || []).length;
@@ -52,7 +62,7 @@
     count: written(count),
     /* On a phone a column that stays in place would take the room of all others. */
     fit: function (params) {
-      if (window.innerWidth < 768) params.api.applyColumnState({ state: [{ colId: "e", pinned: null, width: 150 }] });
+      if (window.innerWidth < 768) params.api.applyColumnState({ state: [{ colId: "execution", pinned: null, width: 150 }] });
     },
     /* A click on a row, or Enter in it, opens that execution; marking text in a cell does not. */
     open: function (params, href) {
@@ -60,7 +70,7 @@
       if (event.type === "keydown" && event.key !== "Enter") return;
       if (event.type === "click" && String(window.getSelection()).length) return;
       if (!params.data) return;
-      const target = href + (href.includes("?") ? "&" : "?") + "execution=" + encodeURIComponent(params.data.e);
+      const target = href + (href.includes("?") ? "&" : "?") + "execution=" + encodeURIComponent(params.data.execution);
       if (event.ctrlKey || event.metaKey) window.open(target, "_blank");
       else go(target);
     },

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Input, Output, State, html
+import numpy as np
+from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.components.basics import Node, aria, card, icon, link_button
 from app.components.grid import grid
@@ -14,7 +15,7 @@ from app.context import Choice, address, workspace
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Sequence
 
     import pandas as pd
     from dash import Dash
@@ -25,11 +26,16 @@ if TYPE_CHECKING:
 GRID = "executions-grid"
 _MOST_ATTRIBUTES = 4
 _SHORT = 15
-_OPENING = ["phasedockTable.open(params, {0})"]
+_LARGE = 1e7
+_DATA = "executions-data"
+_OPENING = "phasedockTable.open(params, '{}')"
 
 
 def register(app: Dash) -> None:
     """Let the box above the table filter it, in the browser."""
+    app.clientside_callback(
+        ClientsideFunction("tables", "rows"), Output(GRID, "rowData"), Input(_DATA, "data")
+    )
     app.clientside_callback(
         ClientsideFunction("tables", "filter"),
         Output("executions-count", "children"),
@@ -79,7 +85,7 @@ def executions_card(choice: Choice) -> html.Section:
     return card(
         ["Executions of ", html.Span(info.name, id="executions-of")],
         head,
-        _table(info, workspace().traces.summary(info.id), choice),
+        *_table(info, workspace().traces.summary(info.id), choice),
         note=[count, " · ", sampling(info)],
         tools=tools,
         flush=True,
@@ -95,21 +101,17 @@ def _unit(info: TraceSetInfo, role: Role) -> Unit | None:
     return next((feature.unit for feature in info.features if feature.role is role), None)
 
 
-def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> Node:
-    shown = [*_fixed(table), *_quantities(info)]
-    fields = [column["field"] for column in shown]
-    rows = table[fields].rename(columns=_keys(fields)).to_dict("records")
-    columns = [column | {"field": key} for column, key in zip(shown, _keys(fields).values(), strict=True)]
-    where = address("/phases", choice)
-    event = _OPENING[0].format(f"'{where}'")
-    return grid(
+def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> list[Node]:
+    columns = [*_fixed(table), *_quantities(info)]
+    event = _OPENING.format(address("/phases", choice))
+    made = grid(
         GRID,
         columns,
-        _rounded(rows),
-        height="min(62vh, 640px)" if len(rows) > _SHORT else None,
+        [],
+        height="min(62vh, 640px)" if len(table) > _SHORT else None,
         options={
             "suppressCellFocus": False,
-            "rowClass": "opens",
+            "suppressNoRowsOverlay": True,
             "overlayComponentParams": {"noMatchingRows": {"overlayText": "No execution of that name"}},
             "cacheQuickFilter": True,
         },
@@ -118,25 +120,34 @@ def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> Node:
             "cellKeyDown": [event],
             "firstDataRendered": ["phasedockTable.fit(params)"],
         },
-        getRowId="params.data.e",
+        getRowId="params.data.execution",
         columnSize=None,
     )
+    return [dcc.Store(id=_DATA, data=packed(table, [column["field"] for column in columns])), made]
 
 
-def _keys(fields: list[str]) -> dict[str, str]:
-    """Short keys: a thousand rows repeat them a thousand times."""
-    return {field: "e" if field == "execution" else f"c{i}" for i, field in enumerate(fields)}
+def packed(table: pd.DataFrame, fields: Sequence[str]) -> dict[str, list[Any]]:
+    """The table column by column, which is half the size of rows and ten times as quick to write.
+
+    Parameters
+    ----------
+    table
+        What `TraceLibrary.summary` gives.
+    fields
+        The columns to take. Numbers keep four decimals, bytes none; a missing one is None.
+    """
+    return {field: _plain(table[field]) for field in fields}
 
 
-def _rounded(rows: list[dict[Hashable, Any]]) -> list[dict[str, Any]]:
-    """Five digits are more than a cell shows; a missing value is an empty cell."""
-    return [{str(key): _cell(value) for key, value in row.items()} for row in rows]
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return None if value != value else float(f"{value:.5g}")  # noqa: PLR0124 - NaN alone differs from itself
-    return value
+def _plain(values: pd.Series) -> list[Any]:
+    if values.dtype.kind != "f":
+        found: list[Any] = values.tolist()
+        return found
+    numbers = np.round(values.to_numpy(), 4)
+    if np.isnan(numbers).any():
+        return [None if number != number else number for number in numbers.tolist()]  # noqa: PLR0124 - NaN
+    large = len(numbers) > 0 and np.abs(numbers).max() > _LARGE
+    return list(np.rint(numbers).astype(np.int64).tolist() if large else numbers.tolist())
 
 
 def _fixed(table: pd.DataFrame) -> list[dict[str, Any]]:
