@@ -14,8 +14,10 @@ import pytest
 from typer.testing import CliRunner
 
 from core import cli
+from core.config import load_settings
 from core.phases import predict
 from core.runtime.samples import DATA
+from core.runtime.workspace import open_workspace
 from core.store import read_traces
 from core.store.models import load_model
 from tests.builders import small_traces, write_csv
@@ -214,3 +216,23 @@ def test_ctrl_c_has_its_own_code():
     )
     assert result.returncode == 130
     assert "Traceback" not in result.stderr
+
+
+def test_serving_loads_the_samples_once_and_says_where(monkeypatch, tmp_path):
+    monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("core.runtime.serve.check_port", lambda _: None)
+    outcomes = iter([True, False, True])
+    monkeypatch.setattr("core.runtime.serve.serve", lambda _, announce: announce(next(outcomes)) or 0)
+    assert "http://127.0.0.1:8050" in run("serve").stdout
+    assert "does not answer yet" in run("serve").stdout
+    assert run_json("serve") == {"address": "http://127.0.0.1:8050", "ready": True}
+    workspace = open_workspace(load_settings())
+    assert len(workspace.traces.list()) == len(workspace.models.list()) == 1
+    workspace.close()
+
+
+def test_the_worker_command_runs_a_worker(monkeypatch, tmp_path):
+    monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("core.runtime.worker.Worker.run", lambda _: None)
+    monkeypatch.setattr("core.runtime.logs.log_to", lambda *_: None)
+    assert run_json("worker") == {"stopped": True}

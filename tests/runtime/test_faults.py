@@ -153,7 +153,7 @@ def test_web_and_workers_may_start_at_the_same_time(settings, start):
         "w = open_workspace(load_settings()); w.tasks.submit('samples', 'Samples', {})"
     )
     processes = [start(sys.executable, "-c", script) for _ in range(4)]
-    assert [process.popen.wait(60) for process in processes] == [0] * 4
+    assert [process.popen.wait(60) for process in processes] == [0] * 4, processes[0].log.read_text()
     workspace = Workspace(settings)
     assert len(workspace.tasks.list()) == 4
     workspace.close()
@@ -217,7 +217,8 @@ def test_serve_starts_all_says_where_and_ends_all(settings, tmp_path):
     environment = {**child_environment(settings), "PORT": str(port)}
     serve = Process(PHASEDOCK, "serve", environment=environment, log=tmp_path / "serve.log")
     try:
-        said = until(lambda: "is ready" in (text := serve.log.read_text()) and text, 90)
+        until(lambda: "is ready" in serve.log.read_text() or serve.popen.poll() is not None, 90)
+        said = serve.log.read_text()
         assert f"http://127.0.0.1:{port}" in said
         assert "synthetic" in str(Workspace(settings).traces.list()[0].name).lower()
         taken = subprocess.run(
