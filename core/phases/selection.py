@@ -2,8 +2,9 @@
 
 Within-cluster sum of squares with its elbow (the k farthest from the chord between both ends), the mean
 silhouette (Rousseeuw, 1987) on a sample, and stability: the mean adjusted Rand index (Hubert and Arabie,
-1985) between a clustering and those of bootstrap refits. The recommendation is the best silhouette among
-the stable ones; where several are about as good, the elbow if it is among them, else the smallest.
+1985) between a clustering and those of bootstrap refits. The recommendation is the elbow if it is stable
+and keeps two thirds of the best silhouette: the silhouette alone nearly always prefers two or three, because
+traces drift between phases and leave no empty space. Otherwise it is the best silhouette among the stable.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, TraceSet
 
 SAMPLE, SILHOUETTE_SAMPLE = 5_000, 2_000
-NEARLY = 0.02
-STABLE = 0.05
+KEPT_SILHOUETTE = 2 / 3
+STABLE, ALWAYS_STABLE = 0.05, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,22 +168,18 @@ def _unit(values: FloatArray) -> FloatArray:
 def recommend(candidates: Sequence[Candidate]) -> Choice:
     """Choose among candidates, and say why."""
     elbow = elbow_of([each.k for each in candidates], [each.within for each in candidates])
-    steadiest = max(each.stability for each in candidates)
-    stable = [each for each in candidates if each.stability >= steadiest - STABLE]
-    best = max(each.silhouette for each in stable)
-    good = [each for each in stable if each.silhouette >= best - NEARLY]
-    chosen = next((each for each in good if each.k == elbow), good[0])
-    return Choice(tuple(candidates), elbow, chosen.k, _reason(chosen, good, elbow))
+    enough = min(ALWAYS_STABLE, max(each.stability for each in candidates) - STABLE)
+    stable = [each for each in candidates if each.stability >= enough]
+    best = max(stable, key=lambda each: each.silhouette)
+    bent = next((each for each in stable if each.k == elbow), None)
+    if bent is not None and bent.silhouette >= KEPT_SILHOUETTE * best.silhouette:
+        return Choice(tuple(candidates), elbow, elbow, _reason(bent, "are at the elbow and stable"))
+    why = f"separate best among the stable choices; the elbow at {elbow} does not hold"
+    return Choice(tuple(candidates), elbow, best.k, _reason(best, why))
 
 
-def _reason(chosen: Candidate, good: Sequence[Candidate], elbow: int) -> str:
-    figures = (
-        f"silhouette {format_number(chosen.silhouette)}, "
-        f"stability {format_number(chosen.stability)} over refits"
+def _reason(chosen: Candidate, why: str) -> str:
+    return (
+        f"{chosen.k} phases {why} (silhouette {format_number(chosen.silhouette)}, "
+        f"stability {format_number(chosen.stability)} over refits)."
     )
-    if len(good) == 1:
-        return f"{chosen.k} phases separate best among the stable choices ({figures})."
-    others = " and ".join(str(each.k) for each in good if each is not chosen)
-    if chosen.k == elbow:
-        return f"{chosen.k} phases are at the elbow and separate about as well as {others} ({figures})."
-    return f"{chosen.k} phases are the fewest that separate about as well as {others} ({figures})."

@@ -74,16 +74,24 @@ def candidates(*rows):
     return [Candidate(k, within, silhouette, stability) for k, within, silhouette, stability in rows]
 
 
-def test_the_reason_says_which_rule_decided():
-    alone = recommend(candidates((2, 0.9, 0.3, 1.0), (3, 0.2, 0.7, 0.99), (4, 0.1, 0.9, 0.5)))
-    assert (alone.recommended, alone.elbow) == (3, 3)
-    assert "separate best among the stable choices (silhouette 0.70, stability 0.99" in alone.reason
-    elbow = recommend(candidates((2, 0.9, 0.69, 1.0), (3, 0.2, 0.7, 0.99), (4, 0.1, 0.3, 0.99)))
-    assert elbow.recommended == 3
-    assert "at the elbow and separate about as well as 2" in elbow.reason
-    fewest = recommend(candidates((2, 0.9, 0.69, 1.0), (3, 0.2, 0.1, 0.2), (4, 0.1, 0.7, 0.99)))
-    assert fewest.recommended == 2
-    assert "fewest that separate about as well as 4" in fewest.reason
+def test_the_elbow_is_recommended_if_it_is_stable_and_separates():
+    choice = recommend(candidates((2, 0.9, 0.8, 1.0), (3, 0.2, 0.6, 0.93), (4, 0.1, 0.9, 0.5)))
+    assert (choice.recommended, choice.elbow) == (3, 3)
+    assert choice.reason == (
+        "3 phases are at the elbow and stable (silhouette 0.60, stability 0.93 over refits)."
+    )
+
+
+@pytest.mark.parametrize("elbow", [(3, 0.2, 0.3, 0.95), (3, 0.2, 0.7, 0.3)])
+def test_an_elbow_that_does_not_hold_gives_way_to_the_best_stable_silhouette(elbow):
+    choice = recommend(candidates((2, 0.9, 0.7, 0.97), elbow, (4, 0.1, 0.9, 0.5)))
+    assert (choice.recommended, choice.elbow) == (2, 3)
+    assert "2 phases separate best among the stable choices; the elbow at 3 does not hold" in choice.reason
+
+
+def test_where_nothing_is_stable_the_steadiest_are_chosen_from():
+    choice = recommend(candidates((2, 0.9, 0.7, 0.4), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.37)))
+    assert choice.recommended == 2
 
 
 # ── hyper-parameters ──
