@@ -115,13 +115,16 @@ def outcome(task: TaskInfo) -> Node:
             ),
             html.Div(
                 [
-                    curve(
-                        "within", "Within-cluster squares, share of total (less is better)", (elbow, "elbow")
-                    ),
-                    curve("silhouette", "Silhouette (more is better)"),
-                    curve("stability", "Stability, adjusted Rand index (more is better)"),
+                    curve("within", "Within-cluster squares ↓", (elbow, "elbow")),
+                    curve("silhouette", "Silhouette ↑"),
+                    curve("stability", "Stability ↑"),
                 ],
                 className="grid curves",
+            ),
+            html.P(
+                "↓ Less is better: squared distances to the centres, as a share of all. ↑ More is better: "
+                "how well phases are apart, and how alike refits on resampled codes are (Rand index).",
+                className="small ink3",
             ),
             html.Details(
                 [

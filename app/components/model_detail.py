@@ -83,12 +83,19 @@ def head(info: ModelInfo, model: PhaseModel, query: Query) -> html.Section:
     )
 
 
+def balanced(count: int, most: int = 4) -> int:
+    """How many cards stand in a row, at most so many, so that the rows are about equally long."""
+    rows = -(-count // most)
+    return -(-count // max(rows, 1))
+
+
 def cards(model: PhaseModel) -> Node:
     """A card per phase with its statistics on the training traces; its bare phases if there are none."""
     live = [each for each in model.statistics if each.phase >= 0]
     if live:
         return html.Div(
             [phase_card(each) for each in live],
+            style={"--columns": str(balanced(len(live)))},
             className="cards",
             tabIndex="0",
             role="region",

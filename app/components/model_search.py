@@ -119,7 +119,8 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
 
 
 def _words(settings: Mapping[str, Any]) -> str:
-    return f"{settings['hidden']} hidden, history {settings['history']}, rate {text_of(settings['learning_rate'])}"
+    rate = text_of(settings["learning_rate"])
+    return f"{settings['hidden']} hidden, history {settings['history']}, rate {rate}"
 
 
 def outcome(task: TaskInfo) -> Node:

@@ -79,7 +79,8 @@ def criterion(
             height,
             margin={"l": 40, "r": 18, "t": 26, "b": 28},
             xaxis=theme.axis(
-                tickvals=list(ks),
+                tick0=min(ks),
+                dtick=1,
                 range=[min(ks) - 0.5, max(ks) + 0.7],
                 hoverformat="d",
                 unifiedhovertitle={"text": "%{x} phases"},

@@ -1,0 +1,312 @@
+"""The Models page without a browser: views, what its buttons do, and what forms ask for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from app.components import (
+    model_choose,
+    model_compare,
+    model_detail,
+    model_dialogs,
+    model_expand,
+    model_import,
+    model_search,
+    model_tasks,
+    model_train,
+    task_card,
+)
+from app.components.links import Query
+from app.context import EXTENSION
+from app.main import create_app
+from app.pages import models as page
+from core.errors import ConflictError, InputError
+from core.phases import PhaseSettings
+from core.runtime.infos import TaskState
+from core.runtime.worker import Worker
+from tests.builders import small_model, small_traces
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from flask import Flask
+
+    from core.config import Settings
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.runtime.workspace import Workspace
+
+
+@pytest.fixture
+def server(settings: Settings) -> Iterator[Flask]:
+    made: Flask = create_app(settings).server
+    with made.test_request_context("/models"):
+        yield made
+    made.extensions[EXTENSION].close()
+
+
+@pytest.fixture
+def place(server: Flask) -> Workspace:
+    opened: Workspace = server.extensions[EXTENSION]
+    return opened
+
+
+@pytest.fixture
+def traces(place: Workspace) -> TraceSetInfo:
+    return place.traces.add(small_traces(), None, name="Night batch", synthetic=True)
+
+
+@pytest.fixture
+def model(place: Workspace, traces: TraceSetInfo) -> ModelInfo:
+    fitted = small_model(place.traces.load(traces.id))
+    return place.models.add(fitted, name="first", trace_set=traces, synthetic=True)
+
+
+def work(place: Workspace, task: str) -> Any:
+    Worker(place).work(task)
+    return place.tasks.get(task)
+
+
+def text_of(node: Any) -> str:
+    """All that a person can read in a page."""
+    plain = json.dumps(node, default=lambda each: each.to_plotly_json())
+    return str(json.loads(plain)) if plain else ""
+
+
+def shown(**values: str) -> str:
+    return text_of(page.layout(**values))
+
+
+def test_an_empty_page_says_what_to_do(server: Flask) -> None:
+    text = shown()
+    assert "No models yet" in text
+    assert "view=train" in text
+    assert "view=import" in text
+
+
+@pytest.mark.parametrize("view", ["train", "choose", "search", "compare"])
+def test_without_traces_every_view_says_so(server: Flask, view: str) -> None:
+    text = shown(view=view)
+    assert "No traces yet" in text or "nothing to compare yet" in text
+
+
+def test_a_model_is_listed_and_shown(model: ModelInfo) -> None:
+    text = shown()
+    for expected in (
+        "first",
+        "CRBM, 4 hidden, history 3",
+        "synthetic",
+        "Night batch",
+        "φ3",
+        "Features and scaler",
+    ):
+        assert expected in text
+    assert f"/api/models/{model.id}/export" in text
+
+
+@pytest.mark.parametrize("view", [view for view in page.VIEWS if view])
+def test_every_view_opens(model: ModelInfo, view: str) -> None:
+    assert "Something went wrong" not in shown(view=view)
+
+
+def test_a_model_that_is_gone_is_said(model: ModelInfo) -> None:
+    assert "is not here, or is in the trash" in shown(model="0" * 16)
+
+
+def test_an_unknown_view_leads_back(model: ModelInfo) -> None:
+    assert "There is no such view" in shown(view="dance")
+
+
+def test_training_asks_for_what_the_form_says(place: Workspace, traces: TraceSetInfo) -> None:
+    settings = PhaseSettings(phases=3, hidden=4, epochs=2)
+    task = model_train.submit(traces.id, settings, ["memory_bytes"], "  mine ")
+    params = place.tasks.get(task).params
+    assert params["features"] == ["memory_bytes"]
+    assert params["name"] == "mine"
+    done = work(place, task)
+    assert done.state is TaskState.DONE
+    assert place.models.get(done.result["model"]).features == ("memory_bytes",)
+
+
+def test_default_features_are_left_to_the_library(place: Workspace, traces: TraceSetInfo) -> None:
+    chosen = model_train.default_features(traces.features)
+    task = model_train.submit(traces.id, PhaseSettings(), chosen, "")
+    assert place.tasks.get(task).params["features"] is None
+    assert place.tasks.get(task).params["name"] == "crbm-10-k5"
+    again = model_train.submit(traces.id, PhaseSettings(), chosen, "")
+    assert place.tasks.get(again).params["name"] == "crbm-10-k5-2"
+
+
+def test_no_feature_is_refused(traces: TraceSetInfo) -> None:
+    with pytest.raises(InputError, match="No feature is chosen"):
+        model_train.submit(traces.id, PhaseSettings(), [], "")
+
+
+def test_the_address_fills_the_form() -> None:
+    query = Query.parse("/models", "?view=train&phases=6&hidden=20&traces=x")
+    assert model_train.filled(query) == {"phases": "6", "hidden": "20"}
+
+
+def test_a_running_training_is_found_again(place: Workspace, traces: TraceSetInfo) -> None:
+    about = {"trace_set": traces.id}
+    old = model_train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "old")
+    place.tasks.cancel(old)
+    assert [task.id for task in model_tasks.tasks_of("train", about)] == [old]
+    new = model_train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "new")
+    assert [task.id for task in model_tasks.tasks_of("train", about)] == [new]
+    assert [task.id for task in model_tasks.tasks_of("train", about, old)] == [old]
+    assert model_tasks.tasks_of("search", about) == []
+
+
+def test_choosing_k_ends_in_a_way_to_train(place: Workspace, traces: TraceSetInfo) -> None:
+    task = model_choose.submit(traces.id, model_choose.NEW, PhaseSettings(hidden=4, epochs=2))
+    done = work(place, task)
+    assert done.state is TaskState.DONE
+    text = text_of(model_choose.outcome(done))
+    best = done.result["recommended"]
+    assert f"Train with k = {best}" in text
+    assert f"phases={best}" in text
+    assert done.result["reason"] in text
+
+
+def test_choosing_k_for_a_model_uses_its_codes(
+    place: Workspace, model: ModelInfo, traces: TraceSetInfo
+) -> None:
+    task = model_choose.submit(traces.id, model.id, None)
+    assert place.tasks.get(task).params == {"trace_set": traces.id, "model": model.id}
+    assert work(place, task).state is TaskState.DONE
+
+
+def test_a_search_gives_trials_to_use(place: Workspace, traces: TraceSetInfo) -> None:
+    texts = {"hidden": "2, 4", "history": "2", "learning_rate": "0.001", "epochs": "2"}
+    done = work(place, model_search.submit(traces.id, texts, None, 50, 0))
+    assert done.state is TaskState.DONE
+    assert len(done.result["trials"]) == 2
+    text = text_of(model_search.outcome(done))
+    assert text.count("Use these") == 2
+    assert "hidden=2&history=2" in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"hidden": "0"}, "Hidden units"), ({"history": "x"}, "History"), ({"epochs": ""}, "Epochs")],
+)
+def test_a_search_out_of_bounds_is_refused_by_name(
+    traces: TraceSetInfo, changes: dict[str, str], said: str
+) -> None:
+    texts = {name: values for name, (values, _) in model_search.SEARCHED.items()} | changes
+    with pytest.raises(InputError, match=said):
+        model_search.submit(traces.id, texts, None, 25, 0)
+
+
+@pytest.mark.parametrize(("most", "held"), [(0, 25), (None, 99), ("many", 25)])
+def test_a_search_needs_sensible_numbers(traces: TraceSetInfo, most: object, held: object) -> None:
+    texts = {name: values for name, (values, _) in model_search.SEARCHED.items()}
+    with pytest.raises(InputError, match=r"cannot be “"):
+        model_search.submit(traces.id, texts, most, held, 0)
+
+
+def test_expanding_nests_and_is_shown(place: Workspace, model: ModelInfo, traces: TraceSetInfo) -> None:
+    first = work(place, model_expand.submit(model.id, "1", 2, traces.id, "finer"))
+    assert first.state is TaskState.DONE
+    second = work(place, model_expand.submit(first.result["model"], "3", 2, traces.id, ""))
+    info = place.models.get(second.result["model"])
+    assert info.phases == (0, 2, 4, 5, 6)
+    assert info.name == "finer expanded"
+    tree = model_detail.expansions(place.models.load(info.id))
+    assert text_of(tree).count("divided") == 2
+
+
+@pytest.mark.parametrize(("into", "said"), [(1, "into"), (None, "into"), (17, "into")])
+def test_expanding_into_too_few_or_many_is_refused(
+    model: ModelInfo, traces: TraceSetInfo, into: Any, said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        model_expand.submit(model.id, "1", into, traces.id, "")
+
+
+def test_trash_undo_and_delete(place: Workspace, model: ModelInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_dialogs, "set_props", lambda *_: None)
+    monkeypatch.setattr(model_dialogs, "notify", lambda *_: None)
+    target = model_dialogs.perform("trash", model.id, Query("", {"traces": "t"}))
+    assert target == f"?traces=t&trashed={model.id}"
+    assert "is in the trash" in shown(trashed=model.id)
+    assert "Delete for good" in shown(view="trash")
+    assert model_dialogs.perform("restore", model.id, Query("", {})) == f"?model={model.id}"
+    assert [info.id for info in place.models.list()] == [model.id]
+    with pytest.raises(ConflictError):
+        place.models.delete(model.id)
+
+
+def test_an_empty_name_is_refused(model: ModelInfo) -> None:
+    with pytest.raises(InputError, match="needs a name"):
+        model_dialogs.rename(model.id, "  ")
+
+
+def uploaded(place: Workspace, name: str, content: bytes) -> dict[str, Any]:
+    upload = place.uploads.begin(name, len(content))
+    place.uploads.receive(upload, [content])
+    return {"id": upload, "name": name, "size": len(content)}
+
+
+def test_an_export_can_be_imported(place: Workspace, model: ModelInfo) -> None:
+    given_file = uploaded(place, "copy.zip", place.models.export(model.id))
+    made = place.models.get(model_import.bring_in({"archive": given_file}, None, ""))
+    assert made.name == "copy"
+    assert made.phases == model.phases
+    assert made.fingerprint == model.fingerprint
+
+
+def test_a_file_with_code_in_it_is_refused_by_name(place: Workspace, model: ModelInfo) -> None:
+    content = b"cos\nsystem\n(S'true'\ntR."
+    given_file = uploaded(place, "model_dict.pickle", content)
+    with pytest.raises(InputError) as caught:
+        model_import.bring_in({"crbm": given_file}, model.id, "")
+    text = text_of(model_import._explain(caught.value))
+    assert "Refused" in text
+    assert "system" in text
+    assert "Nothing was run" in text
+
+
+def test_nothing_given_is_said(server: Flask) -> None:
+    with pytest.raises(InputError, match="No file was given"):
+        model_import.bring_in({}, None, "")
+
+
+labels = st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), min_size=2, max_size=60)
+
+
+@given(labels)
+def test_agreement_is_that_of_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    first, second = (np.array(column, dtype=np.int16) for column in zip(*pairs, strict=True))
+    rows, columns = sorted(set(first.tolist())), sorted(set(second.tolist()))
+    counts = model_compare.crossed(first, second, rows, columns)
+    assert counts.sum() == len(pairs)
+    assert counts[0, 0] == sum(1 for pair in pairs if pair == (rows[0], columns[0]))
+    assert model_compare.adjusted_rand(counts) == pytest.approx(adjusted_rand_score(first, second), abs=1e-9)
+
+
+def test_a_model_agrees_with_itself(place: Workspace, model: ModelInfo, traces: TraceSetInfo) -> None:
+    text = text_of(model_compare.comparison(traces, model, model))
+    assert "1.00" in text
+    assert "nearly the same phases" in text
+
+
+def test_a_failed_task_shows_its_sentence(place: Workspace, traces: TraceSetInfo) -> None:
+    settings = PhaseSettings(history=128)
+    failed = work(place, model_train.submit(traces.id, settings, ["cpu_cores"], "long"))
+    assert failed.state is TaskState.FAILED
+    text = text_of(task_card.live(failed))
+    assert "No execution is long enough" in text
+    assert "Retry" in text
+
+
+@pytest.mark.parametrize(("count", "columns"), [(1, 1), (4, 4), (5, 3), (6, 3), (7, 4), (9, 3)])
+def test_cards_stand_in_rows_of_about_the_same_length(count: int, columns: int) -> None:
+    assert model_detail.balanced(count) == columns
