@@ -256,12 +256,30 @@ def momentum(
 
 
 @inlined
-def encode_one(rows: Floats, start: int, matrix: Floats, bias: Floats, squash: bool, code: Floats) -> None:
-    """Write σ(Mᵀx + b), or without `squash` Mᵀx + b, of the window x at `start`."""
-    wide = bias.shape[0]
+def encode_four(
+    rows: Floats, starts: Ints, s: int, matrix: Floats, bias: Floats, squash: bool, code: Floats
+) -> None:
+    """Write σ(Mᵀx + b), or without `squash` Mᵀx + b, of windows s … s + 3, side by side in `code`.
+
+    Four windows share each row of M that is loaded. Behind the last window it is repeated instead of being
+    taken alone, so that a code is the same to the last bit wherever its window stands.
+    """
+    wide, last = bias.shape[0], starts.shape[0] - 1
+    at_0, at_1 = starts[s], starts[min(s + 1, last)]
+    at_2, at_3 = starts[min(s + 2, last)], starts[min(s + 3, last)]
     for b in range(0, wide, WIDTH):
-        value = weighted(load(bias, b), matrix, b, wide, rows, start, matrix.shape[0] // wide)
-        store(code, b, sigmoid(value) if squash else value)
+        x_0 = load(bias, b)
+        x_1, x_2, x_3 = x_0, x_0, x_0
+        for j in range(matrix.shape[0] // wide):
+            m = load(matrix, b + j * wide)
+            x_0 = fused(m, spread(rows[at_0 + j]), x_0)
+            x_1 = fused(m, spread(rows[at_1 + j]), x_1)
+            x_2 = fused(m, spread(rows[at_2 + j]), x_2)
+            x_3 = fused(m, spread(rows[at_3 + j]), x_3)
+        store(code, b, sigmoid(x_0) if squash else x_0)
+        store(code, wide + b, sigmoid(x_1) if squash else x_1)
+        store(code, 2 * wide + b, sigmoid(x_2) if squash else x_2)
+        store(code, 3 * wide + b, sigmoid(x_3) if squash else x_3)
 
 
 @compiled
@@ -271,11 +289,13 @@ def encode(rows: Floats, starts: Ints, encoder: tuple[Floats, Floats, bool], cod
     `encoder` is (matrix, bias, squash): flat (window, wide), (wide,) and whether σ is applied.
     """
     matrix, bias, squash = encoder
-    code = np.zeros(bias.shape[0], F32)
-    for s in range(starts.shape[0]):
-        encode_one(rows, starts[s], matrix, bias, squash, code)
-        for i in range(codes.shape[1]):
-            codes[s, i] = code[i]
+    wide = bias.shape[0]
+    code = np.zeros(4 * wide, F32)
+    for s in range(0, starts.shape[0], 4):
+        encode_four(rows, starts, s, matrix, bias, squash, code)
+        for w in range(min(4, starts.shape[0] - s)):
+            for i in range(codes.shape[1]):
+                codes[s + w, i] = code[w * wide + i]
 
 
 @inlined
@@ -318,12 +338,13 @@ def encode_and_assign(
 ) -> None:
     """`encode` and `assign` in one pass, without keeping the codes."""
     matrix, bias, squash = encoder
-    wide = centres.shape[0] // size
-    code = np.zeros(bias.shape[0], F32)
-    scratch = np.zeros(wide, F32)
-    for s in range(starts.shape[0]):
-        encode_one(rows, starts[s], matrix, bias, squash, code)
-        labels[s] = nearest(code, 0, size, centres, k, wide, scratch)
+    wide, across = bias.shape[0], centres.shape[0] // size
+    code = np.zeros(4 * wide, F32)
+    scratch = np.zeros(across, F32)
+    for s in range(0, starts.shape[0], 4):
+        encode_four(rows, starts, s, matrix, bias, squash, code)
+        for w in range(min(4, starts.shape[0] - s)):
+            labels[s + w] = nearest(code, w * wide, size, centres, k, across, scratch)
 
 
 @compiled
