@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray
 
 
+LARGE = 200_000
+
+
 def columns_of(table: pa.Table) -> dict[str, pa.ChunkedArray]:
     """The columns of a table by name."""
     return dict(zip(table.column_names, table.columns, strict=True))
@@ -63,7 +66,8 @@ def raw_from_arrow(
 def _taken(columns: dict[str, pa.ChunkedArray], name: str) -> FloatArray:
     """A column as floats, its old memory given back at once: this is where an import needs most."""
     values = floats(columns.pop(name))
-    pa.default_memory_pool().release_unused()
+    if len(values) > LARGE:
+        pa.default_memory_pool().release_unused()
     return values
 
 

@@ -44,6 +44,11 @@ class _Names:
         codes = [known.setdefault(text, len(known)) if (text := cell.strip()) else -1 for cell in cells]
         self.parts.append(np.array(codes, dtype=np.int32))
 
+    def add_coded(self, part: Coded) -> None:
+        known = self.known
+        codes = [known.setdefault(name, len(known)) for name in part.names]
+        self.parts.append(np.array([*codes, -1], dtype=np.int32)[part.codes])
+
     def coded(self) -> Coded:
         return Coded(np.concatenate(self.parts) if self.parts else np.empty(0, np.int32), tuple(self.known))
 
@@ -103,8 +108,22 @@ class TableReader:
         if flawed:
             self._flawed.setdefault(column, []).extend(self._n + i for i in flawed)
 
-    def table(self, name: str, rows_read: int) -> RawTable:
+    def add_raw(self, raw: RawTable) -> None:
+        """Take in a part of the table that was read as numbers already."""
+        if self.mapping.execution is not None:
+            self._executions.add_coded(raw.executions)
+        if raw.time is not None:
+            self._time.append(raw.time)
+        for values, parts in zip(raw.columns, self._columns, strict=True):
+            parts.append(values)
+        for coded, texts in zip(raw.attributes, self._attributes, strict=True):
+            texts.add_coded(coded)
+        self._rows.append(np.arange(raw.first_row, raw.first_row + raw.n_rows, dtype=np.int64))
+        self._n += raw.n_rows
+
+    def table(self, name: str) -> RawTable:
         """Everything collected; `name` is the execution where the mapping names no column for it."""
+        gone = sum(one.count for one in self.log.problems if one.kind in ("ragged", "quote"))
         by_column = self.mapping.execution is not None
         return RawTable(
             n_rows=self._n,
@@ -113,7 +132,7 @@ class TableReader:
             columns=tuple(_joined(parts) for parts in self._columns),
             attributes=tuple(texts.coded() for texts in self._attributes),
             rows=np.concatenate(self._rows) if self._rows else np.empty(0, dtype=np.int64),
-            rows_read=rows_read,
+            rows_read=self._n + gone,
             problems=self.log.problems,
             flawed={key: np.array(where, dtype=np.int64) for key, where in self._flawed.items()},
         )
@@ -142,30 +161,33 @@ def read_exactly(
     log.extend(head.problems)
     reader = TableReader(mapping, head.header, log, head.decimal)
     with open_content(path) as stream:
-        lines = _Lines(stream, head, path, log, progress)
-        rows_read = 0
-        for chunk, numbers in _chunks(lines, head, log):
-            rows_read += len(numbers)
-            reader.add(list(zip(*chunk, strict=True)), numbers)
-    gone = sum(one.count for one in log.problems if one.kind in ("ragged", "quote"))
-    return reader.table(path.name.split(".")[0], rows_read + gone)
+        lines = Lines(stream, head.encoding, path, log, progress)
+        add_lines(reader, lines, head)
+    return reader.table(path.name.split(".")[0])
 
 
-class _Lines:
+def add_lines(reader: TableReader, lines: Lines, head: CsvHead, skip: int | None = None) -> None:
+    """Take in the rows of some lines, the first `skip` of them left out (None: up to the header)."""
+    for chunk, numbers in _chunks(lines, head, reader.log, head.header_lines if skip is None else skip):
+        reader.add(list(zip(*chunk, strict=True)), numbers)
+
+
+class Lines:
     """The lines of a text, decoded, counted and bounded; tells progress as it goes."""
 
     def __init__(
         self,
         stream: IO[bytes],
-        head: CsvHead,
+        encoding: str,
         path: Path,
         log: ProblemLog,
-        progress: Callable[[float, str], None] | None,
+        progress: Callable[[float, str], None] | None = None,
+        before: int = 0,
     ) -> None:
-        self._text = io.TextIOWrapper(stream, head.encoding, errors="surrogateescape", newline="")
+        self._text = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="")
         self._size, self._done, self._told = max(path.stat().st_size, 1), 0, 0
         self._log, self._progress, self._name = log, progress, path.name
-        self.number = 0
+        self.before = self.number = before
 
     def __iter__(self) -> Iterator[str]:
         while line := self._text.readline(MOST_LINE):
@@ -197,12 +219,14 @@ class _Lines:
         return line
 
 
-def _chunks(lines: _Lines, head: CsvHead, log: ProblemLog) -> Iterator[tuple[list[list[str]], list[int]]]:
+def _chunks(
+    lines: Lines, head: CsvHead, log: ProblemLog, skip: int
+) -> Iterator[tuple[list[list[str]], list[int]]]:
     """Rows of the header's width in chunks, with the number of each one's first line."""
     width = len(head.header)
     chunk: list[list[str]] = []
     numbers: list[int] = []
-    for row, cells in _rows(lines, head):
+    for row, cells in _rows(lines, head.separator, skip):
         fitted = cells if len(cells) == width else _fitted(cells, row, lines.number, head, log)
         if fitted is None:
             continue
@@ -218,18 +242,18 @@ def _chunks(lines: _Lines, head: CsvHead, log: ProblemLog) -> Iterator[tuple[lis
         yield chunk, numbers
 
 
-def _rows(lines: _Lines, head: CsvHead) -> Iterator[tuple[int, list[str]]]:
+def _rows(lines: Lines, separator: str, skip: int) -> Iterator[tuple[int, list[str]]]:
     """Rows below the header that are not blank, with the number of their first line."""
-    reader = csv.reader(lines, delimiter=head.separator)
+    reader = csv.reader(lines, delimiter=separator)
     start = 0
     try:
         for cells in reader:
             start, row = reader.line_num, start + 1
-            if row > head.header_lines and cells:
-                yield row, cells
+            if row > skip and cells:
+                yield lines.before + row, cells
     except csv.Error as error:
         raise InputError(
-            f"Row {start + 1} cannot be read: {error}.",
+            f"Row {lines.before + start + 1} cannot be read: {error}.",
             "Open the file in an editor and look for an unclosed quotation mark or a missing line end there.",
         ) from None
 

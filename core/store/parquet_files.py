@@ -92,7 +92,7 @@ def _by_cells(table: pa.Table, mapping: ColumnMapping, name: str) -> RawTable:
         part = table.slice(start, 20_000)
         cells = [[_text(value) for value in column.to_pylist()] for column in part.columns]
         reader.add(cells, range(start + 1, start + 1 + part.num_rows))
-    return reader.table(name, table.num_rows)
+    return reader.table(name)
 
 
 def _text(value: object) -> str:

@@ -104,12 +104,7 @@ class TextTable:
             total += len(chunk)
             if progress is not None:
                 progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
-        return reader.table(self.path.name.split(".")[0], total + log_rows(log))
-
-
-def log_rows(log: ProblemLog) -> int:
-    """Rows that never became samples."""
-    return sum(one.count for one in log.problems if one.kind in ("ragged", "quote"))
+        return reader.table(self.path.name.split(".")[0])
 
 
 def lines_of(path: Path) -> Iterator[Line]:

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, RefusedError
-from core.store import csv_exact, csv_files, inspect_file, read_traces, read_with_report, streams
+from core.store import csv_exact, csv_files, csv_pieces, inspect_file, read_traces, read_with_report, streams
 from core.store.csv_files import CsvSource
 from core.store.inspect import Inspection
 from core.traces.build import build
@@ -112,9 +112,43 @@ def test_any_report_of_progress_may_stop_it(tmp_path, monkeypatch, cpu, after):
 
 def test_the_exact_way_tells_progress_too(tmp_path):
     path, told = tmp_path / "t.csv", []
-    path.write_text("e,t,cpu,x,kind\n" + "".join(f"a,{i},1,{'x' * 300},k\n" for i in range(20_000)))
+    text = "e,t,cpu,x,kind\n" + "".join(f"a,{i},1,2,é{'k' * 300}\n" for i in range(20_000))
+    path.write_bytes(text.encode("latin-1"))
     read_with_report(path, MAPPING, lambda _share, message: told.append(message))
     assert any(message.startswith("Reading row") for message in told)
+
+
+PIECES = (
+    "a,{i},{i},1,k\n", "a,{i},{i},1,k\n\n", "a,{i},{i},1,k\r\n", 'a,{i},{i},1,"k\nl"\n', "a,{i},{i},1,é\n",
+    "a,{i},x,1,k\n", "a,{i},{i}\n", "a,{i},-1,1,k\n", "a,{i},{i},1,k,,\n", "e,t,cpu,x,kind\n", ",,,,\n",
+    'a,{i},{i},1,"k"\r\n', "b,{i},{i},,k\n",
+)  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.sampled_from(PIECES), min_size=3, max_size=40), st.integers(5, 200))
+def test_pieces_give_what_the_whole_gives_row_by_row(tmp_path, kinds, size):
+    path = tmp_path / "t.csv"
+    rows = (kind.format(i=i) for i, kind in enumerate(kinds))
+    path.write_bytes("".join(["e,t,cpu,x,kind\n", *rows]).encode())
+    source = CsvSource.open(path)
+    whole = csv_exact.read_exactly(path, source.head, MAPPING)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_pieces, "PIECE_BYTES", max(size, 20))
+        parts = csv_pieces.read_in_pieces(path, source.head, MAPPING)
+    if parts is None:
+        assert any("\nl" in kind for kind in kinds)
+        return
+    assert set(parts.problems) == set(whole.problems)
+    assert (parts.n_rows, parts.rows_read) == (whole.n_rows, whole.rows_read)
+    np.testing.assert_array_equal(parts.rows, whole.rows)
+    names = [
+        [one.executions.names[code] if code >= 0 else "" for code in one.executions.codes]
+        for one in (parts, whole)
+    ]
+    assert names[0] == names[1]
+    for mine, theirs in zip((parts.time, *parts.columns), (whole.time, *whole.columns), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_row_numbers_count_lines_as_an_editor_does(tmp_path):
