@@ -26,6 +26,8 @@ from core.phases.lanes import WIDTH, add, div, fused, larger, load, mul, smaller
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+# of lanes.py as these kernels were last compiled against: changing it makes Numba compile them again
+LANES_MARK = "229fd3add609"
 F32 = np.float32
 FAST = {"contract", "reassoc", "nsz"}
 

@@ -3,7 +3,8 @@
 Numba has no vector type, and LLVM does not vectorise the short, dependent loops of an online CRBM by
 itself: it must assume that every array may alias every other. Here a vector is a value of its own, so
 sums stay in registers. The width is fixed at sixteen, one AVX-512 register; on machines with narrower
-ones LLVM splits it. All arrays are flat float32; a position counts floats.
+ones LLVM splits it. Numba's cache looks at the age of `kernels.py` only, so a change here must change its
+`LANES_MARK` too (a test sees to it). All arrays are flat float32; a position counts floats.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -57,6 +60,11 @@ def test_fused_and_spread(factor, seed):
     out = np.zeros(16, np.float32)
     scaled_sum(x, np.float32(factor), y, out)
     np.testing.assert_allclose(out, x * np.float32(factor) + y, rtol=1e-4, atol=1e-5)
+
+
+def test_cached_kernels_belong_to_these_lanes():
+    mark = hashlib.sha256(Path(lanes.__file__).read_bytes()).hexdigest()[:12]
+    assert mark == kernels.LANES_MARK, f'lanes.py was changed: set LANES_MARK = "{mark}" in kernels.py'
 
 
 def test_a_place_without_a_cache_folder_still_compiles(monkeypatch):
