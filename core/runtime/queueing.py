@@ -14,6 +14,8 @@ from huey import RedisHuey, SqliteHuey
 from huey.registry import Message
 from huey.serializer import Serializer
 
+from core.errors import SettingsError
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -65,6 +67,22 @@ class WorkQueue:
     def waiting(self) -> set[str]:
         """The ids that are in the queue now."""
         return {str(message.args[0]) for message in self.huey.pending()}
+
+    def check(self) -> None:
+        """Make sure that the queue can be reached.
+
+        Raises
+        ------
+        SettingsError
+            If it cannot.
+        """
+        try:
+            self.huey.pending_count()
+        except Exception as error:
+            raise SettingsError(
+                f"The task queue cannot be reached: {error}.",
+                "Check REDIS_URL and that Redis runs; without REDIS_URL none is needed.",
+            ) from error
 
     def close(self) -> None:
         """Give the connection of this thread back."""

@@ -64,7 +64,14 @@ class Worker:
         self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
 
     def start(self) -> None:
-        """Begin to take tasks."""
+        """Begin to take tasks.
+
+        Raises
+        ------
+        SettingsError
+            If the queue cannot be reached.
+        """
+        self._queue.check()
         self._register()
         self.tidy()
         self._beating.start()
@@ -184,8 +191,8 @@ class Worker:
                 if time.monotonic() - tidied > _TIDY_EVERY:
                     tidied = time.monotonic()
                     self.tidy()
-            except (SQLAlchemyError, OSError):
-                _LOG.exception("the sign of life could not be written")
+            except Exception:  # noqa: BLE001 - database, queue or disk: the next beat tries again
+                _LOG.warning("tidying up has to wait", exc_info=True)
 
 
 def explain(error: Exception, reference: str) -> tuple[str, str]:

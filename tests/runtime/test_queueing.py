@@ -1,0 +1,72 @@
+"""The queue carries ids as JSON, on SQLite and on Redis."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import replace
+
+import pytest
+from huey import RedisHuey
+
+from core.errors import SettingsError
+from core.runtime.queueing import WorkQueue
+from core.runtime.worker import Worker
+
+
+def test_messages_are_plain_json(workspace, settings):
+    task = workspace.tasks.submit("samples", "Samples", {})
+    with sqlite3.connect(settings.home / "queue.db") as database:
+        ((data,),) = database.execute("select data from task").fetchall()
+    database.close()
+    assert json.loads(data)[6] == [task]
+
+
+def test_an_id_comes_out_as_it_went_in(settings, workspace):
+    seen = []
+    queue = WorkQueue(settings, seen.append)
+    queue.put("0123456789abcdef")
+    assert queue.waiting() == {"0123456789abcdef"}
+    queue.huey.execute(queue.huey.dequeue())
+    assert seen == ["0123456789abcdef"]
+    assert queue.huey.dequeue() is None
+    queue.close()
+
+
+def test_who_only_submits_does_no_work(settings, workspace, caplog):
+    queue = WorkQueue(settings)
+    queue.put("0123456789abcdef")
+    queue.huey.execute(queue.huey.dequeue())
+    assert "does no work" in caplog.text
+    queue.close()
+
+
+def test_redis_is_used_where_it_is_named_and_said_when_it_is_not_there(settings, workspace, monkeypatch):
+    elsewhere = replace(settings, redis_url="redis://127.0.0.1:1/0")
+    queue = WorkQueue(elsewhere)
+    assert isinstance(queue.huey, RedisHuey)
+    with pytest.raises(SettingsError, match="cannot be reached"):
+        queue.check()
+    workspace.settings = elsewhere
+    with pytest.raises(SettingsError) as caught:
+        Worker(workspace).start()
+    assert "REDIS_URL" in caught.value.hint
+    assert not workspace.tasks.worker().alive
+
+
+def test_a_worker_outlives_a_queue_that_goes_away(workspace, monkeypatch, caplog):
+    monkeypatch.setattr("core.runtime.worker.BEAT_EVERY", 0.02)
+    monkeypatch.setattr("core.runtime.worker._TIDY_EVERY", 0.02)
+    from tests.runtime.kinds_for_tests import until
+
+    worker = Worker(workspace, threads=1)
+    worker.start()
+
+    def gone():
+        raise ConnectionError("gone")
+
+    monkeypatch.setattr(workspace.tasks, "requeue_waiting", gone)
+    until(lambda: "has to wait" in caplog.text)
+    monkeypatch.undo()
+    assert worker._beating.is_alive()
+    assert worker.stop()
