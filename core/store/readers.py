@@ -9,7 +9,7 @@ from core.store.csv_files import CsvSource, rows_are_lines
 from core.store.sources import open_source
 from core.traces.build import build
 from core.traces.layouts import recognise
-from core.traces.validation import Report, UnusableError, problem
+from core.traces.validation import Report, UnusableError, many, problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,6 +122,6 @@ def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Repo
     if not unused:
         return report
     listed = ", ".join(f"“{name}”" for name in unused[:8]) + (" …" if len(unused) > 8 else "")
-    message = f"{len(unused):,} columns are not part of the mapping: {listed}."
+    message = f"{many(len(unused), 'column')} outside the mapping: {listed}."
     extra = problem("columns_unused", message, column=unused[0], count=len(unused))
     return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)

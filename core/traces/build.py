@@ -21,7 +21,7 @@ import numpy as np
 from core.traces.cleaning import clean
 from core.traces.model import Resampling, TraceSet
 from core.traces.resample import infer_period, median_steps, resample
-from core.traces.validation import ProblemLog, Report, UnusableError
+from core.traces.validation import ProblemLog, Report, UnusableError, many
 from core.traces.working import Working
 from core.units import format_duration
 
@@ -95,12 +95,12 @@ def _resampled(work: Working) -> TraceSet:
         period = infer_period(medians)
         _say_mixed(medians, period, mapping.resampling, log)
     done = resample(work.time, work.columns, work.offsets, period, mapping.resampling, mapping.max_gap)
-    if done.changed:
-        message = f"{done.changed:,} executions were not sampled every {format_duration(period)}."
+    if done.changed > Report(log.problems).count("mixed_periods"):
+        message = f"{many(done.changed, 'execution')} not sampled every {format_duration(period)}."
         log.add("irregular", message, column=mapping.time, count=done.changed)
     if len(done.breaks):
         message = (
-            f"{len(done.breaks):,} gaps are longer than {mapping.max_gap:g} periods "
+            f"{many(len(done.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
             f"({format_duration(mapping.max_gap * period)})."
         )
         log.add("gap", message, column=mapping.time, count=len(done.breaks))
@@ -127,7 +127,7 @@ def _say_mixed(medians: FloatArray, period: float, rule: Resampling, log: Proble
         low, high = format_duration(float(known.min())), format_duration(float(known.max()))
         message = (
             f"Executions are sampled every {low} to {high}; "
-            f"{others:,} of them differ from the period of {format_duration(period)}."
+            f"{many(others, 'execution')} away from the period of {format_duration(period)}."
         )
         log.add("mixed_periods", message, count=others)
 
@@ -140,7 +140,7 @@ def _long_enough(traces: TraceSet, work: Working, least: int) -> tuple[TraceSet,
         return traces, work.n
     first = int(np.argmax(short))
     message = (
-        f"{int(short.sum()):,} executions have fewer than {least} samples, "
+        f"{many(int(short.sum()), 'execution')} with fewer than {least} samples, "
         f"the first of them “{traces.ids[first]}”."
     )
     row = work.row_of(int(work.offsets[first]))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.traces.model import Role
+from core.traces.validation import many
 from core.units import Unit, file_unit, format_number
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def _drop_nameless(work: Working) -> None:
     if work.n and work.codes.min() < 0:
         bad = work.codes < 0
         count, row = int(bad.sum()), work.first_row(bad)
-        message = f"Column “{column}”: {count:,} rows name no execution, first in row {row}."
+        message = f"Column “{column}”: {many(count, 'row')} that name no execution, first in row {row}."
         work.log.add("missing_execution", message, row=row, column=column, count=count)
         work.take(~bad)
     if work.n and not np.isfinite(work.time.sum()):
@@ -57,7 +58,7 @@ def _drop_nameless(work: Working) -> None:
         empty = work.unreported(bad, work.mapping.time)
         if empty.any():
             count, row = int(empty.sum()), work.first_row(empty)
-            message = f"Column “{work.mapping.time}”: {count:,} rows have no time, first in row {row}."
+            message = f"Column “{work.mapping.time}”: {many(count, 'row')} with no time, first in row {row}."
             work.log.add("missing_time", message, row=row, column=work.mapping.time, count=count)
         work.take(~bad)
 
@@ -71,7 +72,7 @@ def _group_and_sort(work: Working) -> None:
     order = work.codes[starts]
     if len(np.unique(order)) < len(order):
         present = len(np.unique(order))
-        message = f"The rows of {present:,} executions are mixed with each other."
+        message = f"The rows of {many(present, 'execution')} are mixed with each other."
         work.log.add("interleaved", message, column=work.mapping.execution, count=present)
         work.take(np.argsort(work.codes, kind="stable"))
         changes = np.flatnonzero(np.diff(work.codes)) + 1
@@ -95,7 +96,7 @@ def _sort_by_time(work: Working) -> None:
     owner = np.repeat(np.arange(len(work.ids)), np.diff(work.offsets))
     if back.any():
         count, row = int(back.sum()), work.first_row(back)
-        message = f"Column “{column}”: time goes backwards {count:,} times, first in row {row}."
+        message = f"Column “{column}”: time goes backwards at {many(count, 'row')}, first in row {row}."
         work.log.add("unsorted", message, row=row, column=column, count=count)
         ordered = np.lexsort((work.time, owner))
         work.take(ordered)
@@ -104,7 +105,7 @@ def _sort_by_time(work: Working) -> None:
     same[:-1] = (np.diff(work.time) == 0) & (np.diff(owner) == 0)
     if same.any():
         count, row = int(same.sum()), work.first_row(same)
-        message = f"Column “{column}”: {count:,} rows have the time of a later row, first in row {row}."
+        message = f"Column “{column}”: {many(count, 'row')} with the time of a later row, first in row {row}."
         work.log.add("duplicate_time", message, row=row, column=column, count=count)
         work.drop(same)
 
@@ -116,7 +117,7 @@ def _infinite_to_missing(work: Working, index: int) -> None:
     bad = np.isinf(values)
     if bad.any():
         name, count, row = work.features[index].name, int(bad.sum()), work.first_row(bad)
-        message = f"Column “{name}”: {count:,} cells are infinite, first in row {row}."
+        message = f"Column “{name}”: {many(count, 'infinite value')}, first in row {row}."
         kind = "infinite_kept" if work.features[index].role in OPTIONAL else "infinite"
         work.log.add(kind, message, row=row, column=name, count=count)
         work.columns[index] = np.where(bad, np.nan, values)
@@ -144,7 +145,7 @@ def _reject(work: Working, index: int, kind: str, bad: Mask, gone: Mask) -> None
     worst = work.columns[index][bad]
     value = format_number(float(worst.min() if kind == "negative" else np.abs(worst).max()))
     word = "below zero" if kind == "negative" else "larger than any machine"
-    message = f"Column “{name}”: {count:,} values are {word} (as far as {value}), first in row {row}."
+    message = f"Column “{name}”: {many(count, 'value')} {word} (as far as {value}), first in row {row}."
     work.log.add(kind, message, row=row, column=name, count=count)
     gone |= bad
 
@@ -162,7 +163,9 @@ def _counters_to_rates(work: Working) -> None:
         fell = rise < 0
         if fell.any():
             name, count, row = work.features[index].name, int(fell.sum()), work.first_row(fell)
-            message = f"Column “{name}”: the counter starts again {count:,} times, first in row {row}."
+            message = (
+                f"Column “{name}”: the counter starts again at {many(count, 'row')}, first in row {row}."
+            )
             work.log.add("counter_reset", message, row=row, column=name, count=count)
             rise = np.where(fell, values, rise)
         work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
@@ -170,7 +173,7 @@ def _counters_to_rates(work: Working) -> None:
     first[work.offsets[:-1]] = True
     name = work.features[growing[0]].name
     count = len(work.ids)
-    message = f"Column “{name}”: the first sample of {count:,} executions only starts the counter."
+    message = f"Column “{name}”: the first sample of {many(count, 'execution')} only starts the counter."
     work.log.add("counter_start", message, row=work.first_row(first), column=name, count=count)
     work.drop(first)
 
@@ -224,7 +227,7 @@ def _say_missing(work: Working, name: str, bad: Mask, kind: str) -> None:
     empty = work.unreported(bad, name)
     if empty.any():
         count, row = int(empty.sum()), work.first_row(empty)
-        message = f"Column “{name}”: {count:,} cells are empty, first in row {row}."
+        message = f"Column “{name}”: {many(count, 'empty cell')}, first in row {row}."
         work.log.add(kind, message, row=row, column=name, count=count)
 
 

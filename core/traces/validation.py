@@ -15,12 +15,27 @@ from core.traces.problem_kinds import KINDS, Action, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["KINDS", "Action", "Problem", "ProblemLog", "Report", "Severity", "UnusableError", "problem"]
+__all__ = [
+    "KINDS",
+    "Action",
+    "Problem",
+    "ProblemLog",
+    "Report",
+    "Severity",
+    "UnusableError",
+    "many",
+    "problem",
+]
 
 # Found one by one: their message speaks of the first, the count of all.
 FIRST_ONLY = frozenset(
     ("unparsable", "unparsable_kept", "unparsable_time", "ragged", "repeated_header", "encoding")
 )
+
+
+def many(count: int, noun: str) -> str:
+    """A count and its noun: ``1 row``, ``1,200 rows``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from core.traces.validation import many
+
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
     from core.traces.model import Feature, FloatArray, IntArray
     from core.traces.raw import RawTable
     from core.traces.validation import ProblemLog
+
 
 Mask = npt.NDArray[np.bool_]
 
@@ -118,7 +121,7 @@ class Working:
             if differs.any():
                 mixed = len(np.unique(np.searchsorted(self.offsets, np.flatnonzero(differs), side="right")))
                 row = self.first_row(differs)
-                which = f"within {mixed:,} executions, first in row {row}"
+                which = f"within {many(mixed, 'execution')}, first in row {row}"
                 message = f"Column “{name}” has more than one value {which}."
                 self.log.add("mixed_attribute", message, row=row, column=name, count=mixed)
             found[name] = [raw.names[code] if code >= 0 else "" for code in first]
