@@ -30,13 +30,19 @@
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
     window.scrollTo(0, 0);
   }
+  /* On a phone a column that stays in place would take the room of all others. */
+  function loosen(api) {
+    const state = api.getColumnState().filter((column) => column.pinned);
+    api.applyColumnState({ state: state.map((column) => ({ colId: column.colId, pinned: null, width: 160 })) });
+  }
   const count = (value) => Math.round(value).toLocaleString("en");
   const clientside = (window.dash_clientside = window.dash_clientside || {});
   clientside.tables = {
     /* Rows from columns: {name: [values]} becomes one object per row. */
-    rows: function (columns) {
+    rows: function (columns, grid) {
       const names = Object.keys(columns || {});
       if (!names.length) return [];
+      if (window.innerWidth < 768) window.dash_ag_grid.getApiAsync(grid).then(loosen);
       return columns[names[0]].map(function (_, i) {
         const row = {};
         for (const name of names) row[name] = columns[name][i];
@@ -60,10 +66,6 @@
     duration: written(duration),
     plain: written((value) => number(value)),
     count: written(count),
-    /* On a phone a column that stays in place would take the room of all others. */
-    fit: function (params) {
-      if (window.innerWidth < 768) params.api.applyColumnState({ state: [{ colId: "execution", pinned: null, width: 150 }] });
-    },
     /* A click on a row, or Enter in it, opens that execution; marking text in a cell does not. */
     open: function (params, href) {
       const event = params.event || {};

@@ -34,7 +34,7 @@ _OPENING = "phasedockTable.open(params, '{}')"
 def register(app: Dash) -> None:
     """Let the box above the table filter it, in the browser."""
     app.clientside_callback(
-        ClientsideFunction("tables", "rows"), Output(GRID, "rowData"), Input(_DATA, "data")
+        ClientsideFunction("tables", "rows"), Output(GRID, "rowData"), Input(_DATA, "data"), State(GRID, "id")
     )
     app.clientside_callback(
         ClientsideFunction("tables", "filter"),
@@ -70,7 +70,9 @@ def executions_card(choice: Choice) -> html.Section:
     first = [link_button("See phases", see, "timeline", "small")] if choice.model else []
     tools = [
         *first,
-        link_button("Train a model", address("/models", Choice(info, None)), "stack-2", "small"),
+        link_button(
+            "Train a model", address("/models", Choice(info, None), view="train"), "stack-2", "small"
+        ),
         html.A(
             icon("download"),
             href=executions_csv(info.id),
@@ -115,11 +117,7 @@ def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> list[Node
             "overlayComponentParams": {"noMatchingRows": {"overlayText": "No execution of that name"}},
             "cacheQuickFilter": True,
         },
-        eventListeners={
-            "cellClicked": [event],
-            "cellKeyDown": [event],
-            "firstDataRendered": ["phasedockTable.fit(params)"],
-        },
+        eventListeners={"cellClicked": [event], "cellKeyDown": [event]},
         getRowId="params.data.execution",
         columnSize=None,
     )

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo, TraceSetInfo
 
 _EVERY_MS = 1000
+_MOST_TASKS = 200
+_KINDS = ("ingest", "samples")
 
 
 def import_card(task_id: str) -> Node:
@@ -54,6 +56,12 @@ def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
         return workspace().traces.get(made) if made else None
     except NotFoundError:
         return None
+
+
+def unfinished_import() -> str | None:
+    """The newest import that waits or runs, for people who come back to the page."""
+    unfinished = workspace().tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
+    return next((task.id for task in unfinished if task.kind in _KINDS), None)
 
 
 def upload_of(task_id: str | None) -> str | None:
@@ -114,7 +122,9 @@ def _done(task: TaskInfo) -> list[Node]:
     models = workspace().models.compatible(info.id)
     choice = Choice(info, None)
     see = link_button("See phases", address("/phases", choice), "timeline", "primary")
-    train = link_button("Train a model", address("/models", choice), "stack-2", "" if models else "primary")
+    train = link_button(
+        "Train a model", address("/models", choice, view="train"), "stack-2", "" if models else "primary"
+    )
     executions = html.A([icon("table"), "See its executions"], href="#trace-executions", className="btn")
     steps = html.Div([*([see] if models else []), train, executions], className="row wrap")
     report = workspace().traces.report(info.id)

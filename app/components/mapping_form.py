@@ -147,8 +147,16 @@ def form(inspection: Any) -> Node:
     values, names = suggested(inspection), [column.name for column in inspection.columns]
     columns = html.Div(
         [
-            _column("execution", "Execution", names, values, "None: the file is one execution"),
-            _many("attributes", "Attributes", names, values, "One text per execution, such as its workload."),
+            html.Div(
+                _column("execution", "Execution", names, values, "None: the file is one execution"),
+                className="alone",
+            ),
+            html.Div(
+                _many(
+                    "attributes", "Attributes", names, values, "One text per execution, such as its workload."
+                ),
+                className="alone",
+            ),
             _column("time", "Time", names, values, "None: row number × period"),
             _choice("time_unit", "Unit of time", _time_units(), values),
             _column("cpu", "CPU", names, values, "None"),

@@ -112,7 +112,9 @@ def _menu(info: TraceSetInfo) -> dmc.Menu:
             dmc.MenuDropdown(
                 [
                     leads("See its phases", address("/phases", choice), "timeline", refresh=False),
-                    leads("Train a model", address("/models", choice), "stack-2", refresh=False),
+                    leads(
+                        "Train a model", address("/models", choice, view="train"), "stack-2", refresh=False
+                    ),
                     dmc.MenuDivider(),
                     acts("Rename", "rename", "pencil"),
                     acts("Import report", "report", "file-text"),

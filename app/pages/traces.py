@@ -14,17 +14,18 @@ from dash import Input, Output, State, html, set_props
 
 from app.components import executions, mapping_view, trace_actions
 from app.components.basics import Node, link_button, page_head
-from app.components.import_card import import_card, inside, trace_set_of, upload_of
+from app.components.import_card import import_card, inside, trace_set_of, unfinished_import, upload_of
 from app.components.trace_list import nothing_yet, set_list, trash_list
 from app.components.upload import drop_zone, pending, upload_list
 from app.context import Choice, chosen, workspace
 from app.errors import safe_page
 from app.shell import LOCATION
 from core.errors import NotFoundError
-from core.runtime.infos import TaskState
 
 if TYPE_CHECKING:
     from dash import Dash
+
+    from core.runtime.infos import TaskInfo
 
 Query = dict[str, str]
 
@@ -76,14 +77,14 @@ def _head(query: Query) -> Node:
 
 def _adding(query: Query) -> list[Node]:
     """Everything about files that are not trace sets yet."""
-    upload, task = query.get("upload"), query.get("task")
+    upload, task = query.get("upload"), query.get("task") or unfinished_import()
     parts: list[Node] = []
     if not upload and query.get("show") != "trash":
         parts.append(drop_zone(workspace().settings.max_upload))
     parts += upload_list()
     if upload:
         parts.append(mapping_view.mapping_view(upload))
-    if task:
+    if task and not upload:
         parts.append(import_card(task))
     parts.append(html.Div(_pending(query), id="traces-pending"))
     return parts
@@ -155,16 +156,22 @@ def register(app: Dash) -> None:
         Output("import-tick", "disabled"),
         Input("import-tick", "n_intervals"),
         State("import-task", "data"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
-    def follow(_ticks: int, task_id: str) -> tuple[Any, bool]:
+    def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool]:
         """Follow an import; when it is done, its set becomes the chosen one."""
         task = workspace().tasks.get(task_id)
-        if task.state is TaskState.DONE:
-            info = trace_set_of(task)
-            query = {"task": task.id} | ({"traces": info.id} if info else {})
-            set_props(LOCATION, {"search": search_of(query)})
         if task.state.ended:
             set_props("changed", {"data": task.id})
-            set_props("traces-pending", {"children": _pending({"task": task.id})})
+            _after(task, query_of(search))
         return inside(task), task.state.ended
+
+
+def _after(task: TaskInfo, query: Query) -> None:
+    """Show what an import made; where the address is about something else, that stays chosen."""
+    info = trace_set_of(task)
+    if info is not None and query.get("task") == task.id:
+        set_props(LOCATION, {"search": search_of({"task": task.id, "traces": info.id})})
+    else:
+        refresh(query | {"task": task.id})

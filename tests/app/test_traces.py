@@ -214,8 +214,11 @@ def test_an_upload_waits_until_it_is_taken_or_discarded(place: Workspace) -> Non
     assert [info.id for info in waiting_uploads()] == [made]
     assert "Waiting for you" in shown(page.layout())
     assert "Waiting for you" not in shown(page.layout(upload=made))
-    place.uploads.accept(made, None, "A")
+    task = place.uploads.accept(made, None, "A")
     assert waiting_uploads() == []
+    back_again = shown(page.layout())
+    assert "Import a.csv" in back_again
+    assert task in back_again
 
 
 def test_a_set_in_the_trash_is_not_chosen(place: Workspace) -> None:

@@ -233,6 +233,14 @@ def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guar
     page.get_by_role("button", name="Discard", exact=True).first.click()
 
 
+def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Guard) -> None:
+    guard.allow(r"net::ERR_FAILED")
+    page.route("**/api/uploads/*", lambda route: route.abort())
+    send(page, write(tmp_path, "cut.csv", rows(1)))
+    expect(page.locator(".sending.failed")).to_contain_text("The connection broke off")
+    page.get_by_role("button", name="Dismiss").click()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 1280, 390])
 def test_nothing_is_clipped(page: Page, tmp_path: Path, width: int, scheme: str) -> None:
