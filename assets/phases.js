@@ -9,13 +9,17 @@
   function timeline() {
     return document.querySelector('[id*=\'"name":"timeline"\'][id*=\'"type":"graph"\'] .js-plotly-plot, [id*="timeline"][id*="graph"].js-plotly-plot');
   }
-  /* The execution before or after the selected one, in the order that is shown. */
-  function step(by) {
+  /* The execution before or after the selected one, in the order that is shown. A key that comes
+     before the list is ready waits for it. */
+  function step(by, tries) {
     const grid = gridApi();
-    if (!grid) return;
-    const selected = grid.getSelectedNodes()[0];
-    const at = selected ? selected.rowIndex + by : 0;
-    const next = grid.getDisplayedRowAtIndex(Math.max(0, Math.min(at, grid.getDisplayedRowCount() - 1)));
+    const selected = grid && grid.getSelectedNodes()[0];
+    if (!selected) {
+      if ((tries || 0) < 20) setTimeout(() => step(by, (tries || 0) + 1), 100);
+      return;
+    }
+    const last = grid.getDisplayedRowCount() - 1;
+    const next = grid.getDisplayedRowAtIndex(Math.max(0, Math.min((selected.rowIndex || 0) + by, last)));
     if (next && next !== selected) {
       next.setSelected(true, true);
       grid.ensureIndexVisible(next.rowIndex);
@@ -36,6 +40,9 @@
     }
   });
 
+  /* The phone's picker follows the list; only a choice that a person made there leads the list. */
+  let followed = null;
+
   api.phases = {
     /* The chosen execution goes into the address without loading the page anew. */
     remember: function (rows) {
@@ -47,7 +54,8 @@
         url.searchParams.delete("x1");
         window.history.replaceState(window.history.state, "", url);
       }
-      return rows[0].name;
+      followed = rows[0].name;
+      return followed;
     },
     pick: function (name, back, on, selected) {
       const by = api.callback_context.triggered[0].prop_id;
@@ -55,7 +63,7 @@
         step(by.startsWith("step-on") ? 1 : -1);
         return api.no_update;
       }
-      if (!name || (selected && selected.length && (selected[0].name === name))) return api.no_update;
+      if (!name || name === followed || (selected && selected.length && selected[0].name === name)) return api.no_update;
       return { ids: [name] };
     },
     filter: function (text, options) {

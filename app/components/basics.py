@@ -102,6 +102,15 @@ def icon_button(icon_name: str, label: str, **more: Any) -> html.Button:
     )
 
 
+def opener(label: str) -> dict[str, Any]:
+    """Make the box that Mantine puts around the target of a menu the button itself.
+
+    A button inside that box would leave the box's own attributes on something that is no control.
+    """
+    shape = {"component": "button", "type": "button", "className": "iconbtn", "w": "", "title": label}
+    return shape | aria(label=label)
+
+
 def phase_badge(phase: int) -> html.Span:
     """A phase's name on its colour."""
     number = 0 if phase < 0 else phase % 8 + 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import dash_mantine_components as dmc
 from dash import html
 
-from app.components.basics import data, icon, icon_button
+from app.components.basics import data, icon, opener
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,7 @@ def export_menu(graph_name: str, file_name: str, files: Sequence[tuple[str, str]
     ]
     return dmc.Popover(
         [
-            dmc.PopoverTarget(icon_button("download", f"Export {file_name}")),
+            dmc.PopoverTarget(icon("download"), boxWrapperProps=opener(f"Export {file_name}")),
             dmc.PopoverDropdown([*pictures, *links], p=4),
         ],
         position="bottom-end",

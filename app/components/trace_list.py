@@ -16,6 +16,7 @@ from app.components.basics import (
     empty,
     icon,
     link_button,
+    opener,
     state_badge,
 )
 from app.components.when import when
@@ -108,7 +109,7 @@ def _menu(info: TraceSetInfo) -> dmc.Menu:
 
     return dmc.Menu(
         [
-            dmc.MenuTarget(icon("dots-vertical"), boxWrapperProps=_opener(f"Actions on {info.name}")),
+            dmc.MenuTarget(icon("dots-vertical"), boxWrapperProps=opener(f"Actions on {info.name}")),
             dmc.MenuDropdown(
                 [
                     leads("See its phases", address("/phases", choice), "timeline", refresh=False),
@@ -127,12 +128,6 @@ def _menu(info: TraceSetInfo) -> dmc.Menu:
         position="bottom-end",
         width=190,
     )
-
-
-def _opener(label: str) -> dict[str, str]:
-    """Makes the box that Mantine puts around a menu's target the button itself."""
-    shape = {"component": "button", "type": "button", "className": "iconbtn", "w": "", "title": label}
-    return shape | aria(label=label)
 
 
 def executions_csv(trace_set_id: str) -> str:

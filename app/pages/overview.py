@@ -23,7 +23,7 @@ from app.components.basics import (
 from app.components.graph import graph
 from app.components.phase_views import example_strips, group_shares
 from app.components.polling import when_changed
-from app.components.times import ago
+from app.components.when import when
 from app.context import Choice, address, chosen, workspace
 from app.errors import safe_page
 from app.figures.shares import shares
@@ -63,7 +63,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
         "Bring a model along",
         "Read the published AI4DL model, or one that a colleague sent, without running anything in it.",
         ("Import its files", "Choose traces that have its features", "Compare it with one of your own"),
-        ("Import a model", "/models", "file-import"),
+        ("Import a model", "/models?view=import", "file-import"),
     ),
     (
         "list-check",
@@ -240,7 +240,11 @@ def _what_jobs_do(choice: Choice) -> Node:
                 "stack-2",
                 "No model yet",
                 "A model finds the phases of these executions.",
-                [link_button("Train a model", address("/models", choice), "player-play", "primary")],
+                [
+                    link_button(
+                        "Train a model", address("/models", choice, view="train"), "player-play", "primary"
+                    )
+                ],
             ),
         )
     groups, phases, by = group_shares(pair[0].id, pair[1].id)
@@ -272,7 +276,7 @@ def _next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceS
                 "stack-2",
                 f"No model fits {choice.traces.name} yet.",
                 "Train a model",
-                address("/models", choice),
+                address("/models", choice, view="train"),
             )
         )
     elif choice.model is not None:
@@ -284,7 +288,7 @@ def _next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceS
                     "See whether another number is more stable."
                 ),
                 "Choose k",
-                address("/models", choice, tab="choose"),
+                address("/models", choice, view="choose"),
             )
         )
         steps.append(
@@ -323,7 +327,7 @@ def _sets_table(sets: Sequence[TraceSetInfo]) -> Node:
                 state_badge("synthetic") if info.synthetic else None,
                 html.Span(f"{info.n_executions:,} executions", className="ink2 num"),
                 html.Span(f"every {format_duration(info.period)}", className="ink3 num only-desktop"),
-                html.Span(ago(info.created), className="ink3 num"),
+                html.Span(when(info.created), className="ink3 num"),
             ],
             className="item row",
             style={"gap": 14},

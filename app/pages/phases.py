@@ -18,8 +18,10 @@ from app.components.basics import (
     button,
     card,
     empty,
+    icon,
     icon_button,
     link_button,
+    opener,
     page_head,
 )
 from app.components.export import export_menu
@@ -64,7 +66,11 @@ def _nothing_yet(choice: Choice) -> Node:
             "No model yet",
             f"A model is needed to label the {choice.traces.n_executions:,} executions of "
             f"{choice.traces.name}. Training takes well under a minute for most sets.",
-            [link_button("Train a model", address("/models", choice), "player-play", "primary")],
+            [
+                link_button(
+                    "Train a model", address("/models", choice, view="train"), "player-play", "primary"
+                )
+            ],
         ),
     )
 
@@ -112,7 +118,9 @@ def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
         tools=[
             dmc.Menu(
                 [
-                    dmc.MenuTarget(icon_button("sort-descending", "Order of the executions")),
+                    dmc.MenuTarget(
+                        icon("sort-descending"), boxWrapperProps=opener("Order of the executions")
+                    ),
                     dmc.MenuDropdown(
                         [
                             dmc.MenuItem(label, id={"type": "order", "by": key})
@@ -212,7 +220,7 @@ def layout(
         page_head(
             "Phases",
             f"{count} phases, {numbered}",
-            [link_button("Expand a phase", address("/models", choice, expand="1"), "hierarchy-2")],
+            [link_button("Expand a phase", address("/models", choice), "hierarchy-2")],
         ),
         _phone_picker(rows, name),
         html.Div(

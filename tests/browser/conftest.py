@@ -5,26 +5,22 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import socket
-import subprocess
-import sys
-import time
-import urllib.error
-import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+
+from core.config import Settings
+from core.runtime.samples import load_samples
+from core.runtime.workspace import open_workspace
+from tests.browser.serving import Server, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Page
 
-ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ARGUMENTS = [
     "--no-sandbox",
@@ -49,69 +45,6 @@ def browser_type_launch_args() -> dict[str, object]:
     return {"executable_path": CHROMIUM, "args": ARGUMENTS}
 
 
-@dataclass
-class Server:
-    """A running PhaseDock: web and worker as processes of their own, on a folder of their own."""
-
-    base_url: str
-    home: Path
-    environment: dict[str, str]
-    web: subprocess.Popen[bytes]
-    worker: subprocess.Popen[bytes]
-
-    def start_worker(self) -> None:
-        self.worker = start([sys.executable, "-m", "core.cli", "worker"], self.environment)
-
-    def stop(self) -> None:
-        for process in (self.web, self.worker):
-            stop(process)
-
-
-def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    log = Path(environment["PHASEDOCK_HOME"]).with_suffix(".log").open("ab")
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
-    )
-
-
-def stop(process: subprocess.Popen[bytes]) -> None:
-    if process.poll() is None:
-        os.killpg(process.pid, signal.SIGTERM)
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(10)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until_it_serves(base_url: str, seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            with urllib.request.urlopen(f"{base_url}/healthz", timeout=2) as answer:
-                if answer.status == 200:
-                    return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.1)
-    raise AssertionError(f"{base_url} did not answer within {seconds} s")
-
-
-def start_server(home: Path, **more: str) -> Server:
-    port = free_port()
-    environment = os.environ | {"PHASEDOCK_HOME": str(home), "PORT": str(port), "HOST": "127.0.0.1"} | more
-    web = start([sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", "app.main:wsgi()"], environment)
-    server = Server(f"http://127.0.0.1:{port}", home, environment, web, web)
-    server.start_worker()
-    wait_until_it_serves(server.base_url)
-    return server
-
-
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests of the session; tests make things of their own in it."""
@@ -131,6 +64,7 @@ class Guard:
 
     found: list[str] = field(default_factory=list)
     allowed: list[re.Pattern[str]] = field(default_factory=list)
+    servers: list[str] = field(default_factory=list)
 
     def allow(self, pattern: str) -> None:
         """Expect errors that match; a test of a refusal has some."""
@@ -142,7 +76,7 @@ class Guard:
 
 @pytest.fixture
 def guard(page: Page, base_url: str) -> Iterator[Guard]:
-    watching = Guard()
+    watching = Guard(servers=[base_url])
     page.on(
         "console",
         lambda message: (
@@ -152,7 +86,7 @@ def guard(page: Page, base_url: str) -> Iterator[Guard]:
     page.on("pageerror", lambda error: watching.found.append(f"page: {error}"))
 
     def leaves(url: str) -> None:
-        if not url.startswith((base_url, "data:", "blob:", "about:")):
+        if not url.startswith((*watching.servers, "data:", "blob:", "about:")):
             watching.found.append(f"left the server: {url}")
 
     page.on("request", lambda request: leaves(request.url))
@@ -166,11 +100,10 @@ def _guarded(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("guard")
 
 
-def serious_axe_findings(page: Page) -> list[str]:
-    """What axe finds that is serious or critical, as sentences."""
-    results = Axe().run(page).response
-    return [
-        f"{violation['id']}: {violation['help']} ({violation['nodes'][0]['html'][:120]})"
-        for violation in results["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
+@pytest.fixture(scope="session")
+def stocked(server: Server) -> Server:
+    """The session's server, with the bundled samples on it."""
+    place = open_workspace(Settings(home=server.home))
+    load_samples(place)
+    place.close()
+    return server

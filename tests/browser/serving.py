@@ -1,0 +1,98 @@
+"""A real web process and a real worker for browser tests, and what axe says of a page."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from axe_playwright_python.sync_playwright import Axe
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass
+class Server:
+    """A running PhaseDock: web and worker as processes of their own, on a folder of their own."""
+
+    base_url: str
+    home: Path
+    environment: dict[str, str]
+    web: subprocess.Popen[bytes]
+    worker: subprocess.Popen[bytes]
+
+    def start_worker(self) -> None:
+        self.worker = _start_worker(self.environment)
+
+    def stop(self) -> None:
+        for process in (self.web, self.worker):
+            stop(process)
+
+
+def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    with Path(environment["PHASEDOCK_HOME"]).with_suffix(".log").open("ab") as log:
+        return subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True
+        )
+
+
+def _start_worker(environment: dict[str, str]) -> subprocess.Popen[bytes]:
+    return start([sys.executable, "-m", "core.cli", "worker"], environment)
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(10)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_it_serves(base_url: str, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(f"{base_url}/healthz", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise AssertionError(f"{base_url} did not answer within {seconds} s")
+
+
+def start_server(home: Path, **more: str) -> Server:
+    port = free_port()
+    environment = os.environ | {"PHASEDOCK_HOME": str(home), "PORT": str(port), "HOST": "127.0.0.1"} | more
+    web = start([sys.executable, "-m", "gunicorn", "-c", "gunicorn.conf.py", "app.main:wsgi()"], environment)
+    server = Server(f"http://127.0.0.1:{port}", home, environment, web, _start_worker(environment))
+    wait_until_it_serves(server.base_url)
+    return server
+
+
+def serious_axe_findings(page: Page) -> list[str]:
+    """What axe finds that is serious or critical, as sentences."""
+    results = Axe().run(page).response
+    return [
+        f"{violation['id']}: {violation['help']} ({violation['nodes'][0]['html'][:160]})"
+        for violation in results["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]

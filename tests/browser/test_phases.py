@@ -1,0 +1,103 @@
+"""The Phases page and the shell on the bundled samples, in a real browser."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+pytestmark = pytest.mark.usefixtures("stocked")
+
+
+def open_samples(page: Page) -> None:
+    """Phases of the bundled samples; other tests put other sets on the same server."""
+    page.goto("/traces")
+    page.get_by_role("link", name="Synthetic training jobs").first.click()
+    page.goto("/phases" + page.evaluate("location.search"))
+
+
+def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(page: Page) -> None:
+    open_samples(page)
+    title = page.locator("#execution-title")
+    expect(page.locator("#executions .ag-row-selected")).to_have_count(1, timeout=20_000)
+    first = title.inner_text()
+    page.keyboard.press("ArrowDown")
+    expect(title).not_to_have_text(first)
+    second = title.inner_text()
+    assert re.search(r"execution=", page.url)
+    page.reload()
+    expect(title).to_have_text(second, timeout=20_000)
+    page.keyboard.press("ArrowUp")
+    expect(title).to_have_text(first)
+
+    plot = page.locator(".js-plotly-plot").first
+    expect(plot.locator(".xtick").first).to_be_visible()
+    box = plot.locator(".nsewdrag").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + 40, steps=8)
+    page.mouse.up()
+    page.wait_for_url(re.compile(r"x0=[\d.]+&x1=[\d.]+"))
+    zoomed = plot.evaluate("plot => plot.layout.xaxis.range")
+    page.reload()
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(500)
+    again = page.locator(".js-plotly-plot").first.evaluate("plot => plot.layout.xaxis.range")
+    assert again == pytest.approx(zoomed, abs=0.1)
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !location.search.includes('x0=')")
+
+
+def test_hover_says_time_and_units(page: Page) -> None:
+    open_samples(page)
+    plot = page.locator(".js-plotly-plot").first
+    expect(plot.locator(".xtick").first).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(600)
+    box = plot.locator(".nsewdrag").first.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30)
+    page.mouse.move(box["x"] + box["width"] / 2 + 2, box["y"] + 32)
+    label = page.locator(".hoverlayer .legend")
+    expect(label).to_contain_text(re.compile(r"\d+ (h|min|s)"))
+    expect(label).to_contain_text("cores")
+
+
+def test_search_finds_pages_and_executions(page: Page) -> None:
+    page.goto("/")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    page.keyboard.press("Control+k")
+    page.locator("#search-text").fill("0003")
+    expect(page.locator("#search-results a")).to_have_count(1)
+    page.keyboard.press("Enter")
+    expect(page.locator("#execution-title")).to_contain_text("0003", timeout=20_000)
+
+
+def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    open_samples(page)
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
+    colour = "plot => plot._fullData.find(t => t.name === 'CPU').line.color"
+    plot = page.locator(".js-plotly-plot").first
+    assert plot.evaluate(colour).lower() == "#171a21"
+    page.get_by_role("button", name="Switch between light and dark").click()
+    page.wait_for_function(
+        "() => document.querySelector('.js-plotly-plot')._fullData.find(t => t.name === 'CPU')"
+        ".line.color.toLowerCase() === '#eceef2'"
+    )
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "dark")
+
+
+def test_an_address_that_names_nothing_says_so(page: Page) -> None:
+    page.goto("/phases?traces=gone")
+    alert = page.get_by_role("alert")
+    expect(alert).to_be_visible(timeout=20_000)
+    expect(alert).not_to_contain_text("Traceback")
+    expect(page.get_by_role("link", name="Back to the overview")).to_be_visible()

@@ -1,0 +1,109 @@
+"""The main job of PhaseDock, as a person does it: a CSV in, a model trained, phases on the screen."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from core.traces.synth import synthetic_traces
+from tests.browser.serving import Server, serious_axe_findings, start_server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+
+    from tests.browser.conftest import Guard
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server on which nothing is yet."""
+    running = start_server(tmp_path_factory.mktemp("fresh") / "home")
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="session")
+def trace_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight containers as a CSV that names its columns its own way."""
+    traces, _ = synthetic_traces(8, 11)
+    path = tmp_path_factory.mktemp("files") / "night batch.csv"
+    cpu, memory = traces.columns[0], traces.columns[1]
+    names = np.repeat(np.array(traces.ids, dtype=object), np.diff(traces.offsets))
+    rows = ["container_name,time,cpu_cores,mem_mib"]
+    rows += [
+        f"{name},{t:.0f},{c:.4f},{m / 2**20:.2f}"
+        for name, t, c, m in zip(names, traces.time, cpu, memory, strict=True)
+    ]
+    path.write_text("\n".join(rows))
+    return path
+
+
+def settle(page: Page) -> None:
+    """Wait until no request is under way; live pages ask every second or so, and answer at once."""
+    page.wait_for_timeout(500)
+
+
+def choose_scheme(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_from_a_csv_to_phases(page: Page, guard: Guard, fresh: Server, trace_file: Path, scheme: str) -> None:
+    guard.servers.append(fresh.base_url)
+    choose_scheme(page, scheme)
+    page.goto(fresh.base_url)
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+    assert page.locator("html").get_attribute("data-mantine-color-scheme") == scheme
+    assert serious_axe_findings(page) == []
+
+    page.get_by_role("link", name="Add traces").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Traces")
+    settle(page)
+    assert serious_axe_findings(page) == []
+    with page.expect_file_chooser() as chooser:
+        page.locator("#choose-file").click()
+    chooser.value.set_files(trace_file)
+    expect(page.locator("#map-import")).to_be_visible(timeout=20_000)
+    assert serious_axe_findings(page) == []
+    page.locator("#map-name").fill(f"Night batch {scheme}")
+    page.locator("#map-import").click()
+    train = page.get_by_role("link", name="Train a model").first
+    expect(train).to_be_visible(timeout=30_000)
+    settle(page)
+    assert serious_axe_findings(page) == []
+
+    train.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Models")
+    page.locator("#train-start").click(timeout=20_000)
+    see = page.get_by_role("link", name="See phases").first
+    expect(see).to_be_visible(timeout=60_000)
+    settle(page)
+    assert serious_axe_findings(page) == []
+
+    see.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Phases")
+    expect(page.locator(".js-plotly-plot .heatmaplayer image").first).to_be_attached(timeout=20_000)
+    expect(page.locator(".phasecard")).to_have_count(5)
+    settle(page)
+    assert serious_axe_findings(page) == []
+
+    page.get_by_role("link", name=re.compile("^Tasks")).first.click()
+    expect(page.get_by_text("Train", exact=False).first).to_be_visible()
+    settle(page)
+    assert serious_axe_findings(page) == []
+
+
+@pytest.mark.parametrize("path", ["/", "/traces", "/models", "/phases", "/tasks"])
+def test_nothing_is_wider_than_a_phone(page: Page, path: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(path)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.wait_for_timeout(800)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
