@@ -161,7 +161,7 @@ def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str
 def _explain(error: PhaseDockError) -> Node:
     if isinstance(error, RefusedError):
         return notice(
-            "bad", [error.hint, " Nothing was run and nothing was kept."], strong=f"Refused. {error.message}"
+            "bad", f"{error.hint} Nothing was run and nothing was kept.", strong=f"Refused. {error.message}"
         )
     return notice("bad", error.hint, strong=error.message)
 

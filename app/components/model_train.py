@@ -55,6 +55,16 @@ def filled(query: Query) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name in names}
 
 
+def _features_of(query: Query) -> list[str] | None:
+    """The features that the address's task was asked to read, or None for the usual ones."""
+    if not (task := query.get("task")):
+        return None
+    try:
+        return workspace().tasks.get(task).params.get("features")
+    except PhaseDockError:
+        return None
+
+
 def _presets() -> html.Div:
     return html.Div(
         [
@@ -116,7 +126,7 @@ def form(query: Query, traces: TraceSetInfo) -> html.Section:
             [
                 _presets(),
                 html.Div(controls(FORM, PhaseSettings, values, MAIN), className="formgrid"),
-                features_control(FORM, traces),
+                features_control(FORM, traces, _features_of(query)),
                 html.Details(
                     [
                         html.Summary([icon("chevron-right", "sm"), "More settings"]),

@@ -120,7 +120,9 @@ def no_worker(worker: WorkerInfo) -> Node:
         return None
     return notice(
         "warn",
-        ["Start it with ", html.Code("phasedock worker"), "; what waits will then begin by itself."],
+        html.Span(
+            ["Start it with ", html.Code("phasedock worker"), "; what waits will then begin by itself."]
+        ),
         strong="No worker is running.",
     )
 

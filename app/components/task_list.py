@@ -203,7 +203,7 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
     retried: list[Node] = []
     if task.retry_of:
         before = dcc.Link("the attempt before", href=href(task=task.retry_of), className="link")
-        retried = [notice("info", ["See ", before, "."], strong=f"Attempt {task.attempt}.")]
+        retried = [notice("info", html.Span(["See ", before, "."]), strong=f"Attempt {task.attempt}.")]
     return [
         html.Div([html.H2("Details"), html.Div([*opened, close], className="tools")], className="detailhead"),
         *retried,

@@ -5,6 +5,7 @@ The page asks once a second while somebody looks at it, and draws only what has 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,8 @@ def _seen(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
     """Everything that the page shows, in a few bytes: equal texts need no drawing."""
     rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
     times = [(task_card.moment(task.created), task_card.timing(task)) for task in tasks]
-    return str(hash(json.dumps([rows, times, sorted(query.values.items()), sentence])))
+    shown = json.dumps([rows, times, sorted(query.values.items()), sentence])
+    return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
 
 
 @safe_page("Tasks")

@@ -1,0 +1,207 @@
+"""The Models page in a real browser: train and come back, cancel, choose k, import, expand, compare."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.serving import Server, serious_axe_findings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+AI4DL = Path(__file__).resolve().parents[3] / "shared" / "reference" / "ai4dl"
+SLOWLY = {"Epochs": "20000", "Patience": "0"}
+
+
+def open_view(page: Page, view: str) -> None:
+    page.goto(f"/models?view={view}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Models")
+    page.wait_for_load_state("networkidle")
+
+
+def start_training(page: Page, name: str, **fields: str) -> Locator:
+    """Fill the form and press Train; gives the card of the task."""
+    open_view(page, "train")
+    page.get_by_text("More settings").click()
+    for label, value in fields.items():
+        page.get_by_label(label, exact=True).fill(value)
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_role("button", name="Train", exact=True).click()
+    card = page.locator(".livetask", has_text=f"Train {name} on")
+    expect(card).to_be_visible()
+    return card
+
+
+def points_of(card: Locator) -> int:
+    """How many points the live curve has now."""
+    graph = card.locator(".js-plotly-plot")
+    return int(graph.evaluate("each => (each.data && each.data[0] && each.data[0].x || []).length"))
+
+
+def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, stocked: Server) -> None:
+    card = start_training(page, "evening", **(SLOWLY | {"Epochs": "6000"}))
+    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(1_500)
+    before = points_of(card)
+    assert before > 0
+
+    page.reload()
+    card = page.locator(".livetask", has_text="Train evening on")
+    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(2_500)
+    assert points_of(card) > before
+
+    expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=90_000)
+    card.get_by_role("link", name="See phases").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Phases")
+    expect(page.locator("#pick-model")).to_have_value("evening")
+
+
+def test_a_training_can_be_cancelled_and_retried(page: Page, stocked: Server) -> None:
+    card = start_training(page, "given up", **SLOWLY)
+    card.get_by_role("button", name="Cancel").click()
+    expect(card.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
+    expect(card.get_by_text("Nothing was kept")).to_be_visible()
+    card.get_by_role("button", name="Retry").click()
+    again = page.locator(".livetask", has_text="Train given up on")
+    again.get_by_role("button", name="Cancel").click()
+    expect(again.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
+
+
+def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, stocked: Server) -> None:
+    open_view(page, "train")
+    page.get_by_label("Hidden units", exact=True).fill("0")
+    page.get_by_label("Learning rate", exact=True).fill("fast")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_text("It must be a whole number from 1 to 512.")).to_be_visible()
+    expect(page.get_by_text("2 settings are out of bounds.")).to_be_visible()
+    assert serious_axe_findings(page) == []
+
+
+def test_presets_fill_the_form(page: Page, stocked: Server) -> None:
+    open_view(page, "train")
+    page.get_by_role("button", name="Published model").click()
+    expect(page.get_by_label("Epochs", exact=True)).to_have_value("1000")
+    page.get_by_text("More settings").click()
+    expect(page.get_by_label("Seed", exact=True)).to_have_value("1234")
+
+
+def test_choosing_k_recommends_and_fills_the_form(page: Page, stocked: Server) -> None:
+    open_view(page, "choose")
+    page.get_by_role("button", name="Compare k = 2 to 12").click()
+    train = page.get_by_role("link", name=re.compile(r"Train with k = \d+"))
+    expect(train).to_be_visible(timeout=60_000)
+    expect(page.locator(".curves .js-plotly-plot")).to_have_count(3)
+    page.wait_for_timeout(500)
+    assert serious_axe_findings(page) == []
+    best = train.inner_text().rsplit(" ", 1)[1]
+    train.click()
+    expect(page.get_by_label("Phases", exact=True)).to_have_value(best)
+
+
+def test_a_search_fills_the_form(page: Page, stocked: Server) -> None:
+    open_view(page, "search")
+    page.get_by_label("Hidden units to try").fill("3, 6")
+    page.get_by_label("History to try").fill("2")
+    page.get_by_label("Learning rate to try").fill("0.002")
+    page.get_by_label("Epochs to try").fill("3")
+    expect(page.get_by_text("2 trials", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Search", exact=True).click()
+    use = page.get_by_role("link", name="Use these")
+    expect(use).to_have_count(2, timeout=60_000)
+    page.wait_for_timeout(500)
+    assert serious_axe_findings(page) == []
+    use.first.click()
+    expect(page.get_by_label("Learning rate", exact=True)).to_have_value("0.002")
+    expect(page.get_by_label("History", exact=True)).to_have_value("2")
+
+
+@pytest.mark.skipif(not AI4DL.exists(), reason="AI4DL's published files are not here")
+def test_the_published_files_are_imported_by_their_names(page: Page, stocked: Server) -> None:
+    open_view(page, "import")
+    files = [*(AI4DL / "ai4dl_crbm1").iterdir(), *AI4DL.glob("*.joblib")]
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="choose files").click()
+    chooser.value.set_files(files)
+    expect(page.locator(".slot .state", has_text="here")).to_have_count(4, timeout=20_000)
+    assert serious_axe_findings(page) == []
+    page.get_by_label("Name", exact=True).fill("published")
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.locator(".modelhead", has_text="published")).to_be_visible(timeout=20_000)
+    expect(page.locator(".modelhead").get_by_text("AI4DL import")).to_be_visible()
+
+
+def test_code_in_a_pickle_is_refused_by_its_name(page: Page, stocked: Server, tmp_path: Path) -> None:
+    bad = tmp_path / "model_dict.pickle"
+    bad.write_bytes(b"cos\nsystem\n(S'touch /tmp/was-run'\ntR.")
+    open_view(page, "import")
+    with page.expect_file_chooser() as chooser:
+        page.locator('[data-slot="crbm"]').get_by_role("button").click()
+    chooser.value.set_files(bad)
+    expect(page.locator(".slot .state", has_text="here")).to_have_count(1, timeout=20_000)
+    page.get_by_role("textbox", name="Parts that are not given come from").click()
+    page.get_by_role("option").first.click()
+    page.get_by_role("button", name="Import", exact=True).click()
+    expect(page.get_by_text("Refused.")).to_be_visible()
+    expect(page.get_by_text("Nothing was run and nothing was kept.")).to_be_visible()
+
+
+def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, stocked: Server) -> None:
+    page.goto("/models")
+    page.locator(".modelitem a.name", has_text="Synthetic training jobs").first.click()
+    page.locator("#expand-name").fill("finer")
+    page.get_by_role("button", name="Expand", exact=True).click()
+    page.get_by_role("link", name="Open the model").click(timeout=60_000)
+    expect(page.locator(".modelhead h2")).to_have_text("finer")
+    expect(page.locator(".branches")).to_contain_text("divided")
+    page.wait_for_timeout(800)
+    assert serious_axe_findings(page) == []
+
+    page.get_by_role("button", name="Rename").click()
+    page.locator("#model-rename-name").fill("finest")
+    page.locator("#model-rename-save").click()
+    expect(page.locator(".modelhead h2")).to_have_text("finest")
+
+    page.get_by_role("button", name="Move to trash").click()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator(".modelhead h2")).to_have_text("finest")
+    page.get_by_role("button", name="Move to trash").click()
+    page.get_by_role("link", name=re.compile("in the trash")).click()
+    row = page.locator(".item", has_text="finest")
+    row.get_by_role("button", name="Delete for good").click()
+    expect(page.locator("#model-delete-text")).to_contain_text("finest")
+    page.locator("#model-delete-yes").click()
+    expect(row).to_have_count(0)
+
+
+def test_two_models_are_compared(page: Page, stocked: Server) -> None:
+    card = start_training(page, "second", Epochs="5")
+    expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Compare", exact=True).click()
+    expect(page.get_by_text("adjusted Rand index")).to_be_visible(timeout=20_000)
+    expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_attached()
+    page.locator("#compare-b").click()
+    page.get_by_role("option", name=re.compile("Synthetic")).click()
+    expect(page).to_have_url(re.compile("b="))
+    expect(page.get_by_text("Shares side by side")).to_be_visible()
+    page.wait_for_timeout(500)
+    assert serious_axe_findings(page) == []
+
+
+@pytest.mark.parametrize("view", ["", "train", "choose", "search", "compare", "import"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_fine_for_axe_and_fits_a_phone(
+    page: Page, stocked: Server, view: str, scheme: str
+) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_view(page, view)
+    page.wait_for_timeout(800)
+    assert serious_axe_findings(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(400)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

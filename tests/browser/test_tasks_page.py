@@ -1,0 +1,71 @@
+"""The Tasks page in a real browser: live rows, details, cancel, retry, filters."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from core.config import Settings
+from core.runtime.workspace import open_workspace
+from tests.browser.serving import Server, serious_axe_findings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def submit(server: Server, title: str, **settings: object) -> str:
+    """Ask for a training behind the page's back."""
+    place = open_workspace(Settings(home=server.home))
+    traces = place.traces.list()[0].id
+    params = {"trace_set": traces, "settings": settings, "features": None, "name": title}
+    task = place.tasks.submit("train", title, params)
+    place.close()
+    return task
+
+
+def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -> None:
+    page.goto("/tasks")
+    expect(page.get_by_text(re.compile(r"1 worker, \d+ threads?"))).to_be_visible()
+    submit(stocked, "Night training", epochs=20_000, patience=0)
+    row = page.locator(".taskrow", has_text="Night training")
+    expect(row.get_by_text("running", exact=True)).to_be_visible(timeout=20_000)
+    first = row.locator("[role=progressbar]").get_attribute("aria-valuenow")
+    row.get_by_role("link", name="Night training").click()
+    expect(page.locator("#tasks-detail").get_by_text("What was asked")).to_be_visible()
+    page.wait_for_timeout(2_000)
+    assert row.locator("[role=progressbar]").get_attribute("aria-valuenow") != first
+    assert serious_axe_findings(page) == []
+    row.get_by_role("button", name="Cancel").click()
+    expect(row.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
+
+    row.get_by_role("button", name="Retry").click()
+    expect(page.get_by_text("Attempt 2.")).to_be_visible()
+    again = page.locator(".taskrow.on")
+    again.get_by_role("button", name="Cancel").click()
+    expect(again.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
+    page.get_by_role("link", name=re.compile("^Cancelled")).click()
+    expect(page.locator(".taskrow", has_text="Night training")).to_have_count(2)
+
+
+def test_a_failed_task_says_what_and_what_next(page: Page, stocked: Server) -> None:
+    task = submit(stocked, "Nothing to read", features_of="nothing")
+    page.goto(f"/tasks?task={task}")
+    card = page.locator(".livetask")
+    expect(card.get_by_text("failed", exact=True)).to_be_visible(timeout=20_000)
+    expect(card.get_by_text("There is no setting called “features_of”.")).to_be_visible()
+    expect(card.get_by_role("button", name="Retry")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_list_fits_and_is_fine_for_axe(page: Page, stocked: Server, width: int, scheme: str) -> None:
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.goto("/tasks")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Tasks")
+    page.wait_for_timeout(800)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert serious_axe_findings(page) == []
