@@ -11,7 +11,6 @@ import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.cluster import KMeans, MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
@@ -57,6 +56,9 @@ def fit_centres(codes: Codes, k: int, seed: int) -> Codes:
 
 
 def _fit(codes: Codes, k: int, seed: int) -> Codes:
+    # scikit-learn takes a second to import, which only those who fit should wait for
+    from sklearn.cluster import KMeans, MiniBatchKMeans  # noqa: PLC0415
+
     part = codes[subsample(len(codes), SAMPLE, seed)]
     if distinct(part, k) < k:
         part = codes

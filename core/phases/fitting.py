@@ -11,7 +11,8 @@ from threadpoolctl import threadpool_limits
 from core.errors import InputError
 from core.phases.clustering import fit_centres
 from core.phases.describe import phase_statistics
-from core.phases.encoders import ENCODERS, nearest_of
+from core.phases.encoder_kinds import ENCODERS
+from core.phases.encoders import nearest_of
 from core.phases.matching import default_features, named_features
 from core.phases.model import PhaseModel, TrainingRecord
 from core.phases.numbering import reading_order

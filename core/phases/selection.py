@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.metrics import adjusted_rand_score, silhouette_score
 from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
@@ -128,6 +126,9 @@ def choose_k_for(
 
 
 def _candidate(codes: Codes, k: int, total: float, seed: int, refits: int) -> Candidate:
+    # see core.phases.clustering on importing late
+    from sklearn.metrics import silhouette_score  # noqa: PLC0415
+
     centres = fit_centres(codes, k, seed)
     labels = nearest_of(codes, centres)
     few = subsample(len(codes), SILHOUETTE_SAMPLE, seed)
@@ -141,6 +142,9 @@ def _candidate(codes: Codes, k: int, total: float, seed: int, refits: int) -> Ca
 
 
 def _stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> float:
+    from sklearn.cluster import KMeans  # noqa: PLC0415
+    from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
+
     rng = np.random.default_rng([seed, k])
     agreements = []
     for _ in range(refits):

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from core.errors import InputError, NotFoundError
 from core.phases.describe import PhaseStatistics
-from core.phases.encoders import ENCODERS
+from core.phases.encoder_kinds import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings

@@ -14,10 +14,9 @@ from __future__ import annotations
 import math
 import pickletools
 import struct
-import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from core.errors import InputError, RefusedError
+from core.errors import RefusedError
 from core.store.inert import (
     ALLOWED,
     CALLS,
@@ -31,20 +30,13 @@ from core.store.inert import (
     refused,
     sizes_of,
 )
+from core.store.unpacking import MAX_BYTES, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_BYTES = 256 * 2**20
 MAX_STEPS = 1_000_000
 OPCODES: Final = {each.code.encode("latin1"): each for each in pickletools.opcodes}
-OTHER_PACKINGS = {
-    b"PK": "zip",
-    b"BZh": "bz2",
-    b"\xfd7zXZ": "xz",
-    b"]\x00\x00": "lzma",
-    b"\x04\x22M\x18": "lz4",
-}
 CONSTANTS: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 NUMBERS: Final = {"BININT": "<i", "BININT1": "<B", "BININT2": "<H", "BINFLOAT": ">d"}
 TEXTS: Final = {"SHORT_BINUNICODE": "<B", "BINUNICODE": "<I", "BINUNICODE8": "<Q"}
@@ -75,45 +67,6 @@ def read_pickle(data: bytes) -> Any:
         return _Machine(unpacked(data)).run()
     except (IndexError, TypeError, ValueError, OverflowError, struct.error, RecursionError) as error:
         raise broken("its instructions do not fit together") from error
-
-
-def unpacked(data: bytes) -> bytes:
-    """Undo zlib or gzip, up to `MAX_BYTES`.
-
-    Raises
-    ------
-    InputError
-        If the content is too large, damaged, or packed in another way.
-    """
-    for sign, packing in OTHER_PACKINGS.items():
-        if data.startswith(sign):
-            raise InputError(
-                f"The model file is packed with {packing}, which is not read here.",
-                "Unpack it first, or save it again with joblib without compression.",
-            )
-    if data[:1] == b"\x78" or data[:2] == b"\x1f\x8b":
-        data = _inflated(data)
-    if len(data) > MAX_BYTES:
-        raise _too_large()
-    return data
-
-
-def _inflated(data: bytes) -> bytes:
-    inflate = zlib.decompressobj(wbits=47)
-    try:
-        plain = inflate.decompress(data, MAX_BYTES + 1)
-    except zlib.error as error:
-        raise broken("its compression is damaged") from error
-    if len(plain) <= MAX_BYTES and not inflate.eof:
-        raise broken("it ends too early")
-    return plain
-
-
-def _too_large() -> InputError:
-    return InputError(
-        f"The model file is larger than {MAX_BYTES // 2**20} MiB.",
-        "A phase model is far smaller: check the file.",
-    )
 
 
 class _Machine:

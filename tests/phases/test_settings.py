@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import InputError
 from core.phases import PRESETS, PhaseSettings
-from core.phases.encoders import ENCODERS
+from core.phases.encoder_kinds import ENCODERS
 from core.phases.training import SOLVERS
 from core.settings_fields import build, describe, setting
 

@@ -24,7 +24,7 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from core.errors import InputError, RefusedError
-from core.store import safe_pickle
+from core.store import safe_pickle, unpacking
 from core.store.inert import Bag
 from core.store.safe_pickle import read_pickle
 from tests.store.foreign_files import (
@@ -196,7 +196,7 @@ def test_other_packings_are_named(data):
 
 
 def test_bombs_stay_small(monkeypatch):
-    monkeypatch.setattr(safe_pickle, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(unpacking, "MAX_BYTES", 10_000)
     monkeypatch.setattr(safe_pickle, "MAX_STEPS", 1_000)
     with pytest.raises(InputError, match="larger than"):
         read_pickle(zlib.compress(b"\x00" * 20_000))
