@@ -10,6 +10,7 @@ import numpy as np
 from dash import Dash, Input, Output, State, html
 
 from app.components.basics import Node, card, empty, icon, kpi, link_button, notice, phase_badge, plain_table
+from app.components.export import export_menu
 from app.components.graph import graph
 from app.components.links import Query
 from app.components.model_list import encoder_words, format_error
@@ -138,6 +139,7 @@ def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:
                     "Where the samples are",
                     graph("compare-cross", figure, "Samples per pair of phases"),
                     note=same,
+                    tools=[export_menu("compare-cross", f"{a.name} against {b.name}", ())],
                 ),
                 card(
                     "Shares side by side",

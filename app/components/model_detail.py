@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.components.basics import Node, card, icon, link_button, phase_badge, plain_table, state_badge
+from app.components.export import export_menu
 from app.components.forms import aria, text_of
 from app.components.graph import graph
 from app.components.model_list import action, encoder_words, format_error, origin_badges, phase_badges
@@ -127,6 +128,7 @@ def loss(model: PhaseModel) -> html.Section:
         "Training",
         graph("model-loss", figure, "Reconstruction error of each epoch"),
         note=f"{len(errors):,} epochs, final error {format_error(errors[-1])}",
+        tools=[export_menu("model-loss", "reconstruction error", ())],
     )
 
 
@@ -135,7 +137,8 @@ def settings(model: PhaseModel) -> html.Section:
     rows: list[tuple[Node, Node]] = []
     for spec in describe(type(model.settings)):
         value = getattr(model.settings, spec.name)
-        said = dict(spec.choices).get(value, text_of(value))
+        counted = spec.unit and isinstance(value, int)
+        said = dict(spec.choices).get(value) or (f"{value:,}" if counted else text_of(value))
         rows.append((spec.label, f"{said} {spec.unit}".strip()))
     return card(
         "Settings",

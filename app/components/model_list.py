@@ -38,7 +38,7 @@ def action(label: str, act: str, model_id: str, icon_name: str, kind: str = "") 
 
 def format_error(value: float | None) -> str:
     """A reconstruction error with three digits; a dash where there is none."""
-    return "–" if value is None else f"{value:.3g}" if value < 100 else format_number(value)
+    return "–" if value is None else f"{value:#.3g}" if value < 100 else format_number(value)
 
 
 def encoder_words(info: ModelInfo) -> str:

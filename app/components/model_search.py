@@ -152,8 +152,8 @@ def outcome(task: TaskInfo) -> Node:
     rows = [
         (
             *(text_of(each["settings"][name]) for name in SEARCHED),
-            html.B(f"{each['held_out_error']:.3g}"),
-            f"{each['training_error']:.3g}",
+            html.B(f"{each['held_out_error']:#.3g}"),
+            f"{each['training_error']:#.3g}",
             use(each["settings"]),
         )
         for each in found

@@ -44,7 +44,7 @@ def error_curve(
         ),
         layout=theme.frame(
             height,
-            margin={"l": 44, "r": 34, "t": 22, "b": 28},
+            margin={"l": 44, "r": 42, "t": 22, "b": 28},
             xaxis=theme.axis(
                 nticks=6,
                 ticksuffix=" epochs",
