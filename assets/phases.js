@@ -9,12 +9,16 @@
   function timeline() {
     return document.querySelector('[id*=\'"name":"timeline"\'][id*=\'"type":"graph"\'] .js-plotly-plot, [id*="timeline"][id*="graph"].js-plotly-plot');
   }
+  /* The execution that the address and the phone's picker followed last; only a choice that a person
+     made in that picker leads the list. */
+  let followed = null;
+
   /* The execution before or after the selected one, in the order that is shown. A key that comes
-     before the list is ready waits for it. */
+     before the list has settled waits for it. */
   function step(by, tries) {
     const grid = gridApi();
     const selected = grid && grid.getSelectedNodes()[0];
-    if (!selected) {
+    if (!selected || followed !== selected.data.name) {
       if ((tries || 0) < 20) setTimeout(() => step(by, (tries || 0) + 1), 100);
       return;
     }
@@ -39,9 +43,6 @@
       zoomOut();
     }
   });
-
-  /* The phone's picker follows the list; only a choice that a person made there leads the list. */
-  let followed = null;
 
   api.phases = {
     /* The chosen execution goes into the address without loading the page anew. */
