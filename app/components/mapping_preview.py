@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 
 from app.components.basics import aria, icon, state_badge
-from app.components.mapping_form import named
+from app.components.mapping_values import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

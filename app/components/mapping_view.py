@@ -10,16 +10,9 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html
 
 from app.components.basics import Node, button, card, icon, link_button, notice
-from app.components.mapping_form import (
-    FIELDS,
-    RESAMPLING_HELP,
-    field_id,
-    form,
-    mapping_of,
-    needs_machine,
-    suggested,
-)
+from app.components.mapping_form import RESAMPLING_HELP, field_id, form
 from app.components.mapping_preview import preview, recognised
+from app.components.mapping_values import FIELDS, mapping_of, needs_machine, suggested
 from app.components.report import problem_table
 from app.components.trace_list import does
 from app.context import workspace

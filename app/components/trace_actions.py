@@ -13,6 +13,7 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html, set_props
 
 from app.components.basics import Node, button, data
+from app.components.import_card import upload_of
 from app.components.report import report_view
 from app.components.trace_list import ACTIONS, does
 from app.context import workspace
@@ -170,11 +171,19 @@ def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[st
         return None
     _CHANGES[what](target)
     set_props("changed", {"data": f"{what} {target}"})
-    key = _LEAVES.get(what)
-    if key and query.get(key) == target:
-        return {other: value for other, value in query.items() if other not in (key, "model")}
+    gone = _gone(what, target, query)
+    if gone:
+        return {key: value for key, value in query.items() if key not in gone}
     refresh(query)
     return None
+
+
+def _gone(what: str, target: str, query: dict[str, str]) -> set[str]:
+    """The parameters of the address that stand for what is no longer there."""
+    if what == "discard" and upload_of(query.get("task")) == target:
+        return {"task"}
+    key = _LEAVES.get(what)
+    return {key, "model"} if key and query.get(key) == target else set()
 
 
 def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Callable[[Any], Any]) -> None:

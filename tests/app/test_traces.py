@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from app.components import import_card, mapping_view
-from app.components.mapping_form import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.components.mapping_preview import marks, recognised
+from app.components.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.components.report import problem_table, summary
 from app.components.upload import waiting_uploads
 from app.main import create_app

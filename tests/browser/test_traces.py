@@ -148,6 +148,10 @@ def test_an_import_that_finds_nothing_leads_back_to_the_columns(page: Page, tmp_
     expect(notice).to_be_visible(timeout=30_000)
     notice.get_by_role("link", name="Choose columns").click()
     expect(page.locator(".mapcard")).to_be_visible()
+    page.go_back()
+    notice.get_by_role("button", name="Discard the file").click()
+    expect(page.locator(".importcard")).to_have_count(0)
+    expect(page.get_by_text("negative.csv", exact=True)).to_have_count(0)
 
 
 def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:

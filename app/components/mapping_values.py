@@ -1,0 +1,123 @@
+"""What the fields of the mapping form hold, and the mapping that they come to.
+
+`suggested` fills the form in from what was recognised (`Inspection.mapping`); `mapping_of` turns what a
+person left in it into a `ColumnMapping`. Roles and units of further features come from the suggestion,
+else they are plain.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Resampling, Role
+from core.units import FILE_UNITS, GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NOTHING = " "
+FIELDS = (
+    *("execution", "time", "time_unit", "cpu", "cpu_unit", "memory", "memory_unit", "features", "attributes"),
+    *("period", "resampling", "max_gap", "cores", "memory_gib"),
+)
+
+
+def suggested(inspection: Any) -> dict[str, Any]:
+    """The values that the form begins with."""
+    mapping: ColumnMapping | None = inspection.mapping
+    if mapping is None:
+        empty: dict[str, Any] = dict.fromkeys(FIELDS)
+        empty |= {"execution": NOTHING, "time": NOTHING, "cpu": NOTHING, "memory": NOTHING}
+        return empty | {"time_unit": "s", "cpu_unit": "cores", "memory_unit": "bytes", "features": [],
+                        "attributes": [], "resampling": "hold", "max_gap": 3}  # fmt: skip
+    cpu, memory = _of_role(mapping, Role.CPU), _of_role(mapping, Role.MEMORY)
+    rest = [one.column for one in mapping.features if one not in (cpu, memory)]
+    return {
+        "execution": mapping.execution or NOTHING,
+        "time": mapping.time or NOTHING,
+        "time_unit": "s" if mapping.time_unit == "none" else mapping.time_unit,
+        "cpu": cpu.column if cpu else NOTHING,
+        "cpu_unit": cpu.unit_key if cpu else "cores",
+        "memory": memory.column if memory else NOTHING,
+        "memory_unit": memory.unit_key if memory else "bytes",
+        "features": rest,
+        "attributes": list(mapping.attributes),
+        "period": mapping.period,
+        "resampling": mapping.resampling.value,
+        "max_gap": mapping.max_gap,
+        "cores": mapping.cores,
+        "memory_gib": None if mapping.memory_bytes is None else round(mapping.memory_bytes / GIB, 3),
+    }
+
+
+def _of_role(mapping: ColumnMapping, role: Role) -> MappedColumn | None:
+    return next((one for one in mapping.features if one.role is role), None)
+
+
+def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> ColumnMapping:
+    """The mapping that the form says.
+
+    Parameters
+    ----------
+    values
+        One value per field of `FIELDS`.
+    suggestion
+        What was recognised; further features keep its roles and units.
+
+    Raises
+    ------
+    InputError
+        If the mapping cannot be; says which column or number.
+    """
+    known = {one.column: one for one in suggestion.features} if suggestion else {}
+    features = []
+    for key, role in (("cpu", Role.CPU), ("memory", Role.MEMORY)):
+        if named(values[key]):
+            features.append(MappedColumn(values[key], role, values[f"{key}_unit"]))
+    features += [_further(name, known) for name in values["features"] or ()]
+    time, gib = named(values["time"]), number(values["memory_gib"])
+    period, max_gap = number(values["period"]), number(values["max_gap"])
+    return ColumnMapping(
+        features=tuple(features),
+        execution=named(values["execution"]),
+        time=time,
+        time_unit=values["time_unit"] if time else "none",
+        period=1.0 if period is None and not time else period,
+        resampling=Resampling(values["resampling"]),
+        max_gap=3.0 if max_gap is None else max_gap,
+        attributes=tuple(values["attributes"] or ()),
+        cores=number(values["cores"]),
+        memory_bytes=None if gib is None else gib * GIB,
+    )
+
+
+def _further(name: str, known: Mapping[str, MappedColumn]) -> MappedColumn:
+    """A further feature; the columns chosen for CPU and memory are the only ones of these roles."""
+    found = known.get(name, MappedColumn(name))
+    plain = found.role in (Role.CPU, Role.MEMORY)
+    return MappedColumn(name, Role.OTHER, found.unit_key) if plain else found
+
+
+def named(value: str | None) -> str | None:
+    """The column that a select names; None while it says none."""
+    return value if value and value != NOTHING else None
+
+
+def number(value: Any) -> float | None:
+    """What a number field holds; None while it is empty."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def needs_machine(values: Mapping[str, Any]) -> tuple[bool, bool]:
+    """Whether the number of cores and the memory of the machine would turn a share into a quantity."""
+
+    def share(key: str) -> bool:
+        return named(values[key]) is not None and FILE_UNITS[values[f"{key}_unit"]].of_machine
+
+    return share("cpu"), share("memory")
