@@ -237,6 +237,27 @@ def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guar
     page.get_by_role("button", name="Discard", exact=True).first.click()
 
 
+DROP = """text => {
+  const carried = new DataTransfer();
+  carried.items.add(new File([text], "dropped.csv"));
+  const send = (name) => document.querySelector("main").dispatchEvent(
+    new DragEvent(name, { bubbles: true, cancelable: true, dataTransfer: carried }));
+  send("dragenter");
+  const lit = document.querySelector("#drop").classList.contains("over");
+  send("drop");
+  return lit;
+}"""
+
+
+def test_a_file_may_be_dropped_anywhere_on_the_page(page: Page) -> None:
+    page.goto("/traces")
+    page.locator("#drop").wait_for()
+    assert page.evaluate(DROP, "\n".join([HEADER, *rows(1)]))
+    expect(page.locator(".mapcard")).to_contain_text("dropped.csv")
+    page.get_by_role("button", name="Discard", exact=True).first.click()
+    page.wait_for_url(re.compile(r"/traces$"))
+
+
 def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Guard) -> None:
     guard.allow(r"net::ERR_FAILED")
     page.route("**/api/uploads/*", lambda route: route.abort())
