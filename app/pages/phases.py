@@ -217,6 +217,7 @@ def layout(
     return [
         dcc.Store(id="choice", data=choice.query()),
         dcc.Store(id="zoom"),
+        dcc.Store(id="shown-execution", data=name),
         page_head(
             "Phases",
             f"{count} phases, {numbered}",
@@ -258,22 +259,23 @@ def register(app: Dash) -> None:
         Output(figure_id("timeline"), "data"),
         Output("execution-title", "children"),
         Output("execution-note", "children"),
+        Output("shown-execution", "data"),
         Input("executions", "selectedRows"),
         Input("zoom", "data"),
+        State("shown-execution", "data"),
         State("choice", "data"),
         prevent_initial_call=True,
     )
-    def show(
-        selected: list[dict[str, Any]] | None, zoom: list[float] | None, choice: dict[str, str]
-    ) -> tuple[Any, Any, Any]:
-        if not selected or "name" not in selected[0]:
-            return dash.no_update, dash.no_update, dash.no_update
-        name = selected[0]["name"]
-        of = (choice["traces"], choice["model"], name)
-        zoomed = dash.ctx.triggered_id == "zoom" and zoom
-        figure = execution_timeline(*of, (zoom[0], zoom[1]) if zoomed and zoom else None)
+    def show(selected: Any, zoom: list[float] | None, shown: str, choice: dict[str, str]) -> tuple[Any, ...]:
+        zoomed = dash.ctx.triggered_id == "zoom"
+        # Before its rows are there, the list holds ids of rows instead of rows.
+        name = selected[0]["name"] if isinstance(selected, list) and selected else shown
+        if name == shown and not zoomed:
+            return (dash.no_update,) * 4
+        window = (zoom[0], zoom[1]) if zoomed and zoom else None
+        figure = execution_timeline(choice["traces"], choice["model"], name, window)
         heading = execution_heading(choice["traces"], name)
-        return figure, heading.title, heading.note
+        return figure, heading.title, heading.note, name
 
     app.clientside_callback(
         ClientsideFunction("phases", "remember"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from playwright.sync_api import expect
 
 from core.config import Settings
 from core.runtime.samples import load_samples
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+expect.set_options(timeout=15_000)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
