@@ -12,7 +12,7 @@ from dash import dcc, html
 
 from app.components.basics import Node, button, icon, link_button, notice
 from app.components.report import problem_table, summary
-from app.components.task_card import badge, no_worker, progress_bar, timing
+from app.components.task_words import badge, no_worker, progress_bar, timing
 from app.components.trace_list import does
 from app.context import Choice, address, workspace
 from core.errors import NotFoundError

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.components import task_card
+from app.components import task_card, task_words
 from app.components.basics import Node, card, empty
 from app.context import workspace
 from core.errors import NotFoundError
@@ -51,7 +51,7 @@ def tasks_of(kind: str, about: Mapping[str, object], wanted: str | None = None) 
 
 def panel(tasks: list[TaskInfo], icon_name: str, title: str, text: str) -> list[Node]:
     """Live cards of the tasks, or what will be seen here once there is one."""
-    warning = task_card.no_worker(workspace().tasks.worker())
+    warning = task_words.no_worker(workspace().tasks.worker())
     cards: list[Node] = [task_card.live(task) for task in tasks]
     if not cards:
         cards = [card(None, empty(icon_name, title, text))]

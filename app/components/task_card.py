@@ -7,160 +7,27 @@ left and opened again it is the same card, because all it shows is in the task's
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import dash
 from dash import MATCH, ClientsideFunction, Dash, Input, Output, Patch, State, dcc, html, set_props
 
-from app.components.basics import Node, bar, button, icon, link_button, notice, state_badge
+from app.components.basics import Node, notice
 from app.components.forms import data
 from app.components.graph import figure_id, graph
 from app.components.links import Query
+from app.components.task_words import ACTIONS, actions, badge, failure, progress_bar, see_phases, timing
 from app.context import workspace
 from app.errors import notify
 from app.figures.error_curve import error_curve
 from core.errors import ConflictError, NotFoundError
 from core.runtime.infos import TaskState
-from core.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.runtime.infos import TaskInfo, WorkerInfo
-
-ACTIONS = "task-act"
+    from core.runtime.infos import TaskInfo
 _LOCATION = "_pages_location"
-_BADGES = {
-    TaskState.QUEUED: ("waiting", "", "clock"),
-    TaskState.RUNNING: ("running", "accent", "loader-2"),
-    TaskState.DONE: ("done", "ok", "circle-check"),
-    TaskState.FAILED: ("failed", "bad", "circle-x"),
-    TaskState.CANCELLED: ("cancelled", "", "ban"),
-    TaskState.INTERRUPTED: ("interrupted", "warn", "alert-triangle"),
-}
-_BARS = {
-    TaskState.DONE: "ok",
-    TaskState.FAILED: "bad",
-    TaskState.INTERRUPTED: "warn",
-    TaskState.CANCELLED: "stopped",
-}
-RETRYABLE = (TaskState.FAILED, TaskState.CANCELLED, TaskState.INTERRUPTED)
-
-
-def badge(task: TaskInfo) -> html.Span:
-    """The task's state as icon and word."""
-    if task.cancelling:
-        return state_badge("stopping", "warn", "player-stop")
-    word, kind, picture = _BADGES[task.state]
-    return state_badge(word, kind, picture)
-
-
-def progress_bar(task: TaskInfo) -> html.Div:
-    """How far the task is."""
-    return bar(task.progress, _BARS.get(task.state, ""), f"Progress of {task.title}")
-
-
-def moment(when: datetime, now: datetime | None = None) -> str:
-    """A time as people say it: ``just now``, ``4 min ago``, ``18:02``, ``yesterday 18:02``, ``14 Nov``."""
-    now = now or datetime.now(UTC)
-    ago = (now - when).total_seconds()
-    if ago < 60:
-        return "just now"
-    if ago < 3600:
-        return f"{ago // 60:.0f} min ago"
-    local, today = when.astimezone(), now.astimezone().date()
-    if local.date() == today:
-        return f"{local:%H:%M}"
-    if local.date() == today - timedelta(days=1):
-        return f"yesterday {local:%H:%M}"
-    return f"{local.day} {local:%b}" if local.year == today.year else f"{local.day} {local:%b %Y}"
-
-
-def timing(task: TaskInfo) -> str:
-    """How long the task has taken, and how long it still takes."""
-    if task.started is None:
-        return "not started yet" if not task.state.ended else ""
-    end = task.finished or datetime.now(UTC)
-    seconds = (end - task.started).total_seconds()
-    taken = format_duration(round(seconds)) if seconds >= 1 else "less than 1 s"
-    if task.state.ended:
-        return f"took {taken}"
-    if task.seconds_left is None:
-        return taken
-    return f"{taken}, about {format_duration(round(task.seconds_left))} left"
-
-
-def action(
-    label: str, act: str, task_id: str, icon_name: str | None = None, kind: str = "small"
-) -> html.Button:
-    """A button that does something to a task."""
-    return button(label, icon_name, kind, **data(act=act, id=task_id, store=ACTIONS))
-
-
-def actions(task: TaskInfo) -> list[Node]:
-    """What can be done about the task in its state."""
-    if not task.state.ended:
-        return [] if task.cancelling else [action("Cancel", "cancel", task.id, "player-stop")]
-    return [action("Retry", "retry", task.id, "refresh")] if task.state in RETRYABLE else []
-
-
-def worker_sentence(worker: WorkerInfo, threads: int) -> str:
-    """Who does the work, and how much of it there is."""
-    workers = f"{worker.count} worker{'s' if worker.count != 1 else ''}"
-    each = f"{threads} thread{'s' if threads != 1 else ''}" + (" each" if worker.count > 1 else "")
-    running = [f"{worker.running} running"] if worker.running else []
-    waiting = f"{worker.queued} waiting" if worker.queued else "the queue is empty"
-    return ", ".join([workers, each, *running, waiting])
-
-
-def no_worker(worker: WorkerInfo) -> Node:
-    """What to do when nobody does the work; None when somebody does."""
-    if worker.alive:
-        return None
-    return notice(
-        "warn",
-        html.Span(
-            ["Start it with ", html.Code("phasedock worker"), "; what waits will then begin by itself."]
-        ),
-        strong="No worker is running.",
-    )
-
-
-def see_phases(task: TaskInfo) -> Node:
-    """The next step after a model was made."""
-    result = task.result or {}
-    traces, model = task.params.get("trace_set"), result.get("model")
-    query = "&".join(f"{key}={value}" for key, value in (("traces", traces), ("model", model)) if value)
-    return html.Div(
-        [
-            link_button("See phases", f"/phases?{query}", "timeline", "primary"),
-            link_button("Open the model", f"/models?{query}", "stack-2"),
-        ],
-        className="row wrap",
-    )
-
-
-def result_link(task: TaskInfo) -> str | None:
-    """Where the result of a task can be looked at; None when it gave nothing to look at."""
-    result, params = task.result or {}, task.params
-    traces = result.get("trace_set") or params.get("trace_set")
-    tail = f"&traces={traces}" if traces else ""
-    if task.kind == "choose_k":
-        return f"/models?view=choose&task={task.id}{tail}"
-    if task.kind == "search":
-        return f"/models?view=search&task={task.id}{tail}"
-    if "model" in result:
-        return f"/phases?model={result['model']}{tail}" if traces else f"/models?model={result['model']}"
-    return f"/traces?traces={result['trace_set']}" if "trace_set" in result else None
-
-
-def failure(task: TaskInfo) -> Node:
-    """What went wrong and what to do; None when nothing did."""
-    if task.error is None:
-        return None
-    kind = "warn" if task.state is TaskState.INTERRUPTED else "bad"
-    return notice(kind, task.error[1], strong=task.error[0])
 
 
 def _curve_points(task_id: str, since: int) -> tuple[dict[str, tuple[list[int], list[float]]], int]:
@@ -217,15 +84,13 @@ def _part(kind: str, name: Any) -> dict[str, Any]:
     return {"type": f"task-{kind}", "name": name}
 
 
-def live(task: TaskInfo, *, title: bool = True) -> html.Section:
+def live(task: TaskInfo) -> html.Section:
     """A card that follows a task until it has ended.
 
     Parameters
     ----------
     task
         The task as it is now.
-    title
-        Whether the card says what the task is; a page that says so already leaves it out.
     """
     points, last = _curve_points(task.id, -1)
     errors = points.get("error", ([], []))
@@ -233,7 +98,7 @@ def live(task: TaskInfo, *, title: bool = True) -> html.Section:
         dcc.Interval(id=_part("tick", task.id), interval=1000, disabled=task.state.ended),
         dcc.Store(id=_part("seen", task.id), data=[last, _signature(task)]),
         dcc.Store(id=_part("look", task.id)),
-        html.Div(_head(task, title=title), id=_part("head", task.id), className="head"),
+        html.Div(_head(task), id=_part("head", task.id), className="head"),
     ]
     body: list[Node] = [html.Div(_status(task), id=_part("status", task.id), className="stack tight")]
     if has_curve(task):
@@ -245,9 +110,12 @@ def live(task: TaskInfo, *, title: bool = True) -> html.Section:
     return html.Section(children, className="card livetask", **data(task=task.id))
 
 
-def _head(task: TaskInfo, *, title: bool) -> list[Node]:
-    name = [html.H2(task.title, className="truncate")] if title else []
-    return [*name, badge(task), html.Div(actions(task), className="tools")]
+def _head(task: TaskInfo) -> list[Node]:
+    return [
+        html.H2(task.title, className="truncate"),
+        badge(task),
+        html.Div(actions(task), className="tools"),
+    ]
 
 
 def _signature(task: TaskInfo) -> str:
@@ -255,7 +123,7 @@ def _signature(task: TaskInfo) -> str:
     return f"{task.state}|{task.progress:.4f}|{task.message}|{task.cancelling}|{left}"
 
 
-def refresh(task_id: str, seen: Sequence[Any], *, titled: bool = True) -> tuple[Any, ...]:
+def refresh(task_id: str, seen: Sequence[Any]) -> tuple[Any, ...]:
     """What changed in a live card: head, status, outcome, figure, seen, whether to stop asking."""
     keep = dash.no_update
     try:
@@ -276,7 +144,7 @@ def refresh(task_id: str, seen: Sequence[Any], *, titled: bool = True) -> tuple[
         # The time that went by is still worth a line.
         return keep, _status(task) if not task.state.ended else keep, keep, keep, keep, task.state.ended
     same_state = str(seen[1]).split("|")[0] == task.state and not task.cancelling
-    head = keep if same_state else _head(task, title=titled)
+    head = keep if same_state else _head(task)
     outcome = _outcome(task) if task.state.ended else keep
     return head, _status(task), outcome, figure, [last, signature], task.state.ended
 
@@ -308,13 +176,6 @@ def perform(act: str, task_id: str) -> str | None:
         case _:
             raise ConflictError(f"“{act}” cannot be done to a task.", "Reload the page.")
     return None
-
-
-def link(task: TaskInfo) -> Node:
-    """A link to all there is to know about the task."""
-    return dcc.Link(
-        ["Log and details", icon("arrow-right", "sm")], href=f"/tasks?task={task.id}", className="link"
-    )
 
 
 def register(app: Dash) -> None:

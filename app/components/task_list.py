@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dash import dcc, html
 
-from app.components import task_card
+from app.components import task_card, task_words
 from app.components.basics import Node, card, empty, icon, link_button, notice, plain_table
 from app.components.forms import aria, data, text_of
 from app.context import workspace
@@ -82,18 +82,18 @@ def counts_of(tasks: Sequence[TaskInfo]) -> dict[str, int]:
 def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
     """One task of the list."""
     line = task.error[0] if task.error else "" if task.state is TaskState.DONE else task.message
-    times = [html.Span(task_card.moment(task.created))]
-    if spent := task_card.timing(task):
+    times = [html.Span(task_words.moment(task.created))]
+    if spent := task_words.timing(task):
         times.append(html.Span(spent, className="ink3"))
-    ways = list(task_card.actions(task))
-    target = task_card.result_link(task) if task.state is TaskState.DONE else None
+    ways = list(task_words.actions(task))
+    target = task_words.result_link(task) if task.state is TaskState.DONE else None
     if target:
         ways.append(dcc.Link("Open result", href=target, className="link"))
     about = [kind_name(task.kind)] if kind_name(task.kind) != task.title else []
     about += [f"attempt {task.attempt}"] if task.attempt > 1 else []
     return html.Div(
         [
-            html.Div(task_card.badge(task), className="state-cell"),
+            html.Div(task_words.badge(task), className="state-cell"),
             html.Div(
                 [
                     dcc.Link(task.title, href=href(task=task.id), className="name truncate"),
@@ -102,7 +102,7 @@ def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
                 className="what",
             ),
             html.Div(
-                [task_card.progress_bar(task), html.Span(line, className="small ink2 truncate", title=line)],
+                [task_words.progress_bar(task), html.Span(line, className="small ink2 truncate", title=line)],
                 className="how",
             ),
             html.Div(times, className="when small num"),
@@ -198,7 +198,7 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
         className="iconbtn",
         title="Close",
     )
-    target = task_card.result_link(task) if task.state is TaskState.DONE else None
+    target = task_words.result_link(task) if task.state is TaskState.DONE else None
     opened: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
     retried: list[Node] = []
     if task.retry_of:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.components.task_card import moment
+from app.components.task_words import moment
 
 if TYPE_CHECKING:
     from datetime import datetime

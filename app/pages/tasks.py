@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ClientsideFunction, Input, Output, State, dcc, html, set_props
 
-from app.components import task_card, task_list
+from app.components import task_card, task_list, task_words
 from app.components.basics import Node, button, card, notice, page_head
 from app.components.forms import data
 from app.components.links import Query
@@ -39,14 +39,14 @@ def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:
 def _worker() -> tuple[str, Node]:
     place = workspace()
     worker = place.tasks.worker()
-    sentence = task_card.worker_sentence(worker, place.settings.task_threads) if worker.alive else ""
-    return sentence, task_card.no_worker(worker)
+    sentence = task_words.worker_sentence(worker, place.settings.task_threads) if worker.alive else ""
+    return sentence, task_words.no_worker(worker)
 
 
 def _seen(tasks: list[TaskInfo], query: Query, sentence: str) -> str:
     """Everything that the page shows, in a few bytes: equal texts need no drawing."""
     rows = [(task.id, task.state, round(task.progress, 3), task.message, task.cancelling) for task in tasks]
-    times = [(task_card.moment(task.created), task_card.timing(task)) for task in tasks]
+    times = [(task_words.moment(task.created), task_words.timing(task)) for task in tasks]
     shown = json.dumps([rows, times, sorted(query.values.items()), sentence])
     return hashlib.blake2b(shown.encode(), digest_size=8).hexdigest()
 
@@ -63,7 +63,7 @@ def layout(**values: str) -> Node:
             detail = task_list.detail(workspace().tasks.get(chosen), query)
         except NotFoundError as error:
             detail = [notice("bad", error.hint, strong=error.message)]
-    clear = button("Clear finished", "trash", **data(act="clear", store=task_card.ACTIONS))
+    clear = button("Clear finished", "trash", **data(act="clear", store=task_words.ACTIONS))
     return [
         page_head("Tasks", html.Span(sentence, id="tasks-worker"), [clear]),
         html.Div(warning, id="tasks-warning"),
