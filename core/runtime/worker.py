@@ -167,12 +167,12 @@ class Worker:
         message, hint = explain(error, reference := new_id()[:8])
         if not isinstance(error, PhaseDockError):
             _LOG.error("task %s failed (reference %s)", context.task, reference, exc_info=error)
-        self._end(context.task, state=TaskState.FAILED, error_message=message, error_hint=hint)
         try:
             context.log(f"{message} {hint}".strip())
             context.log("".join(traceback.format_exception(error)), internal=True)
         except SQLAlchemyError:
             _LOG.exception("the log of task %s could not be written", context.task)
+        self._end(context.task, state=TaskState.FAILED, error_message=message, error_hint=hint)
 
     def _register(self) -> None:
         now = time.time()

@@ -78,7 +78,7 @@ def test_errors_on_purpose_are_shown_as_they_are(workspace, worker):
 
 def test_other_errors_give_a_sentence_and_a_reference_not_a_traceback(workspace, worker, caplog):
     info = ended(workspace, workspace.tasks.submit("break", "Divide", {"by": 0}))
-    until(lambda: len(workspace.tasks.log(info.id, internal=True)) == 3)
+    assert len(workspace.tasks.log(info.id, internal=True)) == 3
     assert info.state is TaskState.FAILED
     message, hint = info.error
     assert "Something went wrong inside PhaseDock (reference" in message
