@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import dash
 import dash_mantine_components as dmc
@@ -15,7 +17,7 @@ from app.components.graph import graph
 from app.components.model_train import MAIN, filled, no_traces
 from app.context import workspace
 from app.figures.choose_k import criterion
-from core.errors import PhaseDockError
+from core.errors import NotFoundError, PhaseDockError
 from core.phases import PhaseSettings
 
 if TYPE_CHECKING:
@@ -75,29 +77,15 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     return [html.Div([form, model_tasks.place("choose-live", shown)], className="grid cols-side top")]
 
 
+_CRITERIA = {"within": "Within-cluster squares ↓", "silhouette": "Silhouette ↑", "stability": "Stability ↑"}
+
+
 def outcome(task: TaskInfo) -> Node:
     """Three curves, the recommendation, and the way to train with it."""
     result: Mapping[str, Any] = task.result or {}
-    candidates = result.get("candidates") or []
-    if not candidates:
+    if not result.get("candidates"):
         return notice("info", "The comparison gave nothing to show.")
-    ks = [int(each["k"]) for each in candidates]
-    best, elbow = int(result["recommended"]), int(result["elbow"])
-
-    def curve(name: str, title: str, mark: tuple[int, str] | None = None) -> html.Div:
-        figure = criterion(title, ks, [float(each[name]) for each in candidates], best, mark)
-        return graph(f"choose-{name}-{task.id}", figure, f"{title}, for each number of phases")
-
-    rows = [
-        (
-            html.B(str(k)) if k == best else str(k),
-            *(f"{float(each[name]):.3f}" for name in ("within", "silhouette", "stability")),
-        )
-        for k, each in zip(ks, candidates, strict=True)
-    ]
-    names = [("Phases", True), ("Within, share of total", True), ("Silhouette", True), ("Stability", True)]
-    settings = {k: v for k, v in (task.params.get("settings") or {}).items() if k in (*MAIN, "seed")}
-    again = "&".join(f"{key}={value}" for key, value in {**settings, "phases": best}.items())
+    best = int(result["recommended"])
     return html.Div(
         [
             notice(
@@ -105,36 +93,61 @@ def outcome(task: TaskInfo) -> Node:
                 result.get("reason", ""),
                 strong=f"Recommended: k = {best}.",
                 actions=[
-                    link_button(
-                        f"Train with k = {best}",
-                        f"/models?view=train&traces={task.params['trace_set']}&{again}",
-                        "player-play",
-                        "small",
-                    )
+                    link_button(f"Train with k = {best}", _train_with(task, best), "player-play", "small")
                 ],
             ),
-            html.Div(
-                [
-                    curve("within", "Within-cluster squares ↓", (elbow, "elbow")),
-                    curve("silhouette", "Silhouette ↑"),
-                    curve("stability", "Stability ↑"),
-                ],
-                className="grid curves",
-            ),
+            html.Div(_curves(task.id, result), className="grid curves"),
             html.P(
                 "↓ Less is better: squared distances to the centres, as a share of all. ↑ More is better: "
                 "how well phases are apart, and how alike refits on resampled codes are (Rand index).",
                 className="small ink3",
             ),
             html.Details(
-                [
-                    html.Summary([icon("chevron-right", "sm"), "All figures"]),
-                    plain_table(names, rows, "Criteria for each number of phases"),
-                ],
-                className="more",
+                [html.Summary([icon("chevron-right", "sm"), "All figures"]), _table(result)], className="more"
             ),
         ],
         className="stack",
+    )
+
+
+def _curves(task_id: str, result: Mapping[str, Any]) -> list[Node]:
+    candidates, best = result["candidates"], int(result["recommended"])
+    ks = [int(each["k"]) for each in candidates]
+    elbow = (int(result["elbow"]), "elbow")
+    return [
+        graph(
+            f"choose-{name}-{task_id}",
+            criterion(
+                title, ks, [float(e[name]) for e in candidates], best, elbow if name == "within" else None
+            ),
+            f"{title}, for each number of phases",
+        )
+        for name, title in _CRITERIA.items()
+    ]
+
+
+def _table(result: Mapping[str, Any]) -> html.Div:
+    best = int(result["recommended"])
+    rows = [
+        (
+            html.B(str(each["k"])) if each["k"] == best else str(each["k"]),
+            *(f"{float(each[name]):.3f}" for name in _CRITERIA),
+        )
+        for each in result["candidates"]
+    ]
+    names = [("Phases", True), ("Within, share of total", True), ("Silhouette", True), ("Stability", True)]
+    return plain_table(names, rows, "Criteria for each number of phases")
+
+
+def _train_with(task: TaskInfo, phases: int) -> str:
+    """The address of the training form, filled with the settings whose codes were compared."""
+    settings = dict(task.params.get("settings") or {})
+    if model := task.params.get("model"):
+        with contextlib.suppress(NotFoundError):
+            settings = workspace().models.load(str(model)).settings.to_dict()
+    kept = {name: value for name, value in settings.items() if name in (*MAIN, "solver", "seed")}
+    return "/models?" + urlencode(
+        {"view": "train", "traces": task.params["trace_set"], **kept, "phases": phases}
     )
 
 

@@ -15,7 +15,10 @@ from core.errors import PhaseDockError
 from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.components.links import Query
+    from core.phases import PhaseStatistics
     from core.runtime.infos import ModelInfo
 
 
@@ -52,32 +55,12 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
         labelling = place.labels.get(trace_set_id, model_id)
     except PhaseDockError as error:
         return [notice("warn", error.hint, strong=error.message)]
-    live = [each for each in labelling.statistics if each.phase >= 0]
-    rows = [
-        (
-            phase_badge(each.phase),
-            each.description if each.phase >= 0 else "Before there is a full window",
-            f"{each.samples:,}",
-            format_share(each.share),
-            f"{each.runs:,}",
-            format_duration(each.median_stay),
-        )
-        for each in labelling.statistics
-    ]
-    names = [
-        ("Phase", False),
-        ("What it is", False),
-        ("Samples", True),
-        ("Share", True),
-        ("Runs", True),
-        ("Median stay", True),
-    ]
-    figure = frequencies([(each.phase, each.samples) for each in live])
+    figure = frequencies([(each.phase, each.samples) for each in labelling.statistics if each.phase >= 0])
     query = f"traces={trace_set_id}&model={model_id}"
     return [
         html.Div(
             [
-                html.Div(plain_table(names, rows, "Phases on this trace set"), className="flushtable"),
+                html.Div(_table(labelling.statistics), className="flushtable"),
                 graph(
                     f"evaluate-{model_id}-{trace_set_id}", figure, "Share and number of samples of each phase"
                 ),
@@ -102,6 +85,29 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
             className="row wrap",
         ),
     ]
+
+
+def _table(statistics: Sequence[PhaseStatistics]) -> html.Div:
+    rows = [
+        (
+            phase_badge(each.phase),
+            each.description if each.phase >= 0 else "Before there is a full window",
+            f"{each.samples:,}",
+            format_share(each.share),
+            f"{each.runs:,}",
+            format_duration(each.median_stay),
+        )
+        for each in statistics
+    ]
+    names = [
+        ("Phase", False),
+        ("What it is", False),
+        ("Samples", True),
+        ("Share", True),
+        ("Runs", True),
+        ("Median stay", True),
+    ]
+    return plain_table(names, rows, "Phases on this trace set")
 
 
 def register(app: Dash) -> None:

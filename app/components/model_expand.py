@@ -27,8 +27,7 @@ def _option(model: PhaseModel, phase: int) -> dict[str, str]:
     return {"value": str(phase), "label": f"φ{phase + 1}  {description}".strip()}
 
 
-def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Section:
-    """The form, the expansions so far, and the task if one is under way."""
+def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node]:
     sets = workspace().traces.list()
     ids = [each.id for each in sets]
     first = next((each for each in (info.trace_set_id, chosen) if each in ids), None)
@@ -37,7 +36,7 @@ def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Se
     )
     start = busiest.phase if busiest is not None and busiest.phase in model.phases else model.phases[0]
     select: dict[str, Any] = {"allowDeselect": False, "size": "xs", "className": "field"}
-    fields = [
+    return [
         dmc.Select(
             id="expand-phase",
             label="Phase to divide",
@@ -73,6 +72,10 @@ def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Se
             className="field",
         ),
     ]
+
+
+def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Section:
+    """The form, the expansions so far, and the task if one is under way."""
     tree = expansions(model)
     tasks = [task for task in model_tasks.tasks_of("expand", {"model": info.id}) if not task.state.ended]
     return card(
@@ -80,7 +83,7 @@ def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Se
         html.Div(
             [
                 *([tree] if tree is not None else []),
-                html.Div(fields, className="formgrid"),
+                html.Div(_fields(info, model, chosen), className="formgrid"),
                 html.Div(id="expand-problem"),
                 html.Div(button("Expand", "git-branch", id="expand-start"), className="row"),
                 model_tasks.place("expand-live", model_tasks.panel(tasks, "", "", "") if tasks else []),

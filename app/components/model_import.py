@@ -110,7 +110,11 @@ def view(models: list[Any]) -> list[Node]:
             className="stack",
         ),
     )
-    right = card(
+    return [html.Div([left, _how_files_are_read()], className="grid cols-main top")]
+
+
+def _how_files_are_read() -> html.Section:
+    return card(
         "How files are read",
         html.Div(
             [
@@ -133,7 +137,6 @@ def view(models: list[Any]) -> list[Node]:
             className="stack",
         ),
     )
-    return [html.Div([left, right], className="grid cols-main top")]
 
 
 def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:

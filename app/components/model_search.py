@@ -51,12 +51,31 @@ def _list_field(name: str, values: str) -> dmc.TextInput:
     )
 
 
+def _counts() -> list[Node]:
+    """How many trials, how much is held out, and the seed of both."""
+    small: dict[str, Any] = {"size": "xs", "className": "field", "clampBehavior": "none"}
+    percent = {"rightSection": html.Span("%", className="unit"), "hideControls": True}
+    return [
+        dmc.NumberInput(id="search-most", label="Trials, when at random", value=8, min=1, max=500, **small),
+        dmc.NumberInput(id="search-held", label="Held out", value=25, min=5, max=90, **percent, **small),
+        dmc.NumberInput(id="search-seed", label="Seed", value=0, min=0, **small),
+    ]
+
+
 def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     """What to try, and beside it the trials."""
     if traces is None:
         return [no_traces()]
-    small: dict[str, Any] = {"size": "xs", "className": "field", "clampBehavior": "none"}
-    form = card(
+    tasks = model_tasks.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
+    text = "The trials appear here, the smallest error on held-out executions first."
+    shown = model_tasks.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
+    return [
+        html.Div([_form(traces), model_tasks.place("search-live", shown)], className="grid cols-side top")
+    ]
+
+
+def _form(traces: TraceSetInfo) -> html.Section:
+    return card(
         "Search settings",
         html.Div(
             [
@@ -74,25 +93,7 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
                     [_list_field(name, values) for name, (values, _) in SEARCHED.items()],
                     className="formgrid wide",
                 ),
-                html.Div(
-                    [
-                        dmc.NumberInput(
-                            id="search-most", label="Trials, when at random", value=8, min=1, max=500, **small
-                        ),
-                        dmc.NumberInput(
-                            id="search-held",
-                            label="Held out",
-                            value=25,
-                            min=5,
-                            max=90,
-                            rightSection=html.Span("%", className="unit"),
-                            hideControls=True,
-                            **small,
-                        ),
-                        dmc.NumberInput(id="search-seed", label="Seed", value=0, min=0, **small),
-                    ],
-                    className="formgrid",
-                ),
+                html.Div(_counts(), className="formgrid"),
                 html.P(
                     "Each trial trains a CRBM on a part of the executions and is judged on the others, so "
                     "that a setting cannot win by learning its traces by heart.",
@@ -112,10 +113,6 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
         ),
         note=["on ", traces.name],
     )
-    tasks = model_tasks.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
-    text = "The trials appear here, the smallest error on held-out executions first."
-    shown = model_tasks.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
-    return [html.Div([form, model_tasks.place("search-live", shown)], className="grid cols-side top")]
 
 
 def _words(settings: Mapping[str, Any]) -> str:

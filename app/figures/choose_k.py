@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
 from app.figures import theme
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 def criterion(
@@ -38,60 +38,61 @@ def criterion(
     named = {recommended: f"k = {recommended}"}
     if mark is not None:
         named[mark[0]] = f"{named[mark[0]]}, {mark[1]}" if mark[0] in named else mark[1]
-    shapes = [
-        {
-            "type": "line",
-            "x0": recommended,
-            "x1": recommended,
-            "y0": 0,
-            "y1": 1,
-            "yref": "paper",
-            "line": {"color": theme.ink("accent"), "width": 1, "dash": "2px,3px"},
-            "layer": "below",
-        }
-    ]
-    return go.Figure(
-        go.Scatter(
-            x=list(ks),
-            y=list(values),
-            mode="lines+markers+text",
-            line={"color": theme.ink("ink"), "width": 1.6},
-            marker={
-                "size": [9 if k in named else 5 for k in ks],
-                "color": [
-                    theme.ink("accent")
-                    if k == recommended
-                    else theme.ink("surface")
-                    if k in named
-                    else theme.ink("ink")
-                    for k in ks
-                ],
-                "line": {"width": [0 if k == recommended else 1.6 for k in ks], "color": theme.ink("ink")},
-                "opacity": 1,
-            },
-            text=[named.get(k, "") for k in ks],
-            textposition=["top left" if k == max(ks) else "top right" for k in ks],
-            textfont={"size": 11, "color": theme.ink("ink")},
-            cliponaxis=False,
-            hovertemplate="%{y:.3f}<extra></extra>",
+    layout = theme.frame(
+        height,
+        margin={"l": 40, "r": 18, "t": 26, "b": 28},
+        xaxis=theme.axis(
+            tick0=min(ks),
+            dtick=1,
+            range=[min(ks) - 0.5, max(ks) + 0.7],
+            hoverformat="d",
+            unifiedhovertitle={"text": "%{x} phases"},
         ),
-        layout=theme.frame(
-            height,
-            margin={"l": 40, "r": 18, "t": 26, "b": 28},
-            xaxis=theme.axis(
-                tick0=min(ks),
-                dtick=1,
-                range=[min(ks) - 0.5, max(ks) + 0.7],
-                hoverformat="d",
-                unifiedhovertitle={"text": "%{x} phases"},
-            ),
-            yaxis=theme.axis(
-                showgrid=True, nticks=5, ticklabelstandoff=4, tickformat=".2~f", range=_range(values)
-            ),
-            annotations=[theme.quantity_title(title, y=1.05)],
-            shapes=shapes,
+        yaxis=theme.axis(
+            showgrid=True, nticks=5, ticklabelstandoff=4, tickformat=".2~f", range=_range(values)
         ),
+        annotations=[theme.quantity_title(title, y=1.05)],
+        shapes=[_upright(recommended)],
     )
+    return go.Figure(_points(ks, values, recommended, named), layout)
+
+
+def _points(
+    ks: Sequence[int], values: Sequence[float], recommended: int, named: Mapping[int, str]
+) -> go.Scatter:
+    """The curve: a full dot at the recommended k, an open one at a marked k, small ones elsewhere."""
+    inner = {k: theme.ink("surface") for k in named} | {recommended: theme.ink("accent")}
+    return go.Scatter(
+        x=list(ks),
+        y=list(values),
+        mode="lines+markers+text",
+        line={"color": theme.ink("ink"), "width": 1.6},
+        marker={
+            "size": [9 if k in named else 5 for k in ks],
+            "color": [inner.get(k, theme.ink("ink")) for k in ks],
+            "line": {"width": [0 if k == recommended else 1.6 for k in ks], "color": theme.ink("ink")},
+            "opacity": 1,
+        },
+        text=[named.get(k, "") for k in ks],
+        textposition=["top left" if k == max(ks) else "top right" for k in ks],
+        textfont={"size": 11, "color": theme.ink("ink")},
+        cliponaxis=False,
+        hovertemplate="%{y:.3f}<extra></extra>",
+    )
+
+
+def _upright(k: int) -> dict[str, Any]:
+    line = {"color": theme.ink("accent"), "width": 1, "dash": "2px,3px"}
+    return {
+        "type": "line",
+        "x0": k,
+        "x1": k,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": line,
+        "layer": "below",
+    }
 
 
 def _range(values: Sequence[float]) -> list[float]:

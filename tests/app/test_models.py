@@ -180,7 +180,9 @@ def test_choosing_k_for_a_model_uses_its_codes(
 ) -> None:
     task = model_choose.submit(traces.id, model.id, None)
     assert place.tasks.get(task).params == {"trace_set": traces.id, "model": model.id}
-    assert work(place, task).state is TaskState.DONE
+    done = work(place, task)
+    assert done.state is TaskState.DONE
+    assert "hidden=4" in text_of(model_choose.outcome(done))
 
 
 def test_a_search_gives_trials_to_use(place: Workspace, traces: TraceSetInfo) -> None:
