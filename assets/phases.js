@@ -1,38 +1,64 @@
-/* The Phases page in the browser: moving between executions, and the zoom of the timeline. */
+/* The Phases page in the browser: moving between executions, and the zoom of the timeline.
+
+   The chosen execution lives in the list's context, so the next key starts from where the last one
+   went, however fast they come; address, phone picker and timeline follow it. */
 (function () {
   "use strict";
   const api = (window.dash_clientside = window.dash_clientside || {});
+  const SETTLE_MS = 40;
+  let pending = null;
 
-  function gridApi() {
+  function list() {
     try { return window.dash_ag_grid.getApi("executions"); } catch (error) { return null; }
   }
-  function timeline() {
-    return document.querySelector('[id*=\'"name":"timeline"\'][id*=\'"type":"graph"\'] .js-plotly-plot, [id*="timeline"][id*="graph"].js-plotly-plot');
+  function chosen(grid) {
+    return grid.getRowNode(grid.getGridOption("context").chosen);
   }
-  /* The execution that the address and the phone's picker followed last; only a choice that a person
-     made in that picker leads the list. */
-  let followed = null;
+  function timeline() {
+    return Array.from(document.querySelectorAll(".js-plotly-plot"))
+      .find((plot) => plot.layout && plot.layout.meta && plot.layout.meta.time_axis);
+  }
 
-  /* The execution before or after the selected one, in the order that is shown. A key that comes
-     before the list has settled waits for it. */
+  function choose(name) {
+    const grid = list();
+    const next = grid && grid.getRowNode(name);
+    const before = grid && chosen(grid);
+    if (!next || next === before) return;
+    grid.getGridOption("context").chosen = name;
+    grid.redrawRows({ rowNodes: [before, next].filter(Boolean) });
+    if (next.rowIndex !== null) grid.ensureIndexVisible(next.rowIndex);
+    const url = new URL(window.location.href);
+    url.searchParams.set("execution", name);
+    ["x0", "x1"].forEach((key) => url.searchParams.delete(key));
+    window.history.replaceState(window.history.state, "", url);
+    clearTimeout(pending);
+    pending = setTimeout(function () {
+      api.set_props("chosen-execution", { data: name });
+      api.set_props("phone-execution", { value: name });
+    }, SETTLE_MS);
+  }
+  /* The execution before or after the chosen one, in the order that is shown. A key that comes before
+     the list is there waits for it. */
   function step(by, tries) {
-    const grid = gridApi();
-    const selected = grid && grid.getSelectedNodes()[0];
-    if (!selected || followed !== selected.data.name) {
-      if ((tries || 0) < 20) setTimeout(() => step(by, (tries || 0) + 1), 100);
+    const grid = list();
+    const from = grid && chosen(grid);
+    if (!from) {
+      if ((tries || 0) < 30) setTimeout(() => step(by, (tries || 0) + 1), 100);
       return;
     }
     const last = grid.getDisplayedRowCount() - 1;
-    const next = grid.getDisplayedRowAtIndex(Math.max(0, Math.min((selected.rowIndex || 0) + by, last)));
-    if (next && next !== selected) {
-      next.setSelected(true, true);
-      grid.ensureIndexVisible(next.rowIndex);
-    }
+    const row = grid.getDisplayedRowAtIndex(Math.max(0, Math.min((from.rowIndex || 0) + by, last)));
+    if (row) choose(row.data.name);
   }
   function zoomOut() {
     const graph = timeline();
-    if (graph && graph.layout && graph.layout.meta) window.phasedock.showRange(graph, graph.layout.meta.full);
+    if (graph) window.phasedock.showRange(graph, graph.layout.meta.full);
   }
+
+  document.addEventListener("click", function (event) {
+    const row = event.target.closest && event.target.closest("#executions .ag-row");
+    if (row) choose(row.getAttribute("row-id"));
+  });
   document.addEventListener("keydown", function (event) {
     if (!document.getElementById("executions") || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
     if (document.querySelector(".mantine-Modal-content, .mantine-Drawer-content, .mantine-Menu-dropdown")) return;
@@ -45,30 +71,18 @@
   });
 
   api.phases = {
-    /* The chosen execution goes into the address without loading the page anew. */
-    remember: function (rows) {
-      if (!rows || !rows.length || !rows[0].name) return api.no_update;
-      const url = new URL(window.location.href);
-      if (url.searchParams.get("execution") !== rows[0].name) {
-        url.searchParams.set("execution", rows[0].name);
-        url.searchParams.delete("x0");
-        url.searchParams.delete("x1");
-        window.history.replaceState(window.history.state, "", url);
-      }
-      followed = rows[0].name;
-      return followed;
+    pick: function (name) {
+      if (name) choose(name);
+      return api.no_update;
     },
-    pick: function (name, back, on, selected) {
-      const by = api.callback_context.triggered[0].prop_id;
-      if (by.startsWith("step-")) {
-        step(by.startsWith("step-on") ? 1 : -1);
-        return api.no_update;
-      }
-      if (!name || name === followed || (selected && selected.length && selected[0].name === name)) return api.no_update;
-      return { ids: [name] };
+    step: function () {
+      step(api.callback_context.triggered[0].prop_id.startsWith("step-on") ? 1 : -1);
+      return api.no_update;
     },
     filter: function (text, options) {
-      return Object.assign({}, options, { quickFilterText: text || "" });
+      const grid = list();
+      const context = grid ? grid.getGridOption("context") : options.context;
+      return Object.assign({}, options, { quickFilterText: text || "", context: context });
     },
     order: function (clicks, rows) {
       const by = JSON.parse(api.callback_context.triggered[0].prop_id.split(".n_clicks")[0]).by;

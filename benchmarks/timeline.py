@@ -28,15 +28,14 @@ _ROOT = Path(__file__).resolve().parent.parent
 _LIMIT_MS, _REPEATS = 300.0, 9
 _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 _CLICK = """([from, to]) => new Promise((done) => {
-  const grid = window.dash_ag_grid.getApi("executions");
   const graph = document.querySelector(".js-plotly-plot");
-  const pick = (i, then) => {
+  const click = (row, then) => {
     graph.once("plotly_afterplot", () => requestAnimationFrame(() => setTimeout(then, 0)));
-    grid.getDisplayedRowAtIndex(i).setSelected(true, true);
+    document.querySelector(`#executions .ag-row[row-index="${row}"]`).click();
   };
-  pick(from, () => setTimeout(() => {
+  click(from, () => setTimeout(() => {
     const start = performance.now();
-    pick(to, () => done(performance.now() - start));
+    click(to, () => done(performance.now() - start));
   }, 600));
 })"""
 
@@ -59,8 +58,8 @@ def _wait(url: str) -> None:
 
 
 def _measure(page: Page) -> tuple[float, float]:
-    short = [float(page.evaluate(_CLICK, [3 + i, 4 + i])) for i in range(_REPEATS)]
-    longest = [float(page.evaluate(_CLICK, [3 + i, 0])) for i in range(_REPEATS)]
+    short = [float(page.evaluate(_CLICK, [3 + i % 2, 5])) for i in range(_REPEATS)]
+    longest = [float(page.evaluate(_CLICK, [3 + i % 2, 0])) for i in range(_REPEATS)]
     return float(np.median(short)), float(np.median(longest))
 
 
@@ -82,7 +81,7 @@ def run() -> list[dict[str, object]]:
             with sync_playwright() as driver:
                 browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
-                page.goto(f"{url}/phases?traces={trace_set_id}&model={model_id}&execution=container-00003")
+                page.goto(f"{url}/phases?traces={trace_set_id}&model={model_id}&execution=container-00002")
                 page.wait_for_selector(".js-plotly-plot .xtick", timeout=60_000)
                 page.wait_for_timeout(1_500)
                 usual, longest = _measure(page)

@@ -105,11 +105,11 @@ def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
                 options={
                     "rowHeight": 54,
                     "headerHeight": 0,
-                    "rowSelection": {"mode": "singleRow", "checkboxes": False, "enableClickSelection": True},
+                    "context": {"chosen": selected},
+                    "rowClassRules": {"chosen": "params.data && params.data.name === params.context.chosen"},
                 },
                 columnSize=None,
                 getRowId="params.data.name",
-                selectedRows={"ids": [selected]},
                 scrollTo={"rowId": selected, "rowPosition": "middle"},
             ),
             className="grow",
@@ -217,7 +217,8 @@ def layout(
     return [
         dcc.Store(id="choice", data=choice.query()),
         dcc.Store(id="zoom"),
-        dcc.Store(id="shown-execution", data=name),
+        dcc.Store(id="chosen-execution", data=name),
+        dcc.Store(id="nothing"),
         page_head(
             "Phases",
             f"{count} phases, {numbered}",
@@ -259,37 +260,28 @@ def register(app: Dash) -> None:
         Output(figure_id("timeline"), "data"),
         Output("execution-title", "children"),
         Output("execution-note", "children"),
-        Output("shown-execution", "data"),
-        Input("executions", "selectedRows"),
+        Input("chosen-execution", "data"),
         Input("zoom", "data"),
-        State("shown-execution", "data"),
         State("choice", "data"),
         prevent_initial_call=True,
     )
-    def show(selected: Any, zoom: list[float] | None, shown: str, choice: dict[str, str]) -> tuple[Any, ...]:
-        zoomed = dash.ctx.triggered_id == "zoom"
-        # Before its rows are there, the list holds ids of rows instead of rows.
-        name = selected[0]["name"] if isinstance(selected, list) and selected else shown
-        if name == shown and not zoomed:
-            return (dash.no_update,) * 4
-        window = (zoom[0], zoom[1]) if zoomed and zoom else None
+    def show(name: str, zoom: list[float] | None, choice: dict[str, str]) -> tuple[Any, ...]:
+        window = (zoom[0], zoom[1]) if zoom and dash.ctx.triggered_id == "zoom" else None
         figure = execution_timeline(choice["traces"], choice["model"], name, window)
         heading = execution_heading(choice["traces"], name)
-        return figure, heading.title, heading.note, name
+        return figure, heading.title, heading.note
 
     app.clientside_callback(
-        ClientsideFunction("phases", "remember"),
-        Output("phone-execution", "value"),
-        Input("executions", "selectedRows"),
+        ClientsideFunction("phases", "pick"),
+        Output("nothing", "data"),
+        Input("phone-execution", "value"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
-        ClientsideFunction("phases", "pick"),
-        Output("executions", "selectedRows"),
-        Input("phone-execution", "value"),
+        ClientsideFunction("phases", "step"),
+        Output("nothing", "data", allow_duplicate=True),
         Input("step-back", "n_clicks"),
         Input("step-on", "n_clicks"),
-        State("executions", "selectedRows"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
