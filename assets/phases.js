@@ -60,7 +60,7 @@
     if (row) choose(row.getAttribute("row-id"));
   });
   document.addEventListener("keydown", function (event) {
-    if (!document.getElementById("executions") || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    if (!document.querySelector(".executions") || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
     if (document.querySelector(".mantine-Modal-content, .mantine-Drawer-content, .mantine-Menu-dropdown")) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
