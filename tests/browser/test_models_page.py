@@ -153,8 +153,10 @@ def test_code_in_a_pickle_is_refused_by_its_name(page: Page, stocked: Server, tm
 
 def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, stocked: Server) -> None:
     page.goto("/models")
-    page.locator(".modelitem a.name", has_text="Synthetic training jobs").last.click()
+    link = page.locator(".modelitem a.name", has_text=re.compile("^Synthetic training jobs, 5 phases$"))
+    page.goto(link.get_attribute("href") or "")
     expect(page.locator("#expand-name")).to_have_value(re.compile("^Synthetic training jobs"))
+    page.wait_for_load_state("networkidle")
     page.locator("#expand-name").fill("finer")
     page.get_by_role("button", name="Expand", exact=True).click()
     page.get_by_role("link", name="Open the model").click(timeout=60_000)
@@ -187,7 +189,7 @@ def test_two_models_are_compared(page: Page, stocked: Server) -> None:
     expect(page.get_by_text("adjusted Rand index")).to_be_visible(timeout=20_000)
     expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_attached()
     page.locator("#compare-b").click()
-    page.get_by_role("option", name=re.compile("Synthetic")).click()
+    page.get_by_role("option", name=re.compile("^Synthetic training jobs, 5 phases$")).click()
     expect(page).to_have_url(re.compile("b="))
     expect(page.get_by_text("Shares side by side")).to_be_visible()
     page.wait_for_timeout(500)
