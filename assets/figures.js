@@ -33,14 +33,23 @@
     return document.documentElement.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light";
   }
 
-  /* Phones have room for fewer ticks. */
+  /* The names of runs that have room for one in the visible time. */
+  function names(trace, range) {
+    const room = (window.innerWidth < 768 ? 0.08 : 0.03) * (range[1] - range[0]);
+    return trace.customdata.map((run) => (run[0] > room && run[1] ? "<b>" + run[1] + "</b>" : ""));
+  }
+
+  /* Phones have room for fewer ticks and names. */
   function fit(figure) {
-    const axis = figure.layout && figure.layout.xaxis;
-    if (axis && axis.tickvals && axis.range && window.innerWidth < 768) {
-      const ticks = timeTicks(axis.range[0], axis.range[1], 4);
-      axis.tickvals = ticks.values;
-      axis.ticktext = ticks.texts;
-    }
+    const layout = figure.layout || {};
+    if (!layout.meta || !layout.meta.time_axis || window.innerWidth >= 768) return figure;
+    const range = layout.xaxis.range;
+    const ticks = timeTicks(range[0], range[1], 4);
+    layout.xaxis.tickvals = ticks.values;
+    layout.xaxis.ticktext = ticks.texts;
+    figure.data.forEach((trace) => {
+      if (trace.meta && trace.meta.names) trace.text = names(trace, range);
+    });
     return figure;
   }
 
@@ -80,11 +89,7 @@
       "xaxis.range": range, "xaxis.tickvals": ticks.values, "xaxis.ticktext": ticks.texts,
     });
     const at = graph.data.findIndex((trace) => trace.meta && trace.meta.names);
-    if (at >= 0) {
-      const room = 0.03 * (range[1] - range[0]);
-      const names = graph.data[at].customdata.map((run) => (run[0] > room && run[1] ? "<b>" + run[1] + "</b>" : ""));
-      window.Plotly.restyle(graph, { text: [names] }, [at]);
-    }
+    if (at >= 0) window.Plotly.restyle(graph, { text: [names(graph.data[at], range)] }, [at]);
     const url = new URL(window.location.href);
     if (all) { url.searchParams.delete("x0"); url.searchParams.delete("x1"); }
     else { url.searchParams.set("x0", range[0].toFixed(1)); url.searchParams.set("x1", range[1].toFixed(1)); }

@@ -37,6 +37,7 @@ from app.components.phase_views import (
 )
 from app.context import Choice, address, chosen
 from app.errors import safe_page
+from core.traces.model import Role
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -154,7 +155,9 @@ def _phone_picker(rows: list[dict[str, Any]], selected: str) -> Node:
     )
 
 
-def _timeline_card(of: tuple[str, str], name: str, window: tuple[float, float] | None) -> Node:
+def _timeline_card(
+    of: tuple[str, str], name: str, window: tuple[float, float] | None, *, limited: bool
+) -> Node:
     figure = execution_timeline(*of, name, window)
     heading = execution_heading(of[0], name)
     return card(
@@ -165,7 +168,7 @@ def _timeline_card(of: tuple[str, str], name: str, window: tuple[float, float] |
             html.Div(
                 [
                     html.Span("Used", className="key"),
-                    html.Span("Limit", className="key limit"),
+                    html.Span("Limit", className="key limit") if limited else None,
                 ],
                 className="keys only-desktop",
             ),
@@ -212,6 +215,7 @@ def layout(
     rows = execution_rows(*of)
     name = execution or rows[0]["name"]
     window = _window(x0, x1)
+    limited = any(f.role in (Role.CPU_LIMIT, Role.MEMORY_LIMIT) for f in pair[0].features)
     count = len(pair[1].phases)
     numbered = "numbered by their authors" if pair[1].origin == "ai4dl" else "ordered by CPU then memory"
     return [
@@ -230,7 +234,7 @@ def layout(
                 _executions(rows, name),
                 html.Div(
                     [
-                        _timeline_card(of, name, window),
+                        _timeline_card(of, name, window, limited=limited),
                         phase_cards(*of),
                         _spread_card(of),
                         statistics_table(*of),
