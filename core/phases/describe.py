@@ -151,9 +151,11 @@ def phase_runs(traces: TraceSet, labels: Labels) -> Runs:
     if not len(labels):
         empty = np.empty(0, np.int64)
         return Runs(empty, empty, np.empty(0, np.int16), np.empty(0))
-    changes = np.flatnonzero(np.diff(labels)) + 1
-    bounds = np.union1d(changes, traces.segments()).astype(np.int64)
-    start, end = bounds[:-1], bounds[1:]
+    begins = np.empty(len(labels), dtype=bool)
+    np.not_equal(labels[1:], labels[:-1], out=begins[1:])
+    begins[traces.segments()[:-1]] = True
+    start = np.flatnonzero(begins)
+    end = np.append(start[1:], len(labels))
     seconds = traces.time[end - 1] - traces.time[start] + traces.period
     return Runs(start, end - start, labels[start], seconds)
 

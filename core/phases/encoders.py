@@ -44,6 +44,13 @@ class Encoder(Protocol):
     def size(self) -> int:
         """The length of a code."""
 
+    @property
+    def affine(self) -> tuple[FloatVector, FloatVector, bool] | None:
+        """What makes a code of a window, or None if the window itself is the code.
+
+        A matrix, flat (window, wide), and a bias, (wide,), as kernels take them; and whether σ is applied.
+        """
+
     def codes(self, windows: Windows) -> Codes:
         """The codes of windows, shape (n_windows, size)."""
 
@@ -85,28 +92,19 @@ class _Affine:
         raise NotImplementedError
 
     @cached_property
-    def _kernel(self) -> tuple[FloatVector, FloatVector, bool]:
+    def affine(self) -> tuple[FloatVector, FloatVector, bool]:
+        """Matrix, bias, and whether σ is applied, as kernels take them."""
         return (*self._packed(), self.squash)
 
     def codes(self, windows: Windows) -> Codes:
         """The codes of windows, shape (n_windows, size)."""
         codes = np.empty((len(windows.starts), self.size), np.float32)
-        kernels.encode(windows.rows, windows.starts, self._kernel, codes)
+        kernels.encode(windows.rows, windows.starts, self.affine, codes)
         return codes
 
     def nearest(self, windows: Windows, centres: Codes) -> Labels:
         """The number of each window's nearest centre, shape (n_windows,)."""
-        labels = np.empty(len(windows.starts), np.int16)
-        kernels.encode_and_assign(
-            windows.rows,
-            windows.starts,
-            self._kernel,
-            self.size,
-            packed_centres(centres),
-            len(centres),
-            labels,
-        )
-        return labels
+        return nearest_of(self.codes(windows), centres)
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +244,7 @@ class WindowEncoder:
     """The standardised window itself."""
 
     name: ClassVar[str] = "window"
+    affine: ClassVar[None] = None
     n_features: int
     n_history: int
 

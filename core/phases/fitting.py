@@ -16,7 +16,7 @@ from core.phases.encoders import nearest_of
 from core.phases.matching import default_features, named_features
 from core.phases.model import PhaseModel, TrainingRecord
 from core.phases.numbering import reading_order
-from core.phases.prediction import labels_of
+from core.phases.prediction import predict
 from core.phases.rows import Scaler, Windows, check_finite, fit_scaler, windows_of
 from core.phases.settings import PhaseSettings
 from core.phases.training import Progress, silent
@@ -89,7 +89,7 @@ def fit(
     progress(ENCODING, "Clustering codes", **last)
     model = clustered(traces, chosen, scaler, windows, encoder, settings)
     progress(0.98, "Describing phases", **last)
-    statistics = phase_statistics(traces, labels_of(model, windows), model.phases)
+    statistics = phase_statistics(traces, predict(model, traces), model.phases)
     record = TrainingRecord(
         errors, traces.n_samples, traces.n_executions, len(windows.starts), fingerprint(traces), traces.period
     )

@@ -1,4 +1,4 @@
-"""The compiled loops of the phase model: CRBM training, encoding and nearest centre.
+"""The compiled loops of the phase model: CRBM training, encoding and nearest centre (see also `blocks`).
 
 Every kernel works on one flat float32 array of standardised rows in C order; the training kernels want one
 vector's width of zeros behind it (`training.for_training`). The window of sample t
@@ -15,60 +15,21 @@ Each kernel has a slow twin in tests/oracles which it must equal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from core.phases.lanes import WIDTH, add, div, fused, larger, load, mul, smaller, spread, store, sub
+from core.phases.compiling import compiled, inlined
+from core.phases.lanes import WIDTH, add, fused, load, mul, sigmoid, spread, store, sub
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-# of lanes.py as these kernels were last compiled against: changing it makes Numba compile them again
-LANES_MARK = "229fd3add609"
+# of lanes.py and compiling.py as these kernels were last compiled: changing it makes Numba do it again
+LANES_MARK = "4545fb0fc258"
 F32 = np.float32
-FAST = {"contract", "reassoc", "nsz"}
 
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
 Number = float | np.floating[Any]
-Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
-
-
-def compiled(function: Kernel) -> Kernel:
-    """Compile a kernel at its first call, and keep the result on disk where there is a place to write."""
-    make: Any = njit
-    options = {"nogil": True, "fastmath": FAST, "error_model": "numpy"}
-    try:
-        return make(cache=True, **options)(function)  # type: ignore[no-any-return]
-    except RuntimeError:  # Numba finds no folder that it may write to
-        return make(**options)(function)  # type: ignore[no-any-return]
-
-
-def inlined(function: Kernel) -> Kernel:
-    """Make a part of kernels, which becomes part of each at compile time."""
-    make: Any = njit(inline="always")
-    return make(function)  # type: ignore[no-any-return]
-
-
-@inlined
-def sigmoid(x: Any) -> Any:
-    """σ(x) = ½ + ½ tanh(x/2), tanh as Eigen's rational function of degrees 13 and 6; error below 2e-7."""
-    t = larger(smaller(mul(x, spread(F32(0.5))), spread(F32(7.9))), spread(F32(-7.9)))
-    u = mul(t, t)
-    p = fused(spread(F32(-2.76076847742355e-16)), u, spread(F32(2.00018790482477e-13)))
-    p = fused(p, u, spread(F32(-8.60467152213735e-11)))
-    p = fused(p, u, spread(F32(5.12229709037114e-08)))
-    p = fused(p, u, spread(F32(1.48572235717979e-05)))
-    p = fused(p, u, spread(F32(6.37261928875436e-04)))
-    p = fused(p, u, spread(F32(4.89352455891786e-03)))
-    q = fused(spread(F32(1.19825839466702e-06)), u, spread(F32(1.18534705686654e-04)))
-    q = fused(q, u, spread(F32(2.26843463243900e-03)))
-    q = fused(q, u, spread(F32(4.89352518554385e-03)))
-    half = spread(F32(0.5))
-    return fused(half, div(mul(t, p), q), half)
 
 
 @inlined
@@ -329,28 +290,7 @@ def assign(values: Floats, starts: Ints, size: int, centres: Floats, k: int, lab
 
 
 @compiled
-def encode_and_assign(
-    rows: Floats,
-    starts: Ints,
-    encoder: tuple[Floats, Floats, bool],
-    size: int,
-    centres: Floats,
-    k: int,
-    labels: Ints,
-) -> None:
-    """`encode` and `assign` in one pass, without keeping the codes."""
-    matrix, bias, squash = encoder
-    wide, across = bias.shape[0], centres.shape[0] // size
-    code = np.zeros(4 * wide, F32)
-    scratch = np.zeros(across, F32)
-    for s in range(0, starts.shape[0], 4):
-        encode_four(rows, starts, s, matrix, bias, squash, code)
-        for w in range(min(4, starts.shape[0] - s)):
-            labels[s + w] = nearest(code, w * wide, size, centres, k, across, scratch)
-
-
-@compiled
-def standardise(values: Floats, mean: float, scale: float, rows: Floats, at: int, stride: int) -> None:
-    """Write ``(values − mean)/scale`` into every `stride`-th place of `rows`, from `at` on."""
+def standardise(values: Floats, mean: float, factor: float, rows: Floats, at: int, stride: int) -> None:
+    """Write ``(values − mean) · factor`` into every `stride`-th place of `rows`, from `at` on."""
     for i in range(values.shape[0]):
-        rows[at + i * stride] = (values[i] - mean) / scale
+        rows[at + i * stride] = (values[i] - mean) * factor

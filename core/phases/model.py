@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from core.errors import MismatchError
 from core.phases.describe import WARM_UP
 
 if TYPE_CHECKING:
     from core.phases.describe import PhaseStatistics
-    from core.phases.encoders import Codes, Encoder, Labels
+    from core.phases.encoders import Codes, Encoder
     from core.phases.rows import Scaler
     from core.phases.settings import PhaseSettings
     from core.traces.model import Feature
@@ -156,8 +154,3 @@ class PhaseModel:
                 f"its phases’ centres {widths[0]}.",
                 "Take the phases from the same training as the encoder.",
             )
-
-
-def no_labels(n_samples: int) -> Labels:
-    """Warm-up for every sample."""
-    return np.full(n_samples, WARM_UP, np.int16)

@@ -1,7 +1,7 @@
 """Phases of running containers, one new sample at a time.
 
 The detector keeps the last window of every container in one array, so a round of a thousand containers is
-one shift, one standardisation and one call of the kernel that `predict` uses; it gives the same labels.
+one shift, one standardisation and two calls of kernels; it gives the labels that `predict` gives.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class OnlineDetector:
         places = self._places_of(containers)
         whole = np.asarray(np.isfinite(values).all(axis=1))
         before = self._windows[places]
-        scaled = (np.where(whole[:, None], values, 0.0) - self._model.scaler.mean) / self._model.scaler.scale
+        scaled = (np.where(whole[:, None], values, 0.0) - self._model.scaler.mean) * self._model.scaler.factor
         after = np.concatenate([before[:, self._n :], scaled.astype(np.float32)], axis=1)
         seen = np.where(whole, self._seen[places], -1)
         self._windows[places], self._seen[places] = after, seen + 1

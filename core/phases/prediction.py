@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
+from core.phases.blocks import BLOCK, label_columns
 from core.phases.clustering import fit_centres
 from core.phases.describe import phase_statistics
 from core.phases.encoders import nearest_of
 from core.phases.matching import match
-from core.phases.model import Expansion, PhaseModel, no_labels
+from core.phases.model import WARM_UP, Expansion, PhaseModel
 from core.phases.numbering import reading_order
-from core.phases.rows import Windows, check_finite, windows_of
+from core.phases.rows import Windows, check_finite, windows_of, without_window
 
 if TYPE_CHECKING:
     from core.phases.encoders import Codes, Labels
+    from core.phases.rows import FloatVector, IntVector
     from core.traces.model import IntArray, TraceSet
 
 
@@ -63,15 +65,48 @@ def predict(model: PhaseModel, traces: TraceSet) -> Labels:
     MismatchError, InputError
         As `model_windows`.
     """
-    return labels_of(model, model_windows(model, traces))
+    if model.encoder.affine is None:
+        return labels_of(model, model_windows(model, traces))
+    names = match(model.features, traces)
+    delay = int(model.warmup == "zeros")
+    labels = np.empty(traces.n_samples + delay + BLOCK, np.int16)
+    ready = model.history + delay
+    finite = label_columns(
+        [traces.column(name) for name in names],
+        model.scaler,
+        model.encoder.affine,
+        model.encoder.size,
+        _centres(model),
+        labels[ready:],
+    )
+    if not finite:
+        check_finite(traces, names)
+    labels = labels[: traces.n_samples]
+    labels[without_window(traces.segments(), ready)] = _without_window(model)
+    return labels
+
+
+def _centres(model: PhaseModel) -> tuple[FloatVector, IntVector, FloatVector]:
+    """All centres of a model, as `label_columns` takes them."""
+    parts = [model.centres, *(each.centres for each in model.expansions)]
+    bounds = np.concatenate([[0], np.cumsum([len(part) for part in parts])])
+    divided = [0, *(each.phase for each in model.expansions)]
+    ids = [*range(len(model.centres)), *(number for each in model.expansions for number in each.ids)]
+    groups = np.column_stack([divided, bounds[:-1], bounds[1:]]).astype(np.int64)
+    return np.concatenate(parts).astype(np.float32).ravel(), groups, np.array(ids, np.float32)
+
+
+def _without_window(model: PhaseModel) -> int:
+    """The label of samples without a full window."""
+    if model.warmup != "zeros":
+        return WARM_UP
+    zero = np.zeros((1, model.encoder.size), np.float32)
+    return int(_divide(model, nearest_of(zero, model.centres), zero)[0])
 
 
 def labels_of(model: PhaseModel, windows: Windows) -> Labels:
     """The phase of every sample of windows that were made for this model."""
-    labels = no_labels(windows.n_samples)
-    if model.warmup == "zeros":
-        zero = np.zeros((1, model.encoder.size), np.float32)
-        labels[:] = _divide(model, nearest_of(zero, model.centres), zero)[0]
+    labels = np.full(windows.n_samples, _without_window(model), np.int16)
     found = model.encoder.nearest(windows, model.centres)
     labels[windows.samples] = _divide_windows(model, found, windows)
     return labels

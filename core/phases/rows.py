@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray, TraceSet
 
 FloatVector = npt.NDArray[np.float32]
+IntVector = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,11 @@ class Scaler:
 
     mean: npt.NDArray[np.float64]
     scale: npt.NDArray[np.float64]
+
+    @property
+    def factor(self) -> npt.NDArray[np.float64]:
+        """1/scale: all standardise by multiplying with it, so that they agree to the last bit."""
+        return 1.0 / self.scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +63,14 @@ def fit_scaler(columns: Sequence[FloatArray]) -> Scaler:
     """The mean and the population standard deviation of each column."""
     mean = np.array([np.mean(values, dtype=np.float64) for values in columns])
     scale = np.array([np.std(values, dtype=np.float64) for values in columns])
-    constant = scale <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
+    constant = scale <= 1e-12 * np.maximum(np.abs(mean), 1e-290)
     return Scaler(mean, np.where(constant, 1.0, scale))
+
+
+def without_window(segments: IntArray, ready: int) -> IntVector:
+    """The first `ready` samples of every segment, or all of a shorter one."""
+    early = segments[:-1, None] + np.arange(ready)
+    return np.asarray(early[early < segments[1:, None]], np.int64)
 
 
 def check_finite(traces: TraceSet, names: Sequence[str]) -> None:
@@ -86,10 +98,10 @@ def check_finite(traces: TraceSet, names: Sequence[str]) -> None:
 def standardise(columns: Sequence[FloatArray], scaler: Scaler) -> FloatVector:
     """(x − mean)/scale of every column, interleaved to flat rows of float32."""
     n_samples = len(columns[0])
-    rows = np.empty(n_samples * len(columns), np.float32)
+    rows, factor = np.empty(n_samples * len(columns), np.float32), scaler.factor
     for at, values in enumerate(columns):
         plain = np.ascontiguousarray(values)
-        kernels.standardise(plain, scaler.mean[at], scaler.scale[at], rows, at, len(columns))
+        kernels.standardise(plain, scaler.mean[at], factor[at], rows, at, len(columns))
     return rows
 
 

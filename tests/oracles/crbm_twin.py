@@ -99,6 +99,12 @@ def encode(crbm: Crbm, rows):
     return codes
 
 
+def distances(codes, centres):
+    """The distance of each code to each centre, shape (n_codes, k), in float64."""
+    apart = np.asarray(codes, np.float64)[:, None] - np.asarray(centres, np.float64)[None]
+    return np.sqrt((apart**2).sum(axis=2))
+
+
 def nearest(codes, centres):
     """The number of the nearest centre of each code, by the definition."""
     return np.array([int(np.argmin([np.sum((code - centre) ** 2) for centre in centres])) for code in codes])

@@ -12,7 +12,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from numba import njit
 
-from core.phases import kernels, lanes
+from core.phases import blocks, compiling, kernels, lanes
 
 OPERATIONS = {
     lanes.add: np.add,
@@ -62,9 +62,40 @@ def test_fused_and_spread(factor, seed):
     np.testing.assert_allclose(out, x * np.float32(factor) + y, rtol=1e-4, atol=1e-5)
 
 
-def test_cached_kernels_belong_to_these_lanes():
-    mark = hashlib.sha256(Path(lanes.__file__).read_bytes()).hexdigest()[:12]
-    assert mark == kernels.LANES_MARK, f'lanes.py was changed: set LANES_MARK = "{mark}" in kernels.py'
+def test_a_choice_takes_each_lane_by_itself():
+    less, equal = lanes.where_less, lanes.where_equal
+
+    @njit
+    def choose(x, y, yes, no, out):
+        store(out, 0, less(load(x, 0), load(y, 0), load(yes, 0), load(no, 0)))
+        store(out, 16, equal(load(x, 0), load(y, 0), load(yes, 0), load(no, 0)))
+
+    rng = np.random.default_rng(0)
+    x, y, yes, no = (rng.integers(0, 3, 16).astype(np.float32) for _ in range(4))
+    x[0] = np.nan
+    out = np.empty(32, np.float32)
+    choose(x, y, yes, no, out)
+    np.testing.assert_array_equal(out, np.concatenate([np.where(x < y, yes, no), np.where(x == y, yes, no)]))
+
+
+def test_whole_numbers_are_stored_where_they_belong():
+    whole = lanes.store_whole
+
+    @njit
+    def write(values, out):
+        whole(out, 1, load(values, 0))
+
+    values = np.array([*range(-7, 7), 32_767, -32_768], np.float32)
+    out = np.full(18, 9, np.int16)
+    write(values, out)
+    np.testing.assert_array_equal(out, [9, *values, 9])
+
+
+@pytest.mark.parametrize("module", [kernels, blocks])
+def test_cached_kernels_belong_to_these_lanes(module):
+    parts = [Path(each.__file__).read_bytes() for each in (lanes, compiling)]
+    mark = hashlib.sha256(b"".join(parts)).hexdigest()[:12]
+    assert mark == module.LANES_MARK, f'set LANES_MARK = "{mark}" in {module.__name__}'
 
 
 def test_a_place_without_a_cache_folder_still_compiles(monkeypatch):
@@ -80,7 +111,7 @@ def test_a_place_without_a_cache_folder_still_compiles(monkeypatch):
             return fail
         return njit(**options)
 
-    monkeypatch.setattr(kernels, "njit", picky)
-    double = kernels.compiled(lambda x: x * 2)
+    monkeypatch.setattr(compiling, "njit", picky)
+    double = compiling.compiled(lambda x: x * 2)
     assert double(4) == 8
     assert [options.get("cache") for options in asked] == [True, None]

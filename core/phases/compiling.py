@@ -1,0 +1,33 @@
+"""How kernels are compiled: at their first call, without the interpreter's lock, and kept on disk.
+
+Sums may be reordered and multiply-adds contracted, but values that are not numbers stay what they are.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from numba import njit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FLAGS = ("contract", "reassoc", "nsz")
+
+Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile a kernel at its first call, and keep the result on disk where there is a place to write."""
+    make: Any = njit
+    options = {"nogil": True, "fastmath": set(FLAGS), "error_model": "numpy"}
+    try:
+        return make(cache=True, **options)(function)  # type: ignore[no-any-return]
+    except RuntimeError:  # Numba finds no folder that it may write to
+        return make(**options)(function)  # type: ignore[no-any-return]
+
+
+def inlined(function: Kernel) -> Kernel:
+    """Make a part of kernels, which becomes part of each at compile time."""
+    make: Any = njit(inline="always")
+    return make(function)  # type: ignore[no-any-return]
