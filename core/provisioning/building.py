@@ -1,0 +1,188 @@
+"""From traces and a phase model to what policies look at; what cannot work is said beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+from core.phases.matching import main_feature
+from core.provisioning.fleet import Demand, Fleet, Resource
+from core.traces.model import Role
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.provisioning.fleet import Floats, Integers, Labels
+    from core.traces.model import TraceSet
+
+ROLES = {Resource.CPU: (Role.CPU, Role.CPU_LIMIT), Resource.MEMORY: (Role.MEMORY, Role.MEMORY_LIMIT)}
+CYCLE_LOW, CYCLE_HIGH = 1.0, 30 * 86_400.0
+
+
+@dataclass(frozen=True)
+class Provisioning:
+    """A trace set as policies see it.
+
+    Parameters
+    ----------
+    fleet
+        The containers that have samples.
+    demands
+        Their demand for each resource that the traces have.
+    notes
+        What a person should know about it, in sentences.
+    """
+
+    fleet: Fleet
+    demands: Mapping[Resource, Demand]
+    notes: tuple[str, ...]
+
+
+def prepare(
+    traces: TraceSet,
+    cycle: float = 600.0,
+    group_by: str | None = None,
+    labels: Labels | None = None,
+    codes: np.ndarray | None = None,
+) -> Provisioning:
+    """Bring a trace set into the form that policies look at.
+
+    Parameters
+    ----------
+    traces
+        The samples, in canonical units.
+    cycle
+        The length of a rescaling cycle in seconds.
+    group_by
+        The attribute that says which group a container belongs to.
+    labels, codes
+        The phase (n,) and the code (n, size) of each sample, where there is a phase model.
+
+    Raises
+    ------
+    InputError
+        If there is no sample or no CPU or memory, a value is not a number, the group column is not
+        there, the cycle is out of bounds, or no container lives longer than one cycle.
+    """
+    _check_cycle(cycle)
+    groups = groups_of(traces, group_by)
+    alive = np.flatnonzero(np.diff(traces.offsets) > 0)
+    if not len(alive):
+        raise InputError("These traces have no samples.", "Choose a trace set with samples.")
+    fleet = Fleet(
+        ids=tuple(traces.ids[i] for i in alive),
+        groups=tuple(groups[i] for i in alive),
+        time=traces.time.astype(np.float64),
+        seconds=sample_seconds(
+            traces.time.astype(np.float64), traces.segments().astype(np.int64), traces.period
+        ),
+        offsets=np.append(traces.offsets[alive], traces.offsets[-1]).astype(np.int64),
+        cycle=float(cycle),
+        period=traces.period,
+        breaks=traces.breaks.astype(np.int64),
+        labels=labels,
+        codes=codes,
+        columns={
+            f.name: v.astype(np.float64, copy=False)
+            for f, v in zip(traces.features, traces.columns, strict=True)
+        },
+    )
+    return Provisioning(fleet, _demands(traces, fleet), _notes(traces, fleet))
+
+
+def sample_seconds(time: Floats, segments: Integers, period: float) -> Floats:
+    """The time that each sample stands for: until the next one, or one period before a gap or the end.
+
+    Parameters
+    ----------
+    time
+        Seconds, shape (n,).
+    segments
+        Bounds of the stretches without a gap.
+    period
+        The sampling period in seconds.
+    """
+    seconds = np.full(len(time), float(period))
+    seconds[:-1] = np.diff(time)
+    seconds[segments[1:] - 1] = period
+    return seconds
+
+
+def groups_of(traces: TraceSet, group_by: str | None) -> tuple[str, ...]:
+    """The group of each container; its own name without a group column.
+
+    Raises
+    ------
+    InputError
+        If the traces have no such attribute; the hint lists those they have.
+    """
+    if not group_by:
+        return traces.ids
+    if group_by not in traces.attributes:
+        there = ", ".join(traces.attributes)
+        raise InputError(
+            f"The traces have no column “{group_by}” to group containers by.",
+            f"Group by one of: {there}." if there else "They have no such columns: leave grouping out.",
+        )
+    return tuple(str(value) for value in traces.attributes[group_by])
+
+
+def _check_cycle(cycle: float) -> None:
+    if not CYCLE_LOW <= cycle <= CYCLE_HIGH:
+        raise InputError(
+            f"A cycle cannot be {cycle:g} s long.", "Choose from 1 s to 30 days; the paper takes 600 s."
+        )
+
+
+def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
+    found = {}
+    for resource, (role, limit) in ROLES.items():
+        feature = main_feature(traces.features, role)
+        if feature is None:
+            continue
+        values = fleet.columns[feature.name]
+        _check_numbers(traces, feature.name, values)
+        given = next((f for f in traces.features if f.role is limit and f.unit is feature.unit), None)
+        known = None if given is None else fleet.columns[given.name]
+        usable = None if known is None or not np.isfinite(known).all() else known
+        found[resource] = Demand(fleet, resource, values, feature.unit, usable)
+    if not found:
+        raise InputError(
+            "These traces have neither CPU nor memory usage, so there is nothing to allocate.",
+            "Say in the mapping which columns are CPU and memory.",
+        )
+    return found
+
+
+def _check_numbers(traces: TraceSet, name: str, values: Floats) -> None:
+    broken = np.flatnonzero(~np.isfinite(values))
+    if len(broken):
+        first = int(np.searchsorted(traces.offsets, broken[0], side="right")) - 1
+        raise InputError(
+            f"The feature “{name}” has {len(broken):,} values that are not numbers, "
+            f"the first in execution “{traces.ids[first]}”.",
+            "Import the file again with a rule that fills or drops them.",
+        )
+
+
+def _notes(traces: TraceSet, fleet: Fleet) -> tuple[str, ...]:
+    notes, cycle = [], format_duration(fleet.cycle)
+    short = int((np.diff(fleet.cycle_offsets) == 1).sum())
+    if short == fleet.n_containers:
+        raise InputError(
+            f"No execution is longer than one cycle of {cycle}, so no policy has a past to go by.",
+            "Choose a shorter cycle, or traces of longer executions.",
+        )
+    empty = traces.n_executions - fleet.n_containers
+    if empty:
+        notes.append(f"{empty:,} of {traces.n_executions:,} executions have no samples and are left out.")
+    if short:
+        notes.append(
+            f"{short:,} of {fleet.n_containers:,} executions are not longer than one cycle of {cycle}: "
+            "all they get is the cold-start value."
+        )
+    return tuple(notes)

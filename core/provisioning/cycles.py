@@ -1,0 +1,60 @@
+"""Statistics of many stretches of samples at once: each function takes flat values and where stretches begin.
+
+Means are clipped to the range of their values, so that a stretch of one constant has exactly that mean
+and a rounding error never looks like a violation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from core.provisioning.fleet import Fleet, Floats, Integers
+
+
+def maxima(values: Floats, fleet: Fleet) -> Floats:
+    """The largest value of each cycle, shape (n_cycles,)."""
+    return np.maximum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
+
+
+def minima(values: Floats, fleet: Fleet) -> Floats:
+    """The smallest value of each cycle, shape (n_cycles,)."""
+    return np.minimum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
+
+
+def means(values: Floats, fleet: Fleet) -> Floats:
+    """The mean of each cycle, shape (n_cycles,)."""
+    if not len(values):
+        return np.empty(0)
+    raw = np.add.reduceat(values, fleet.starts) / fleet.sizes
+    return np.clip(raw, minima(values, fleet), maxima(values, fleet))
+
+
+def rules(values: Floats, fleet: Fleet, width: float = 2.0) -> Floats:
+    """Mean + width·sd of each cycle (population sd), shape (n_cycles,); AI4DL's "stat.rules"."""
+    if not len(values):
+        return np.empty(0)
+    mean = means(values, fleet)
+    deviation = values - fleet.per_sample(mean)
+    variance = np.add.reduceat(deviation * deviation, fleet.starts) / fleet.sizes
+    return mean + width * np.sqrt(variance)
+
+
+def quantiles(values: Floats, fleet: Fleet, level: float) -> Floats:
+    """The quantile of each cycle with linear interpolation, shape (n_cycles,)."""
+    if not len(values):
+        return np.empty(0)
+    ordered = values[np.lexsort((values, fleet.cycle_of))]
+    return sorted_quantiles(ordered, fleet.starts, fleet.sizes, level)
+
+
+def sorted_quantiles(ordered: Floats, starts: Integers, sizes: Integers, level: float) -> Floats:
+    """The quantile of each stretch of values that are in order within it."""
+    place = level * (sizes - 1)
+    below = np.floor(place).astype(np.int64)
+    above = np.minimum(below + 1, sizes - 1)
+    low, high = ordered[starts + below], ordered[starts + above]
+    found: Floats = np.clip(low + (place - below) * (high - low), low, high)
+    return found

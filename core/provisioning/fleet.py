@@ -1,0 +1,220 @@
+"""What a policy may look at: many containers' demand for a resource, cut into cycles.
+
+Time is cut into rescaling cycles of T seconds, counted from each container's first sample. A cycle
+without samples (inside a gap) does not exist: the cycle before another one is the last that had any.
+All containers lie in the same flat arrays, as in a trace set, so a policy allocates for all of them at
+once. A policy is handed whole containers because that is fast; that it looks only backwards is what
+the exam of all policies proves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Truths = npt.NDArray[np.bool_]
+Labels = npt.NDArray[np.int16]
+
+
+class Resource(StrEnum):
+    """What is allocated."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, eq=False)
+class Fleet:
+    """Many containers over time, with what has been seen of them besides the demand itself.
+
+    Parameters
+    ----------
+    ids
+        The containers' names.
+    groups
+        The group that each belongs to; the containers' own names where there are no groups.
+    time
+        Seconds, shape (n,), growing within a container.
+    seconds
+        The time that each sample stands for, Δ, shape (n,).
+    offsets
+        Samples ``offsets[i]:offsets[i + 1]`` are container i, shape (n_containers + 1,); none is empty.
+    cycle
+        The length of a rescaling cycle, T seconds.
+    period
+        The declared sampling period in seconds.
+    breaks
+        Samples that come after a gap.
+    labels
+        The phase of each sample, −1 for warm-up, or None without a phase model.
+    codes
+        The phase model's code of each sample, shape (n, size), or None.
+    columns
+        Every observed feature by name, each of shape (n,).
+    """
+
+    ids: tuple[str, ...]
+    groups: tuple[str, ...]
+    time: Floats
+    seconds: Floats
+    offsets: Integers
+    cycle: float
+    period: float
+    breaks: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+    labels: Labels | None = None
+    codes: npt.NDArray[np.float32] | None = None
+    columns: Mapping[str, Floats] = field(default_factory=dict)
+
+    @property
+    def n_samples(self) -> int:
+        """The number of samples of all containers."""
+        return len(self.time)
+
+    @property
+    def n_containers(self) -> int:
+        """The number of containers."""
+        return len(self.ids)
+
+    @cached_property
+    def lengths(self) -> Integers:
+        """Samples of each container, shape (n_containers,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def container(self) -> Integers:
+        """The container of each sample, shape (n,)."""
+        return np.repeat(np.arange(self.n_containers), self.lengths)
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The first sample of each cycle, shape (n_cycles,); every container begins one."""
+        if not self.n_samples:
+            return np.empty(0, np.int64)
+        begun = np.repeat(self.time[self.offsets[:-1]], self.lengths)
+        number = np.floor((self.time - begun) / self.cycle + 1e-9)
+        new = np.ones(self.n_samples, bool)
+        new[1:] = (number[1:] != number[:-1]) | (self.container[1:] != self.container[:-1])
+        return np.flatnonzero(new)
+
+    @property
+    def n_cycles(self) -> int:
+        """The number of cycles of all containers."""
+        return len(self.starts)
+
+    @cached_property
+    def sizes(self) -> Integers:
+        """Samples of each cycle, shape (n_cycles,)."""
+        return np.diff(np.append(self.starts, self.n_samples))
+
+    @cached_property
+    def cycle_of(self) -> Integers:
+        """The cycle of each sample, shape (n,)."""
+        return np.repeat(np.arange(self.n_cycles), self.sizes)
+
+    @cached_property
+    def cycle_offsets(self) -> Integers:
+        """Cycles ``cycle_offsets[i]:cycle_offsets[i + 1]`` are those of container i."""
+        return np.searchsorted(self.starts, self.offsets)
+
+    @cached_property
+    def first(self) -> Truths:
+        """Which cycles are a container's first, shape (n_cycles,)."""
+        marks = np.zeros(self.n_cycles, bool)
+        marks[self.cycle_offsets[:-1]] = True
+        return marks
+
+    @cached_property
+    def cold(self) -> Truths:
+        """Which samples are in a container's first cycle, which has no past, shape (n,)."""
+        return self.first[self.cycle_of]
+
+    @cached_property
+    def last_phase(self) -> Labels | None:
+        """The phase of the last sample before each cycle, shape (n_cycles,); −1 before a first one."""
+        if self.labels is None:
+            return None
+        return np.where(self.first, np.int16(-1), self.labels[self.starts - 1])
+
+    def per_sample(self, per_cycle: Floats) -> Floats:
+        """Each cycle's value for all of its samples, shape (n,)."""
+        return np.repeat(per_cycle, self.sizes)
+
+    def previous(self, per_cycle: Floats) -> Floats:
+        """Each cycle gets the value of the container's cycle before it; the first gets NaN."""
+        return np.where(self.first, np.nan, np.roll(per_cycle, 1))
+
+    def samples_of(self, containers: Sequence[int] | Integers) -> Integers:
+        """The samples of some containers, one container after the other."""
+        chosen = np.asarray(containers, np.int64)
+        lengths = self.lengths[chosen]
+        ends = np.cumsum(lengths)
+        within = np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+        return np.repeat(self.offsets[chosen], lengths) + within
+
+    def only(self, containers: Sequence[int] | Integers) -> Fleet:
+        """Some of the containers, in the order given (a copy)."""
+        picked = self.samples_of(containers)
+        lengths = self.lengths[np.asarray(containers, np.int64)]
+        after_gap = np.isin(picked, self.breaks) if len(self.breaks) else np.zeros(len(picked), bool)
+        return replace(
+            self,
+            ids=tuple(self.ids[i] for i in containers),
+            groups=tuple(self.groups[i] for i in containers),
+            time=self.time[picked],
+            seconds=self.seconds[picked],
+            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            breaks=np.flatnonzero(after_gap),
+            labels=None if self.labels is None else self.labels[picked],
+            codes=None if self.codes is None else self.codes[picked],
+            columns={name: values[picked] for name, values in self.columns.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Demand:
+    """A fleet's demand for one resource.
+
+    Parameters
+    ----------
+    fleet
+        The containers.
+    resource
+        Which resource.
+    values
+        The use of each sample, D, shape (n,), in `unit`.
+    unit
+        Cores, bytes, or a share of a machine of unknown size.
+    given
+        What each container was given at each sample (its limit), shape (n,), or None if unknown.
+    """
+
+    fleet: Fleet
+    resource: Resource
+    values: Floats
+    unit: Unit = Unit.PLAIN
+    given: Floats | None = None
+
+    def only(self, containers: Sequence[int] | Integers) -> Demand:
+        """The demand of some containers, in the order given (a copy)."""
+        return self.on(self.fleet.only(containers), self.fleet.samples_of(containers))
+
+    def on(self, fleet: Fleet, samples: Integers) -> Demand:
+        """Some samples' demand, given the fleet that they make."""
+        given = None if self.given is None else self.given[samples]
+        return replace(self, fleet=fleet, values=self.values[samples], given=given)
+
+    def with_(self, **changes: Any) -> Demand:
+        """The same with other fields."""
+        return replace(self, **changes)

@@ -1,0 +1,58 @@
+"""What never changes: a container's own peak (an oracle), what it was given, or the training set's p95."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.provisioning.policy import Allocate, Need, NoSettings, Policy, PolicyKind, cold_start
+
+if TYPE_CHECKING:
+    from core.phases.training import Progress
+    from core.provisioning.fleet import Demand, Floats
+
+
+def own_peak(demand: Demand) -> Floats:
+    """Each container's largest demand, for all of its samples, shape (n,)."""
+    fleet = demand.fleet
+    if not fleet.n_samples:
+        return np.empty(0)
+    return np.repeat(np.maximum.reduceat(demand.values, fleet.offsets[:-1]), fleet.lengths)
+
+
+def given(demand: Demand) -> Floats:
+    """What each container was given, shape (n,); NaN where that is unknown."""
+    return demand.values * np.nan if demand.given is None else demand.given
+
+
+def _fit_peak(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
+    return own_peak
+
+
+def _fit_request(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
+    return given
+
+
+def _fit_p95(training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
+    level = cold_start(training)
+    return lambda demand: np.full(demand.fleet.n_samples, level)
+
+
+STATIC_PEAK = Policy(
+    "static.peak",
+    PolicyKind.ORACLE,
+    "The container’s own peak over its whole life, known beforehand.",
+    _fit_peak,
+    foresight=True,
+)
+STATIC_REQUEST = Policy(
+    "static.request",
+    PolicyKind.STATIC,
+    "What the container was given.",
+    _fit_request,
+    needs=frozenset({Need.GIVEN}),
+)
+STATIC_P95 = Policy(
+    "static.p95", PolicyKind.STATIC, "The 95th percentile of all training samples, for everybody.", _fit_p95
+)

@@ -1,0 +1,162 @@
+"""The one port through which every policy is asked: fitted on training containers, it allocates for others.
+
+A policy is one file with one `Policy` value and one line in the register. Its `fit` sees training
+containers only; what it gives back maps a fleet's demand to one allocation per sample, where the
+allocation of a sample depends only on earlier samples of the same container and on the training
+containers. NaN means "I cannot know yet": such samples get the cold-start value, which is the
+training set's 95th percentile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.settings_fields import build
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.phases.training import Progress
+    from core.provisioning.fleet import Demand, Floats
+
+COLD_START_QUANTILE = 0.95
+
+
+class PolicyKind(StrEnum):
+    """What a policy is in a comparison."""
+
+    BOUND = "bound"
+    ORACLE = "oracle"
+    REACTIVE = "reactive"
+    PUBLISHED = "published"
+    CONTROL = "control"
+    STATIC = "static"
+    LEARNED = "learned"
+    OURS = "ours"
+
+
+class Need(StrEnum):
+    """What a policy cannot do without."""
+
+    LABELS = "labels"
+    CODES = "codes"
+    GIVEN = "given"
+
+
+WHY_NOT = {
+    Need.LABELS: "It needs the phases of a model.",
+    Need.CODES: "It needs the codes of a phase model.",
+    Need.GIVEN: "The traces do not say what the containers were given.",
+}
+
+Allocate = Callable[["Demand"], "Floats"]
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """For a policy with nothing to choose."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A way of giving containers what they need.
+
+    Parameters
+    ----------
+    name
+        Its name in tables and on the command line.
+    kind
+        What it is in a comparison.
+    about
+        One sentence for people: what it gives.
+    fit
+        ``fit(training, settings, progress)`` learns from training containers and gives the function
+        from a fleet's demand to one allocation per sample, shape (n,), NaN where it cannot know.
+    settings
+        The frozen dataclass of what can be chosen.
+    needs
+        What the traces or the phase model must offer.
+    foresight
+        True for oracles and bounds, which look into the future on purpose.
+    memorises
+        True if it fits training containers better than others, so that what is calibrated on its
+        allocations for them must come from a fit without them (folds).
+    defaults
+        Settings that this variant has instead of the dataclass's own.
+    """
+
+    name: str
+    kind: PolicyKind
+    about: str
+    fit: Callable[[Demand, Any, Progress | None], Allocate]
+    settings: type[Any] = NoSettings
+    needs: frozenset[Need] = frozenset()
+    foresight: bool = False
+    memorises: bool = False
+    defaults: Mapping[str, object] = field(default_factory=dict)
+
+    def chosen(self, values: Mapping[str, object] | None = None) -> Any:
+        """The policy's settings with some values chosen.
+
+        Raises
+        ------
+        InputError
+            If a setting is unknown or out of bounds.
+        """
+        return build(self.settings, {**self.defaults, **(values or {})})
+
+    def missing(self, demand: Demand) -> Need | None:
+        """What the policy needs and this demand does not have, or None."""
+        there = {
+            Need.LABELS: demand.fleet.labels is not None,
+            Need.CODES: demand.fleet.codes is not None,
+            Need.GIVEN: demand.given is not None,
+        }
+        return next((need for need in Need if need in self.needs and not there[need]), None)
+
+
+def cold_start(training: Demand) -> float:
+    """What a container without a past gets: the 95th percentile of all training samples."""
+    return float(np.quantile(training.values, COLD_START_QUANTILE))
+
+
+def fit_policy(
+    policy: Policy, training: Demand, settings: Any = None, progress: Progress | None = None
+) -> Allocate:
+    """Fit a policy; what comes back allocates finite, non-negative amounts, cold starts included.
+
+    Parameters
+    ----------
+    policy
+        The policy.
+    training
+        The training containers' demand.
+    settings
+        An instance of the policy's settings; its defaults when left out.
+    progress
+        Called as fitting goes on; it may raise `Cancelled`.
+
+    Raises
+    ------
+    InputError
+        If there are no training samples or something that the policy needs is missing.
+    """
+    if not training.fleet.n_samples:
+        raise InputError("There are no training containers.", "Hold out a smaller share of them.")
+    need = policy.missing(training)
+    if need is not None:
+        raise InputError(f"The policy “{policy.name}” cannot be used here.", WHY_NOT[need])
+    allocate = policy.fit(training, policy.chosen() if settings is None else settings, progress)
+    unknown = cold_start(training)
+
+    def complete(demand: Demand) -> Floats:
+        raw = allocate(demand)
+        return np.maximum(np.where(np.isfinite(raw), raw, unknown), 0.0)
+
+    return complete
