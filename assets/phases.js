@@ -71,6 +71,9 @@
   });
 
   api.phases = {
+    fill: function (rows) {
+      return JSON.parse(rows || "[]");
+    },
     pick: function (name) {
       if (name) choose(name);
       return api.no_update;

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 from dash import html
 
 from app.cache import cached
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.phases import FeatureStatistics, PhaseStatistics
     from core.runtime.labels import Labelling
-    from core.traces.model import FloatArray, IntArray, TraceSet
+    from core.traces.model import FloatArray, TraceSet
 
 _NARROWEST = 6
 """The narrowest stretch of a strip, in thousandths of its length; less cannot be seen."""
@@ -37,58 +38,70 @@ def _labelled(trace_set_id: str, model_id: str) -> tuple[Labelling, tuple[str, s
     return place.labels.get(trace_set_id, model_id), prints
 
 
-def execution_rows(trace_set_id: str, model_id: str) -> list[dict[str, Any]]:
-    """One row per execution for the list: name, length, what it is, and its strip.
+def execution_rows(trace_set_id: str, model_id: str) -> str:
+    """The list of executions as JSON: one row each with name, length, what it is, and its strip.
 
-    A strip is ``[width in thousandths, phase, width, phase, …]``.
+    It travels as one text, because going through a million small numbers to find out that they are
+    numbers takes longer than all the rest of the page. A strip is ``[width in thousandths, phase,
+    width, phase, …]``.
     """
     labelling, prints = _labelled(trace_set_id, model_id)
     table = workspace().traces.summary(trace_set_id)
-    return cached(lambda: _rows(table, labelling), "rows", *prints)
+    return cached(lambda: orjson.dumps(_rows(table, labelling)).decode(), "rows", *prints)
+
+
+def execution_names(trace_set_id: str) -> list[str]:
+    """The names of the executions, in their order."""
+    names: list[str] = workspace().traces.summary(trace_set_id)["execution"].tolist()
+    return names
 
 
 def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
-    offsets, groups = labelling.run_offsets, _attributes(table)
-    notes = table[groups[:2]].agg(" · ".join, axis=1) if groups else [""] * len(table)
+    groups = _attributes(table)
+    parts = [table[name].astype(str).tolist() for name in groups[:2]]
+    notes = [" · ".join(said) for said in zip(*parts, strict=True)] if parts else [""] * len(table)
+    seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
     rows = []
-    for place, (name, seconds, note) in enumerate(
-        zip(table["execution"], table["duration_s"], notes, strict=True)
+    for place, (name, note, strip) in enumerate(
+        zip(table["execution"], notes, _strips(labelling), strict=True)
     ):
-        mine = slice(offsets[place], offsets[place + 1])
-        runs = int(offsets[place + 1] - offsets[place])
-        said = f"{runs:,} run{'' if runs == 1 else 's'}"
         folder, _, title = name.rpartition("/")
+        said = f"{runs[place]:,} run{'' if runs[place] == 1 else 's'}"
         rows.append(
             {
                 "name": name,
-                "length": format_duration(float(seconds)),
                 "title": title,
+                "length": format_duration(seconds[place]),
                 "note": " · ".join(part for part in (folder or note, said) if part),
-                "strip": _strip(labelling.runs.length[mine], labelling.runs.phase[mine]),
-                "seconds": float(seconds),
-                "runs": runs,
+                "strip": strip,
+                "seconds": seconds[place],
+                "runs": runs[place],
                 "place": place,
             }
         )
     return rows
 
 
+def _strips(labelling: Labelling) -> list[list[int]]:
+    """Every execution's strip; a run that is too narrow to be seen joins the one before."""
+    runs, offsets = labelling.runs, labelling.run_offsets
+    counts = np.diff(offsets)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    samples = np.maximum(np.diff(labelling.offsets), 1)
+    first = np.zeros(len(runs.start), dtype=bool)
+    first[offsets[:-1][counts > 0]] = True
+    shown = first | (runs.length * 1000 >= _NARROWEST * samples[owner])
+    start = np.round((runs.start - labelling.offsets[owner]) * 1000 / samples[owner]).astype(int)[shown]
+    ends = np.append(start[1:], 1000)
+    ends[np.append(first[shown][1:], True)] = 1000
+    flat = np.column_stack([ends - start, runs.phase[shown]]).ravel().tolist()
+    bounds = 2 * np.concatenate([[0], np.cumsum(np.bincount(owner[shown], minlength=len(counts)))])
+    return [flat[low:high] for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
+
+
 def _attributes(table: pd.DataFrame) -> list[str]:
     """The columns of a summary that say what an execution is, and not how much it used."""
     return [name for name in table.columns if name != "execution" and table[name].dtype.kind not in "fiub"]
-
-
-def _strip(lengths: IntArray, phases: IntArray) -> list[int]:
-    """Widths in thousandths and phases, in turn; runs too narrow to be seen join the one before."""
-    total = int(lengths.sum()) or 1
-    edges = np.round(np.concatenate([[0], np.cumsum(lengths)]) * 1000 / total).astype(int)
-    parts: list[int] = []
-    for width, phase in zip(np.diff(edges).tolist(), phases.tolist(), strict=True):
-        if parts and (width < _NARROWEST or parts[-1] == phase):
-            parts[-2] += width
-        else:
-            parts += [width, phase]
-    return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +237,15 @@ def phase_cards(trace_set_id: str, model_id: str) -> html.Div:
 
 def spread_figures(trace_set_id: str, model_id: str) -> tuple[list[tuple[str, go.Figure]], str]:
     """Boxes of CPU and memory per phase and the phases' frequencies, each with a label; and a note."""
-    labelling, _ = _labelled(trace_set_id, model_id)
+    labelling, prints = _labelled(trace_set_id, model_id)
+    figures = cached(lambda: _spread_figures(labelling), "spread", *prints)
+    samples = sum(each.samples for each in _live(labelling))
+    info = workspace().traces.get(trace_set_id)
+    note = f"whiskers 5th to 95th percentile; {info.n_executions:,} executions, {samples:,} labelled samples"
+    return figures, note
+
+
+def _spread_figures(labelling: Labelling) -> list[tuple[str, go.Figure]]:
     live = _live(labelling)
     titles = [title for title, _ in _main(live[0])] if live else []
     figures = []
@@ -235,10 +256,7 @@ def spread_figures(trace_set_id: str, model_id: str) -> tuple[list[tuple[str, go
         figures.append((label, spread(title, boxes, features[0].unit)))
     counts = [(each.phase, each.samples) for each in live]
     figures.append(("Share and number of samples of each phase", frequencies(counts)))
-    samples = sum(count for _, count in counts)
-    info = workspace().traces.get(trace_set_id)
-    note = f"whiskers 5th to 95th percentile; {info.n_executions:,} executions, {samples:,} labelled samples"
-    return figures, note
+    return figures
 
 
 _HEAD = (

@@ -26,6 +26,8 @@ _SCALE = {Unit.BYTES: (GIB, "GiB"), Unit.CORES: (1.0, "cores"), Unit.SHARE: (0.0
 _HEIGHT = 322
 ROOM_FOR_NAME = 0.03
 """The share of the visible time that a run needs to have room for its name."""
+MOST_RUNS = 1_200
+"""How many runs are told apart in one picture; a screen has not many more columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,27 @@ class Runs:
         edges = np.append(elapsed[starts], elapsed[-1] + period)
         return cls(edges, labels[starts])
 
+    def within(self, start: float, end: float, most: int = MOST_RUNS) -> Runs:
+        """The runs to draw of a stretch of time: all of them, or a bar code of what prevails.
+
+        Where more than `most` runs would have to share the width of a screen, each of `most` equal
+        stretches gets the phase that has most of its time.
+        """
+        low = max(int(np.searchsorted(self.edges, start, side="right")) - 1, 0)
+        high = int(np.searchsorted(self.edges, end, side="left"))
+        edges, phases = self.edges[low : high + 1], self.phases[low:high]
+        if len(phases) <= most:
+            return Runs(edges, phases)
+        bounds = np.linspace(edges[0], edges[-1], most + 1)
+        kinds, kind = np.unique(phases, return_inverse=True)
+        time = np.empty((most, len(kinds)))
+        for position in range(len(kinds)):
+            spent = np.concatenate([[0.0], np.cumsum(np.where(kind == position, np.diff(edges), 0.0))])
+            time[:, position] = np.diff(np.interp(bounds, edges, spent))
+        prevailing = kinds[time.argmax(axis=1)]
+        starts = np.concatenate([[0], np.flatnonzero(np.diff(prevailing)) + 1])
+        return Runs(np.append(bounds[starts], bounds[-1]), prevailing[starts])
+
 
 def unit_scale(unit: Unit, values: FloatArray | None = None) -> tuple[float, str]:
     """What to divide a unit by for an axis, and what the axis then shows (MiB where all is below 1 GiB)."""
@@ -99,8 +122,11 @@ def timeline(
     end = float(runs.edges[-1]) if runs is not None and len(runs.phases) else float(elapsed[-1])
     full = (0.0, end or 1.0)
     shown = window or full
+    thinned = len(elapsed) > MOST_POINTS
+    if runs is not None and thinned:
+        runs = runs.within(*shown)
     figure = go.Figure(layout=_layout(series, shown, band=runs is not None))
-    figure.layout.meta = {"time_axis": True, "full": full, "thinned": len(elapsed) > MOST_POINTS}
+    figure.layout.meta = {"time_axis": True, "full": full, "thinned": thinned}
     for number, entry in enumerate(series, start=1):
         _add_series(figure, elapsed, entry, number, shown, runs, phases)
     if runs is not None and len(runs.phases):

@@ -29,6 +29,7 @@ from app.components.graph import figure_id, graph
 from app.components.grid import grid
 from app.components.phase_views import (
     execution_heading,
+    execution_names,
     execution_rows,
     execution_timeline,
     phase_cards,
@@ -76,7 +77,7 @@ def _nothing_yet(choice: Choice) -> Node:
     )
 
 
-def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
+def _executions(rows: str, count: int, selected: str) -> Node:
     columns = [
         {
             "field": "name",
@@ -97,11 +98,12 @@ def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
             ),
             className="find",
         ),
+        dcc.Store(id="execution-rows", data=rows),
         html.Div(
             grid(
                 "executions",
                 columns,
-                rows,
+                [],
                 height="100%",
                 options={
                     "rowHeight": 54,
@@ -115,7 +117,7 @@ def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
             ),
             className="grow",
         ),
-        note=f"{len(rows):,}",
+        note=f"{count:,}",
         tools=[
             dmc.Menu(
                 [
@@ -136,13 +138,13 @@ def _executions(rows: list[dict[str, Any]], selected: str) -> Node:
     )
 
 
-def _phone_picker(rows: list[dict[str, Any]], selected: str) -> Node:
+def _phone_picker(names: list[str], selected: str) -> Node:
     return html.Div(
         [
             dmc.Select(
                 id="phone-execution",
                 label="Execution",
-                data=[row["name"] for row in rows],
+                data=names,
                 value=selected,
                 searchable=True,
                 allowDeselect=False,
@@ -212,8 +214,8 @@ def layout(
     if pair is None:
         return [page_head("Phases"), _nothing_yet(choice)]
     of = (pair[0].id, pair[1].id)
-    rows = execution_rows(*of)
-    name = execution or rows[0]["name"]
+    names = execution_names(of[0])
+    name = execution or names[0]
     window = _window(x0, x1)
     limited = any(f.role in (Role.CPU_LIMIT, Role.MEMORY_LIMIT) for f in pair[0].features)
     count = len(pair[1].phases)
@@ -228,10 +230,10 @@ def layout(
             f"{count} phases, {numbered}",
             [link_button("Expand a phase", address("/models", choice), "hierarchy-2")],
         ),
-        _phone_picker(rows, name),
+        _phone_picker(names, name),
         html.Div(
             [
-                _executions(rows, name),
+                _executions(execution_rows(*of), len(names), name),
                 html.Div(
                     [
                         _timeline_card(of, name, window, limited=limited),
@@ -296,8 +298,13 @@ def register(app: Dash) -> None:
         prevent_initial_call=True,
     )
     app.clientside_callback(
-        ClientsideFunction("phases", "order"),
+        ClientsideFunction("phases", "fill"),
         Output("executions", "rowData"),
+        Input("execution-rows", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("phases", "order"),
+        Output("executions", "rowData", allow_duplicate=True),
         Input({"type": "order", "by": dash.ALL}, "n_clicks"),
         State("executions", "rowData"),
         prevent_initial_call=True,

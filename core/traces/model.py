@@ -150,12 +150,18 @@ class TraceSet:
         position = self.position(execution)
         return slice(int(self.offsets[position]), int(self.offsets[position + 1]))
 
+    @cached_property
+    def _segments(self) -> IntArray:
+        bounds = np.concatenate([self.offsets, self.breaks]).astype(np.int64)
+        # Executions without samples bound nothing, so a bound may stand twice.
+        return np.array(sorted(set(bounds.tolist())), dtype=np.int64)
+
     def segments(self) -> IntArray:
         """Bounds of the stretches without a gap, shape (n_segments + 1,).
 
         An execution without gaps is one segment; `offsets` is a subset of the result.
         """
-        return np.union1d(self.offsets, self.breaks).astype(np.int64)
+        return self._segments
 
     def only(self, executions: Sequence[str]) -> TraceSet:
         """The trace set of some executions, in the order given (a copy of their samples)."""

@@ -86,6 +86,19 @@ def test_runs_collapse_labels_and_end_one_period_after_the_last_sample() -> None
     assert len(Runs.from_labels(np.zeros(0), np.zeros(0, dtype=int), 5.0).phases) == 0
 
 
+def test_a_few_runs_are_kept_and_many_become_a_bar_code_of_what_prevails() -> None:
+    few = Runs(np.array([0.0, 10, 20, 40]), np.array([0, 1, 0]))
+    cut = few.within(12, 30)
+    assert cut.phases.tolist() == [1, 0]
+    assert cut.edges.tolist() == [10, 20, 40]
+    # Phase 2 has three quarters of the first half, phase 0 all of the second.
+    edges = np.concatenate([np.arange(0, 400), [400, 800]]).astype(float)
+    phases = np.concatenate([np.where(np.arange(400) % 4 == 0, 1, 2), [0]])
+    many = Runs(edges, phases).within(0, 800, most=10)
+    assert many.phases.tolist() == [2, 0]
+    assert many.edges.tolist() == [0, 400, 800]
+
+
 def test_strips_are_gradients_over_the_page_colours() -> None:
     assert gradient([(0.25, -1), (0.75, 1)]) == "linear-gradient(90deg,var(--p0) 0% 25%,var(--p2) 25% 100%)"
     assert gradient([]) == "none"
