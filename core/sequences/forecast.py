@@ -1,0 +1,169 @@
+"""What comes next: P(phase after h steps | last m phases).
+
+A state's own transitions are used where it was seen at least 20 times; otherwise those of the state
+without its oldest phase, down to the present phase alone (*back-off*). h steps are h products with the
+transition matrix of this chain, which is its h-th power applied to the state one starts from. The end of
+an execution is never left.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.errors import InputError, NotFoundError
+from core.sequences.graph import END, MOST_MEMORY, Step, transition_graph
+from core.sequences.packing import Element
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.sequences.graph import State, TransitionGraph
+    from core.sequences.runs import PhaseSequences
+
+LEAST = 20
+MOST_STEPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NextPhase:
+    """A phase that may come: its id (`END` for the end), its probability, how often it came next."""
+
+    phase: int
+    probability: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What comes after some phases.
+
+    Parameters
+    ----------
+    after
+        The phases that were asked about, the present one last.
+    used
+        The part of them that was seen often enough and is used.
+    seen
+        How often `used` was seen.
+    steps
+        The number of steps ahead.
+    phases
+        What may come, the most probable first. Counts are those of the next step.
+    """
+
+    after: State
+    used: State
+    seen: int
+    steps: int
+    phases: tuple[NextPhase, ...]
+
+
+class Forecaster:
+    """Forecasts from the sequences of a trace set.
+
+    Parameters
+    ----------
+    sequences
+        What was seen.
+    memory
+        The longest memory, 1 to 3.
+    step
+        `Step.RUN`: a step is a run; `Step.SAMPLE`: a step is a sample, and staying is possible.
+    least
+        The fewest observations of a state for its own transitions to be used.
+
+    Raises
+    ------
+    InputError
+        If the memory or the step is none of these.
+    """
+
+    def __init__(
+        self, sequences: PhaseSequences, memory: int = MOST_MEMORY, step: Step = Step.RUN, least: int = LEAST
+    ) -> None:
+        if step is Step.WINDOW:
+            raise InputError("Forecasts remember runs, not samples.", "Choose steps of runs or of samples.")
+        self.memory, self.least = memory, least
+        self.phases = sequences.phases
+        self._rows: dict[State, dict[int, int]] = defaultdict(dict)
+        for length in range(1, memory + 1):
+            self._add(transition_graph(sequences, length, step), length)
+
+    def _add(self, graph: TransitionGraph, length: int) -> None:
+        for source, target, count in zip(
+            graph.source.tolist(), graph.target.tolist(), graph.count.tolist(), strict=True
+        ):
+            state = graph.states[source]
+            if len(state) == length:
+                row = self._rows[state]
+                phase = int(graph.last[target])
+                row[phase] = row.get(phase, 0) + count
+
+    def seen(self, state: State) -> int:
+        """How often a state was seen."""
+        return sum(self._rows.get(state, {}).values())
+
+    def used(self, state: State) -> State:
+        """The longest end of a state that was seen often enough; the present phase at least."""
+        state = state[-self.memory :]
+        while len(state) > 1 and self.seen(state) < self.least:
+            state = state[1:]
+        return state
+
+    def ahead(self, after: Sequence[int], steps: int = 1) -> Outlook:
+        """P(phase after `steps` steps | the last phases).
+
+        Parameters
+        ----------
+        after
+            The last phases, the present one last; more than the memory are not looked at.
+        steps
+            How far ahead, from 1.
+
+        Raises
+        ------
+        InputError
+            If there is no phase to start from, or the steps are out of bounds.
+        NotFoundError
+            If the present phase was never seen.
+        """
+        if not after or not 1 <= steps <= MOST_STEPS:
+            raise InputError(
+                "A forecast starts from at least one phase and looks at least one step ahead.",
+                f"Name one to {self.memory} phases, and 1 to {MOST_STEPS} steps.",
+            )
+        used = self.used(tuple(after))
+        if not self.seen(used):
+            raise NotFoundError(
+                f"No execution of this trace set is ever in {Element(used[-1:])}.", "Choose another phase."
+            )
+        chances: dict[State, float] = {tuple(after)[-self.memory :]: 1.0}
+        for _ in range(steps):
+            chances = self._advance(chances)
+        total: dict[int, float] = defaultdict(float)
+        for state, chance in chances.items():
+            total[state[-1]] += chance
+        row = self._rows[used]
+        order = {phase: place for place, phase in enumerate((*self.phases, END))}
+        found = [NextPhase(phase, chance, row.get(phase, 0)) for phase, chance in total.items()]
+        found.sort(key=lambda each: (-round(each.probability, 12), order[each.phase]))
+        return Outlook(tuple(after), used, self.seen(used), steps, tuple(found))
+
+    def _advance(self, chances: dict[State, float]) -> dict[State, float]:
+        after: dict[State, float] = defaultdict(float)
+        for state, chance in chances.items():
+            if state == (END,):
+                after[state] += chance
+                continue
+            row = self._rows[self.used(state)]
+            total = sum(row.values())
+            for phase, count in row.items():
+                after[self._moved(state, phase)] += chance * count / total
+        return dict(after)
+
+    def _moved(self, state: State, phase: int) -> State:
+        if phase == END:
+            return (END,)
+        return state if phase == state[-1] else (*state, phase)[-self.memory :]

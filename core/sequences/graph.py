@@ -1,0 +1,202 @@
+"""The graph of order m: where executions go from the last m phases.
+
+A *state* is what an execution remembers: its last m entries, fewer at its beginning. What an entry is, is
+chosen by `Step`. The end of an execution is a state of its own that nothing leaves. The probability of an
+edge is its count over the visits of the state it leaves, so the rows of the graph sum to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.sequences.runs import PhaseSequences
+    from core.traces.model import FloatArray, IntArray
+
+END = -2
+MOST_MEMORY = 3
+State = tuple[int, ...]
+
+
+class Step(StrEnum):
+    """What one step of the graph is.
+
+    ``RUN``: from one run to the next; no self-loops. ``SAMPLE``: from one sample to the next, remembering
+    the last m runs, so that staying is a self-loop of probability p and the expected stay is 1/(1 − p)
+    samples. ``WINDOW``: from one sample to the next, remembering the last m samples.
+    """
+
+    RUN = "run"
+    SAMPLE = "sample"
+    WINDOW = "window"
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionGraph:
+    """Counted transitions between states.
+
+    Parameters
+    ----------
+    memory, step
+        The longest state, and what a step is.
+    phases
+        The phases there may be.
+    states
+        The states that were visited; the end is not among them and is number ``len(states)``.
+    at, to, owner, weight
+        Every step that was taken: from which state, to which, by which execution, how many times in a
+        row. Shape (n_steps,).
+    """
+
+    memory: int
+    step: Step
+    phases: tuple[int, ...]
+    states: tuple[State, ...]
+    at: IntArray
+    to: IntArray
+    owner: IntArray
+    weight: IntArray
+
+    @property
+    def end(self) -> int:
+        """The number of the end."""
+        return len(self.states)
+
+    @cached_property
+    def _edges(self) -> tuple[IntArray, IntArray, IntArray]:
+        width = len(self.states) + 1
+        found, inverse = np.unique(self.at * width + self.to, return_inverse=True)
+        count = np.bincount(inverse, self.weight, minlength=len(found)).astype(np.int64)
+        return found // width, found % width, count
+
+    @property
+    def source(self) -> IntArray:
+        """The state that each edge leaves, shape (n_edges,)."""
+        return self._edges[0]
+
+    @property
+    def target(self) -> IntArray:
+        """The state that each edge enters, shape (n_edges,)."""
+        return self._edges[1]
+
+    @property
+    def count(self) -> IntArray:
+        """How often each edge was taken, shape (n_edges,)."""
+        return self._edges[2]
+
+    @cached_property
+    def visits(self) -> IntArray:
+        """How often each state was left or stayed in, shape (n_states,)."""
+        return np.bincount(self.at, self.weight, minlength=len(self.states)).astype(np.int64)
+
+    @cached_property
+    def probability(self) -> FloatArray:
+        """The probability of each edge, shape (n_edges,)."""
+        return self.count / np.maximum(self.visits[self.source], 1)
+
+    @cached_property
+    def numbers(self) -> dict[State, int]:
+        """The number of each state."""
+        return {state: number for number, state in enumerate(self.states)}
+
+    @cached_property
+    def last(self) -> IntArray:
+        """The present phase of each state and of the end (`END`), shape (n_states + 1,)."""
+        return np.array([*(state[-1] for state in self.states), END], np.int64)
+
+    def name(self, number: int) -> State:
+        """The state of a number; ``(END,)`` for the end."""
+        return self.states[number] if number < self.end else (END,)
+
+    def matrix(self) -> tuple[FloatArray, IntArray]:
+        """P(next phase | state) and its counts, shape (n_states, n_phases + 1); the end is last.
+
+        A state that repeats its phase (`Step.SAMPLE`, `Step.WINDOW`) has that in its phase's column.
+        """
+        column = {phase: place for place, phase in enumerate((*self.phases, END))}
+        counts = np.zeros((len(self.states), len(column)), np.int64)
+        columns = np.array([column[phase] for phase in self.last.tolist()], np.int64)
+        np.add.at(counts, (self.source, columns[self.target]), self.count)
+        return counts / np.maximum(self.visits, 1)[:, None], counts
+
+    def expected_stay(self) -> FloatArray:
+        """1/(1 − p) samples for a state whose self-loop has probability p, shape (n_states,)."""
+        stay = np.zeros(len(self.states))
+        loop = self.source == self.target
+        stay[self.source[loop]] = self.probability[loop]
+        return 1.0 / (1.0 - stay)
+
+    def executions(self, state: State, phase: int | None = None) -> tuple[IntArray, IntArray]:
+        """Who is behind a state, or behind going from it to a phase (`END` for the end).
+
+        A state shorter than the memory stands for all states that end so.
+
+        Returns
+        -------
+        executions, times
+            Their places in the set, those that did it most often first, and how often each did.
+        """
+        size = len(state)
+        mine = [number for number, each in enumerate(self.states) if each[-size:] == state]
+        taken = np.isin(self.at, mine)
+        if phase is not None:
+            taken &= self.last[self.to] == phase
+        found, inverse = np.unique(self.owner[taken], return_inverse=True)
+        times = np.bincount(inverse, self.weight[taken], minlength=len(found)).astype(np.int64)
+        order = np.argsort(-times, kind="stable")
+        return found[order], times[order]
+
+
+def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = Step.RUN) -> TransitionGraph:
+    """Count the transitions of all executions.
+
+    Raises
+    ------
+    InputError
+        If the memory is not 1, 2 or 3.
+    """
+    if not 1 <= memory <= MOST_MEMORY:
+        raise InputError(f"The memory of the graph cannot be {memory}.", "Choose 1, 2 or 3.")
+    entries = np.minimum(sequences.length, memory) if step is Step.WINDOW else np.ones_like(sequences.length)
+    run = np.repeat(np.arange(sequences.n_runs), entries)
+    owner, last_of_run = sequences.owner[run], np.cumsum(entries) - 1
+    states, number = _states(sequences, run, owner, memory)
+    goes_on = np.diff(owner, append=-1) == 0
+    to = np.where(goes_on, np.roll(number, -1), len(states))
+    more = np.zeros_like(entries) if step is Step.RUN else sequences.length - entries
+    stays = np.flatnonzero(more > 0)
+    staying = number[last_of_run[stays]]
+    return TransitionGraph(
+        memory,
+        step,
+        sequences.phases,
+        states,
+        at=np.concatenate([number, staying]),
+        to=np.concatenate([to, staying]),
+        owner=np.concatenate([owner, sequences.owner[stays]]),
+        weight=np.concatenate([np.ones(len(number), np.int64), more[stays]]),
+    )
+
+
+def _states(
+    sequences: PhaseSequences, run: IntArray, owner: IntArray, memory: int
+) -> tuple[tuple[State, ...], IntArray]:
+    """The different states, and that of each entry: its last `memory` entries in base (n_phases + 1)."""
+    base, entry = len(sequences.phases) + 1, sequences.code[run] + 1
+    key = entry.astype(np.int64)
+    for back in range(1, memory):
+        before = np.zeros_like(key)
+        same = owner[back:] == owner[:-back]
+        before[back:] = np.where(same, entry[:-back], 0)
+        key += before * base**back
+    found, number = np.unique(key, return_inverse=True)
+    digits = [[(value // base**back) % base for back in reversed(range(memory))] for value in found.tolist()]
+    states = tuple(tuple(sequences.phases[d - 1] for d in each if d) for each in digits)
+    return states, number

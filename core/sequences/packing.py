@@ -1,0 +1,146 @@
+"""Lossless packing: alternations of one to three phases, repeated at least twice, become one element.
+
+``φ3 φ5 φ1 φ5 φ1 φ5 φ1`` is packed to ``φ3 (φ5·φ1)×3``. From the left, at each run the repetition that
+covers most runs is taken, the shorter unit where two cover as many, and a single run where nothing
+repeats. This is deterministic, depends on nothing but which phases are equal, and takes time linear in the
+number of runs. Unpacking writes every unit as often as it was repeated and gives the phases back; the
+lengths of the runs stay where they are, in `PhaseSequences`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from core.sequences.runs import PhaseSequences
+    from core.traces.model import IntArray
+
+MOST_UNIT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One packed element: a unit of one to three phases, and how often it is repeated."""
+
+    phases: tuple[int, ...]
+    repeats: int = 1
+
+    def __str__(self) -> str:
+        """As people read it: ``φ3``, or ``(φ5·φ1)×4``."""
+        inner = "·".join("warm-up" if phase < 0 else f"φ{phase + 1}" for phase in self.phases)
+        return inner if self.repeats == 1 else f"({inner})×{self.repeats}"
+
+
+@dataclass(frozen=True, eq=False)
+class PackedSequences:
+    """The packed elements of many executions, in flat arrays.
+
+    Parameters
+    ----------
+    sequences
+        What was packed.
+    start
+        The first run of each element, shape (n_elements,).
+    unit, repeats
+        Its number of phases and of repetitions, shape (n_elements,).
+    offsets
+        Where each execution's elements begin, shape (n_executions + 1,).
+    """
+
+    sequences: PhaseSequences
+    start: IntArray
+    unit: IntArray
+    repeats: IntArray
+    offsets: IntArray
+
+    @cached_property
+    def owner(self) -> IntArray:
+        """The execution of each element, shape (n_elements,)."""
+        return np.repeat(np.arange(self.sequences.n_executions), np.diff(self.offsets))
+
+    @cached_property
+    def _symbols(self) -> tuple[IntArray, tuple[Element, ...]]:
+        code, n = self.sequences.code, len(self.sequences.phases) + 1
+        key = (self.repeats > 1).astype(np.int64)
+        for place in range(MOST_UNIT):
+            inside = self.unit > place
+            at = np.where(inside, self.start + place, 0)
+            key = key * n + np.where(inside, code[at] + 1 if len(code) else 0, 0)
+        _, first, symbol = np.unique(key, return_index=True, return_inverse=True)
+        phase = self.sequences.phase
+        table = tuple(
+            Element(tuple(phase[self.start[i] : self.start[i] + self.unit[i]].tolist()), 1 + many)
+            for i, many in zip(first.tolist(), (self.repeats[first] > 1).tolist(), strict=True)
+        )
+        return symbol, table
+
+    @property
+    def symbol(self) -> IntArray:
+        """Which entry of `symbols` each element is, shape (n_elements,)."""
+        return self._symbols[0]
+
+    @property
+    def symbols(self) -> tuple[Element, ...]:
+        """The different elements without their repetition counts: 2 stands for any number of them."""
+        return self._symbols[1]
+
+    def of(self, execution: int) -> tuple[Element, ...]:
+        """One execution's packed sequence."""
+        part = range(int(self.offsets[execution]), int(self.offsets[execution + 1]))
+        phase = self.sequences.phase
+        return tuple(
+            Element(tuple(phase[self.start[i] : self.start[i] + self.unit[i]].tolist()), int(self.repeats[i]))
+            for i in part
+        )
+
+
+def _repetitions(phase: IntArray, owner: IntArray, unit: int) -> IntArray:
+    """How often the `unit` runs from each run on occur in a row in its execution, shape (n_runs,)."""
+    n = len(phase)
+    if n <= unit:
+        return np.ones(n, np.int64)
+    again = np.zeros(n, bool)
+    again[:-unit] = (phase[unit:] == phase[:-unit]) & (owner[unit:] == owner[:-unit])
+    place = np.arange(n)
+    end = np.minimum.accumulate(np.where(again, n, place)[::-1])[::-1]
+    return 1 + (end - place) // unit
+
+
+def _elements(phase: IntArray, owner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Start, unit and repeats of the elements of flat runs."""
+    unit, repeats = np.ones(len(phase), np.int64), np.ones(len(phase), np.int64)
+    for size in range(1, MOST_UNIT + 1):
+        found = _repetitions(phase, owner, size)
+        better = (found > 1) & (found * size > unit * repeats)
+        unit[better], repeats[better] = size, found[better]
+    covered, at, starts = (unit * repeats).tolist(), 0, []
+    while at < len(covered):
+        starts.append(at)
+        at += covered[at]
+    start = np.array(starts, np.int64)
+    return start, unit[start], repeats[start]
+
+
+def pack_sequences(sequences: PhaseSequences) -> PackedSequences:
+    """Pack the sequences of all executions at once."""
+    start, unit, repeats = _elements(sequences.phase, sequences.owner)
+    offsets = np.searchsorted(start, sequences.offsets)
+    return PackedSequences(sequences, start, unit, repeats, offsets)
+
+
+def pack(phases: Sequence[int]) -> tuple[Element, ...]:
+    """Pack the phases of one execution's runs; equal neighbours are packed too."""
+    values = np.array(phases, np.int64)
+    found = zip(*(part.tolist() for part in _elements(values, np.zeros(len(values), np.int64))), strict=True)
+    return tuple(Element(tuple(values[at : at + unit].tolist()), repeats) for at, unit, repeats in found)
+
+
+def unpack(elements: Iterable[Element]) -> tuple[int, ...]:
+    """The phases that were packed."""
+    return tuple(phase for each in elements for phase in each.phases * each.repeats)

@@ -1,0 +1,84 @@
+"""Paths and prototypes: the packed sequences that executions follow, the most frequent first.
+
+The *prototypes* are the fewest paths that together cover 90% of the executions (AI4DL's paper: 20 to 25
+paths, 6 of which cover about 90%). Each has its share, the median duration of its executions, and as an
+example the execution whose duration is nearest that median.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.sequences.packing import Element
+    from core.sequences.tree import PrefixTree
+
+COVERAGE = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A packed sequence that executions follow from beginning to end.
+
+    Parameters
+    ----------
+    node
+        The tree's node at which it ends.
+    elements
+        Its elements; ``repeats`` 2 stands for any number from 2. Empty: never out of warm-up.
+    count, share
+        How many executions follow it, and their share of all.
+    covered
+        The share of executions that follow it or a more frequent one.
+    seconds
+        The median duration of its executions.
+    example
+        The execution nearest that median, as its place in the set; the shorter of two.
+    """
+
+    node: int
+    elements: tuple[Element, ...]
+    count: int
+    share: float
+    covered: float
+    seconds: float
+    example: int
+
+
+def paths_of(tree: PrefixTree) -> tuple[Path, ...]:
+    """All paths, the most frequent first; of two equally frequent, that of the earlier execution."""
+    durations, end = tree.packed.sequences.durations, tree.end
+    if not len(end):
+        return ()
+    node, first, count = np.unique(end, return_index=True, return_counts=True)
+    by_duration = np.lexsort((np.arange(len(end)), durations, end))
+    begin = np.concatenate([[0], np.cumsum(count)[:-1]])
+    middle, upper = by_duration[begin + (count - 1) // 2], by_duration[begin + count // 2]
+    median = (durations[middle] + durations[upper]) / 2
+    order = np.lexsort((first, -count))
+    covered = np.cumsum(count[order]) / len(end)
+    return tuple(
+        Path(
+            node=int(node[i]),
+            elements=tree.path(int(node[i])),
+            count=int(count[i]),
+            share=int(count[i]) / len(end),
+            covered=float(part),
+            seconds=float(median[i]),
+            example=int(middle[i]),
+        )
+        for i, part in zip(order.tolist(), covered, strict=True)
+    )
+
+
+def prototypes_of(paths: Sequence[Path], coverage: float = COVERAGE) -> tuple[Path, ...]:
+    """The fewest paths that cover a share of the executions, from all paths in their order."""
+    for number, path in enumerate(paths, 1):
+        if path.covered >= coverage - 1e-12:
+            return tuple(paths[:number])
+    return tuple(paths)

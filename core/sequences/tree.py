@@ -1,0 +1,113 @@
+"""The prefix tree over packed sequences, repetition counts dropped.
+
+Every node stands for a beginning that executions share; an execution's path ends at the node of its last
+element. The tree grows level by level: at each depth the executions that go on are grouped by the node
+they stand at and their next element, all at once. Siblings are in the order of their counts, then of the
+first execution that goes through them, so that the numbers of nodes do not depend on the phases' ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from core.sequences.packing import Element, PackedSequences
+    from core.traces.model import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixTree:
+    """A prefix tree; node 0 is the root, and parents come before their children.
+
+    Parameters
+    ----------
+    packed
+        What it was made from.
+    parent
+        The parent of each node, −1 for the root, shape (n_nodes,).
+    symbol
+        Each node's element as an entry of ``packed.symbols``, −1 for the root.
+    depth
+        The number of elements from the root.
+    count
+        How many executions go through or end at each node.
+    node
+        The node of each packed element, shape (n_elements,).
+    """
+
+    packed: PackedSequences
+    parent: IntArray
+    symbol: IntArray
+    depth: IntArray
+    count: IntArray
+    node: IntArray
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes, the root included."""
+        return len(self.parent)
+
+    @cached_property
+    def end(self) -> IntArray:
+        """The node at which each execution's path ends, shape (n_executions,)."""
+        offsets = self.packed.offsets
+        last = np.zeros(len(offsets) - 1, np.int64)
+        some = np.diff(offsets) > 0
+        last[some] = self.node[offsets[1:][some] - 1]
+        return last
+
+    @cached_property
+    def ends(self) -> IntArray:
+        """How many paths end at each node, shape (n_nodes,)."""
+        return np.bincount(self.end, minlength=self.n_nodes)
+
+    def path(self, node: int) -> tuple[Element, ...]:
+        """The elements from the root to a node; ``repeats`` 2 stands for any number from 2."""
+        elements: list[Element] = []
+        while node > 0:
+            elements.append(self.packed.symbols[self.symbol[node]])
+            node = int(self.parent[node])
+        return tuple(reversed(elements))
+
+    def children(self, node: int) -> list[int]:
+        """The nodes after a node, the most frequent first."""
+        found: list[int] = np.flatnonzero(self.parent == node).tolist()
+        return found
+
+    def executions(self, node: int) -> IntArray:
+        """The executions that go through or end at a node, in the order of the set."""
+        if node == 0:
+            return np.arange(len(self.packed.offsets) - 1)
+        return np.asarray(self.packed.owner[self.node == node])
+
+
+def prefix_tree(packed: PackedSequences) -> PrefixTree:
+    """Grow the tree of all executions."""
+    begin, sizes = packed.offsets[:-1], np.diff(packed.offsets)
+    n = len(sizes)
+    node_of = np.zeros(len(packed.start), np.int64)
+    at = np.zeros(n, np.int64)
+    levels = [(np.array([-1]), np.array([-1]), np.array([n]))]
+    depth, total, going = 0, 1, np.flatnonzero(sizes > 0)
+    n_symbols = max(len(packed.symbols), 1)
+    while len(going):
+        element = begin[going] + depth
+        key = at[going] * n_symbols + packed.symbol[element]
+        found, first, inverse, count = np.unique(
+            key, return_index=True, return_inverse=True, return_counts=True
+        )
+        parent = found // n_symbols
+        order = np.lexsort((first, -count, parent))
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        at[going] = node_of[element] = total + rank[inverse]
+        levels.append((parent[order], found[order] % n_symbols, count[order]))
+        depth, total = depth + 1, total + len(found)
+        going = going[sizes[going] > depth]
+    parent, symbol, count = (np.concatenate(parts) for parts in zip(*levels, strict=True))
+    depths = np.repeat(np.arange(len(levels)), [len(level[0]) for level in levels])
+    return PrefixTree(packed, parent, symbol, depths, count, node_of)
