@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _cache = Cache()
 _MOST_ENTRIES = 500
-_FORMAT = 1
+_FORMAT = 2
 T = TypeVar("T")
 
 
