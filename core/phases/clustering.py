@@ -1,8 +1,8 @@
 """k-means on codes, reproducible from a seed whatever the number of cores.
 
 The starting points are sought on a seeded subsample with ten attempts, then Lloyd's algorithm runs once
-over all codes from the best of them; above one million codes minibatch k-means takes its place. Both run
-on one thread, because the order in which several threads add up changes the last bits.
+over all codes from the best of them, telling its progress after each round. Both run on one thread, because
+the order in which several threads add up changes the last bits.
 """
 
 from __future__ import annotations
@@ -14,13 +14,17 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
+from core.phases import kernels
+from core.phases.encoders import nearest_of
+from core.phases.training import Progress, silent
 
 if TYPE_CHECKING:
     from core.phases.encoders import Codes
 
 SAMPLE = 20_000
-MINIBATCH_ABOVE = 1_000_000
-ATTEMPTS = 10
+ATTEMPTS, ROUNDS = 10, 300
+# the share of the codes' mean variance that centres move when they are taken to stand still
+STILL = 1e-4
 
 
 def subsample(n: int, size: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -36,8 +40,8 @@ def distinct(codes: Codes, enough: int) -> int:
     return enough if few >= enough else min(enough, len(np.unique(codes, axis=0)))
 
 
-def fit_centres(codes: Codes, k: int, seed: int) -> Codes:
-    """The k centres of codes, shape (k, size).
+def fit_centres(codes: Codes, k: int, seed: int, progress: Progress = silent) -> Codes:
+    """The k centres of codes, shape (k, size); `progress` hears of each round over all codes.
 
     Raises
     ------
@@ -52,25 +56,37 @@ def fit_centres(codes: Codes, k: int, seed: int) -> Codes:
         )
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
-        return _fit(np.ascontiguousarray(codes, np.float32), k, seed)
+        return _fit(np.ascontiguousarray(codes, np.float32), k, seed, progress)
 
 
-def _fit(codes: Codes, k: int, seed: int) -> Codes:
+def _fit(codes: Codes, k: int, seed: int, progress: Progress) -> Codes:
     # scikit-learn takes a second to import, which only those who fit should wait for
-    from sklearn.cluster import KMeans, MiniBatchKMeans  # noqa: PLC0415
+    from sklearn.cluster import KMeans  # noqa: PLC0415
 
     part = codes[subsample(len(codes), SAMPLE, seed)]
     if distinct(part, k) < k:
         part = codes
     first = KMeans(k, n_init=ATTEMPTS, random_state=seed).fit(part)
-    if len(part) == len(codes):
-        return np.asarray(first.cluster_centers_, np.float32)
-    start = first.cluster_centers_
-    if len(codes) > MINIBATCH_ABOVE:
-        whole = MiniBatchKMeans(k, init=start, n_init=1, batch_size=65_536, max_iter=10, random_state=seed)
-    else:
-        whole = KMeans(k, init=start, n_init=1, random_state=seed)
-    return np.asarray(whole.fit(codes).cluster_centers_, np.float32)
+    centres = np.asarray(first.cluster_centers_, np.float32)
+    return centres if len(part) == len(codes) else lloyd(codes, centres, progress)
+
+
+def lloyd(codes: Codes, centres: Codes, progress: Progress = silent) -> Codes:
+    """Move centres to the means of their codes until they stand still (Lloyd, 1982).
+
+    A centre without codes stays where it is.
+    """
+    still = STILL * float(codes.var(axis=0, dtype=np.float64).mean())
+    for number in range(1, ROUNDS + 1):
+        before, labels = centres, nearest_of(codes, centres)
+        sums, sizes = np.zeros(centres.shape), np.zeros(len(centres), np.int64)
+        kernels.add_up(codes, labels, sums, sizes)
+        means = sums / np.maximum(sizes, 1)[:, None]
+        centres = np.where(sizes[:, None] > 0, means, before).astype(np.float32)
+        progress(number / ROUNDS, f"Clustering codes, round {number}")
+        if np.square(centres - before, dtype=np.float64).sum() <= still:
+            break
+    return centres
 
 
 def within_squares(codes: Codes, centres: Codes, labels: np.ndarray[tuple[int], np.dtype[np.int16]]) -> float:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.phases.encoders import Encoder
     from core.traces.model import Feature, TraceSet
 
-ENCODING = 0.9
+ENCODING, CLUSTERING = 0.9, 0.98
 
 
 def training_windows(
@@ -87,8 +87,12 @@ def fit(
     encoder, errors = _encoder(windows, len(chosen), settings, progress)
     last = {"error": errors[-1], "epoch": float(len(errors))} if errors else {}
     progress(ENCODING, "Clustering codes", **last)
-    model = clustered(traces, chosen, scaler, windows, encoder, settings)
-    progress(0.98, "Describing phases", **last)
+
+    def partly(fraction: float, message: str, /, **metrics: float) -> None:
+        progress(ENCODING + (CLUSTERING - ENCODING) * fraction, message, **last, **metrics)
+
+    model = clustered(traces, chosen, scaler, windows, encoder, settings, partly)
+    progress(CLUSTERING, "Describing phases", **last)
     statistics = phase_statistics(traces, predict(model, traces), model.phases)
     record = TrainingRecord(
         errors, traces.n_samples, traces.n_executions, len(windows.starts), fingerprint(traces), traces.period
@@ -115,6 +119,7 @@ def clustered(
     windows: Windows,
     encoder: Encoder,
     settings: PhaseSettings,
+    progress: Progress = silent,
 ) -> PhaseModel:
     """Cluster the codes of windows and number the clusters: a model without record and statistics.
 
@@ -128,6 +133,6 @@ def clustered(
         every = np.zeros((windows.n_samples, encoder.size), np.float32)
         every[samples] = codes
         codes, samples = every, np.arange(windows.n_samples)
-    centres = fit_centres(codes, settings.phases, settings.seed)
+    centres = fit_centres(codes, settings.phases, settings.seed, progress)
     order = reading_order(traces, samples, nearest_of(codes, centres), settings.phases)
     return PhaseModel(features, scaler, encoder, centres[order], settings)

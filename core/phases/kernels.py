@@ -290,6 +290,16 @@ def assign(values: Floats, starts: Ints, size: int, centres: Floats, k: int, lab
 
 
 @compiled
+def add_up(codes: Floats, labels: Ints, sums: Floats, sizes: Ints) -> None:
+    """Add each code, a row, to its label's row of float64 sums, and count the codes of each label."""
+    for s in range(codes.shape[0]):
+        label = labels[s]
+        sizes[label] += 1
+        for i in range(codes.shape[1]):
+            sums[label, i] += codes[s, i]
+
+
+@compiled
 def standardise(values: Floats, mean: float, factor: float, rows: Floats, at: int, stride: int) -> None:
     """Write ``(values − mean) · factor`` into every `stride`-th place of `rows`, from `at` on."""
     for i in range(values.shape[0]):

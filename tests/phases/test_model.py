@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
+from sklearn.cluster import KMeans
 
 from core.errors import Cancelled, InputError, MismatchError
 from core.phases import WARM_UP, PhaseModel, PhaseSettings, encode, expand, fit, predict
-from core.phases.clustering import fit_centres
+from core.phases.clustering import fit_centres, lloyd
 from core.phases.encoders import CrbmEncoder, PcaEncoder
 from core.phases.matching import match
 from core.phases.numbering import reading_order
@@ -307,8 +308,37 @@ def test_large_sets_start_from_a_sample_and_end_on_all_codes(monkeypatch):
     whole = np.sort(fit_centres(codes, 3, seed=1), axis=0)
     monkeypatch.setattr("core.phases.clustering.SAMPLE", 300)
     np.testing.assert_allclose(np.sort(fit_centres(codes, 3, seed=1), axis=0), whole, atol=1e-3)
-    monkeypatch.setattr("core.phases.clustering.MINIBATCH_ABOVE", 1_000)
-    np.testing.assert_allclose(np.sort(fit_centres(codes, 3, seed=1), axis=0), whole, atol=0.1)
+
+
+@given(st.integers(0, 2**31 - 1), st.integers(2, 6))
+@limits(max_examples=15)
+def test_rounds_over_all_codes_do_what_scikit_learn_does(seed, k):
+    rng = np.random.default_rng(seed)
+    codes = rng.uniform(size=(400, 3)).astype(np.float32)
+    start = codes[:k].copy()
+    theirs = KMeans(k, init=start, n_init=1, max_iter=300, tol=1e-4).fit(codes).cluster_centers_
+    np.testing.assert_allclose(lloyd(codes, start), theirs, atol=0.02)
+
+
+def test_a_centre_without_codes_stays():
+    codes = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], np.float32)
+    start = np.array([[0.4, 0.4], [9, 9]], np.float32)
+    np.testing.assert_array_equal(lloyd(codes, start), [[0.5, 0.5], [9, 9]])
+
+
+def test_clustering_can_be_cancelled_between_its_rounds(traces, monkeypatch):
+    monkeypatch.setattr("core.phases.clustering.SAMPLE", 50)
+    told = []
+
+    def cancel(fraction, message, **metrics):
+        told.append(fraction)
+        if message == "Clustering codes, round 1":
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        fit(traces, QUICK, progress=cancel)
+    assert told == sorted(told)
+    assert 0.9 < told[-1] < 0.98
 
 
 def test_a_rare_code_that_the_sample_misses_is_still_found(monkeypatch):
