@@ -238,6 +238,27 @@ def predict(model: Model, file: File, mapping: Mapping = None, as_json: Json = F
         show.labels(labels)
 
 
+@app.command()
+@_answers
+def sequences(
+    model: Model,
+    file: File,
+    memory: Annotated[int, typer.Option(help="How many of the last phases the graph remembers: 1 to 3.")] = 1,
+    step: Annotated[str, typer.Option(help="run, sample (with self-loops) or window (of samples).")] = "run",
+    warmup: Annotated[str, typer.Option(help="skip, or own to count warm-up like a phase.")] = "skip",
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Print the sequences of phases: prototypes, transitions, and how long phases are stayed in."""
+    from core.runtime import offline_sequences
+
+    found = offline_sequences.sequences(model, file, memory, step, warmup, mapping)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        show.sequences(found)
+
+
 def _model_answer(model: PhaseModel, out: Path, as_json: bool, facts: dict[str, Any]) -> None:
     if as_json:
         phases = [each.to_dict() for each in model.statistics]

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from core.phases import FeatureStatistics, PhaseModel
     from core.phases.training import Progress
     from core.runtime.offline import Checked
+    from core.runtime.offline_sequences import FoundSequences
 
 _RUNS_SHOWN = 12
+_PATHS_SHOWN = 20
 
 
 def error(message: str, hint: str) -> None:
@@ -95,6 +97,38 @@ def labels(by_execution: Mapping[str, Sequence[int]]) -> None:
     for name, values in by_execution.items():
         table.add_row(_plain(name), f"{len(values):,}", _runs(values))
     _console().print(table)
+
+
+def sequences(found: FoundSequences) -> None:
+    """Prototypes, transitions and stays, each in a table."""
+    console, analysis, graph = _console(), found.analysis, found.graph
+    console.print(found.sentence, highlight=False)
+    table = _table("no.", "packed sequence", "executions", "share", "covers", "length", right=(2, 3, 4, 5))
+    for number, path in enumerate(analysis.prototypes[:_PATHS_SHOWN], 1):
+        facts = (f"{path.count:,}", format_share(path.share), format_share(path.covered, 0))
+        table.add_row(f"P{number}", _plain(str(path)), *facts, format_duration(path.seconds))
+    console.print(table)
+    if len(analysis.prototypes) > _PATHS_SHOWN:
+        console.print(f"… and {len(analysis.prototypes) - _PATHS_SHOWN:,} more; --json has all of them.")
+    heads = [*(phase_name(phase) for phase in graph.phases), "end", "seen"]
+    table = _table("after", *heads, right=range(1, len(heads) + 1))
+    for state, row, visits in zip(
+        graph.states, graph.matrix()[0].tolist(), graph.visits.tolist(), strict=True
+    ):
+        shown = [f"{chance:.2f}" if chance else "·" for chance in row]
+        table.add_row(" ".join(phase_name(phase) for phase in state), *shown, f"{visits:,}")
+    console.print(table)
+    table = _table(
+        "phase",
+        "stays",
+        "median",
+        *(f"in {format_duration(s)}" for s in found.within),
+        right=range(1, 9),
+    )
+    for phase, stays in found.stays.items():
+        chances = [format_share(stays.leave_within(seconds), 0) for seconds in found.within]
+        table.add_row(phase_name(phase), f"{stays.n_runs:,}", format_duration(stays.median), *chances)
+    console.print(table)
 
 
 def phase_name(phase: int) -> str:

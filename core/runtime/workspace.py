@@ -16,6 +16,7 @@ from core.runtime.kinds import KINDS
 from core.runtime.labels import Labellings
 from core.runtime.model_library import ModelLibrary
 from core.runtime.queueing import WorkQueue
+from core.runtime.sequences import SequenceLibrary
 from core.runtime.tasks import Tasks
 from core.runtime.trace_library import TraceLibrary
 from core.runtime.trace_uploads import TraceUploads
@@ -56,6 +57,7 @@ class Workspace:
         self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
         self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)
         self.labels = Labellings(self.traces, self.models, settings.home / "labels")
+        self.sequences = SequenceLibrary(self.traces, self.models, self.labels)
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""

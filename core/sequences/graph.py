@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
+from core.sequences.groups import grouped
 
 if TYPE_CHECKING:
     from core.sequences.runs import PhaseSequences
@@ -72,7 +73,7 @@ class TransitionGraph:
     @cached_property
     def _edges(self) -> tuple[IntArray, IntArray, IntArray]:
         width = len(self.states) + 1
-        found, inverse = np.unique(self.at * width + self.to, return_inverse=True)
+        found, inverse = grouped(self.at * width + self.to, width * width)
         count = np.bincount(inverse, self.weight, minlength=len(found)).astype(np.int64)
         return found // width, found % width, count
 
@@ -196,7 +197,7 @@ def _states(
         same = owner[back:] == owner[:-back]
         before[back:] = np.where(same, entry[:-back], 0)
         key += before * base**back
-    found, number = np.unique(key, return_inverse=True)
+    found, number = grouped(key, base**memory)
     digits = [[(value // base**back) % base for back in reversed(range(memory))] for value in found.tolist()]
     states = tuple(tuple(sequences.phases[d - 1] for d in each if d) for each in digits)
     return states, number

@@ -33,8 +33,12 @@ class Element:
 
     def __str__(self) -> str:
         """As people read it: ``φ3``, or ``(φ5·φ1)×4``."""
+        return self.written(str(self.repeats))
+
+    def written(self, times: str) -> str:
+        """As people read it, with `times` for the number of repetitions where there are any."""
         inner = "·".join("warm-up" if phase < 0 else f"φ{phase + 1}" for phase in self.phases)
-        return inner if self.repeats == 1 else f"({inner})×{self.repeats}"
+        return inner if self.repeats == 1 else f"({inner})×{times}"
 
 
 @dataclass(frozen=True, eq=False)

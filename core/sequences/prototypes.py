@@ -21,16 +21,14 @@ if TYPE_CHECKING:
 COVERAGE = 0.9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False, slots=True)
 class Path:
     """A packed sequence that executions follow from beginning to end.
 
     Parameters
     ----------
-    node
-        The tree's node at which it ends.
-    elements
-        Its elements; ``repeats`` 2 stands for any number from 2. Empty: never out of warm-up.
+    tree, node
+        The tree, and the node at which it ends.
     count, share
         How many executions follow it, and their share of all.
     covered
@@ -41,13 +39,22 @@ class Path:
         The execution nearest that median, as its place in the set; the shorter of two.
     """
 
+    tree: PrefixTree
     node: int
-    elements: tuple[Element, ...]
     count: int
     share: float
     covered: float
     seconds: float
     example: int
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """Its elements; ``repeats`` 2 stands for any number from 2. Empty: never out of warm-up."""
+        return self.tree.path(self.node)
+
+    def __str__(self) -> str:
+        """As people read it: ``φ3 (φ5·φ1)×n``."""
+        return " ".join(each.written("n") for each in self.elements) or "warm-up only"
 
 
 def paths_of(tree: PrefixTree) -> tuple[Path, ...]:
@@ -64,8 +71,8 @@ def paths_of(tree: PrefixTree) -> tuple[Path, ...]:
     covered = np.cumsum(count[order]) / len(end)
     return tuple(
         Path(
+            tree=tree,
             node=int(node[i]),
-            elements=tree.path(int(node[i])),
             count=int(count[i]),
             share=int(count[i]) / len(end),
             covered=float(part),
