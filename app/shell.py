@@ -168,6 +168,7 @@ def _overlays() -> list[Node]:
         dmc.Modal(
             id="help",
             title="Keys",
+            closeButtonProps=aria(label="Close the keys"),
             children=html.Div(
                 [part for key, text in _SHORTCUTS for part in (html.Kbd(key), html.Span(text))],
                 className="kbdlist",
@@ -177,6 +178,7 @@ def _overlays() -> list[Node]:
             id="menu",
             size=280,
             title=_brand(),
+            closeButtonProps=aria(label="Close the menu"),
             children=[
                 html.Nav(id="menu-links", className="nav", **aria(label="Pages")),
                 html.Div(

@@ -13,25 +13,30 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def export_menu(graph_name: str, file_name: str, files: Sequence[tuple[str, str]]) -> dmc.Menu:
+def export_menu(
+    graphs: str | Sequence[tuple[str, str]], file_name: str, files: Sequence[tuple[str, str]]
+) -> dmc.Popover:
     """A download button with a menu.
 
     Parameters
     ----------
-    graph_name
-        The name of the graph whose picture is saved; the browser does it (``assets/export.js``).
+    graphs
+        The name of the graph whose picture is saved, or (name, label) of several; the browser does it
+        (``assets/export.js``).
     file_name
         What the file is called, without its ending.
     files
         (label, address) of further files.
     """
+    named = [(graphs, "Picture")] if isinstance(graphs, str) else graphs
     pictures = [
         html.Button(
-            [icon("download", "sm"), f"Picture, {kind.upper()}"],
+            [icon("download", "sm"), f"{label}, {kind.upper()}"],
             type="button",
             className="btn quiet small menu",
-            **data(export=graph_name, format=kind, file=file_name),
+            **data(export=graph, format=kind, file=file_name),
         )
+        for graph, label in named
         for kind in ("png", "svg")
     ]
     links = [

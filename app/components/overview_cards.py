@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dash import dcc, html
 
 from app.components.basics import Node, bar, card, empty, icon, kpi, link_button, state_badge
+from app.components.export import export_menu
 from app.components.graph import graph
 from app.components.phase_views import group_shares
 from app.components.when import when
@@ -81,7 +82,6 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
 def what_jobs_do(choice: Choice) -> Node:
     """The share of time in each phase, per group of executions."""
     pair = choice.pair()
-    tools = [link_button("Open phases", address("/phases", choice), "arrow-right", "small quiet")]
     if pair is None:
         return card(
             "What your jobs do",
@@ -99,6 +99,10 @@ def what_jobs_do(choice: Choice) -> Node:
     groups, phases, by = group_shares(pair[0].id, pair[1].id)
     note = f"share of time in each phase, largest groups by {by}" if by else "share of time in each phase"
     figure = shares(groups, phases)
+    tools = [
+        link_button("Open phases", address("/phases", choice), "arrow-right", "small quiet"),
+        export_menu("jobs", "what jobs do", []),
+    ]
     return card("What your jobs do", graph("jobs", figure, note), note=note, tools=tools)
 
 

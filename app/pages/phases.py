@@ -188,6 +188,7 @@ def _timeline_card(
 
 def _spread_card(of: tuple[str, str]) -> Node:
     figures, note = spread_figures(*of)
+    shorts = [label.removeprefix("Spread of ").partition(" ")[0] for label, _ in figures]
     return card(
         "Spread by phase",
         html.Div(
@@ -195,7 +196,13 @@ def _spread_card(of: tuple[str, str]) -> Node:
             className="spread",
         ),
         note=note,
-        tools=[export_menu("spread-0", "spread by phase", [])],
+        tools=[
+            export_menu(
+                [(f"spread-{position}", short) for position, short in enumerate(shorts)],
+                "spread by phase",
+                [("Statistics of every feature, CSV", f"/api/traces/{of[0]}/statistics/{of[1]}.csv")],
+            )
+        ],
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from playwright.sync_api import expect
+
+from tests.browser.serving import serious_axe_findings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -88,6 +90,39 @@ def test_search_finds_pages_and_executions(page: Page) -> None:
     expect(page.locator("#search-results a")).to_have_count(1)
     page.keyboard.press("Enter")
     expect(page.locator("#execution-title")).to_contain_text("0003", timeout=20_000)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_windows_of_the_shell_are_accessible(page: Page, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/")
+    expect(page.get_by_text("What your jobs do")).to_be_visible()
+    expect(page.locator(".js-plotly-plot .barlayer path").first).to_be_visible()
+    assert serious_axe_findings(page) == []
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_contain_text("Search, or jump")
+    page.wait_for_timeout(400)
+    assert serious_axe_findings(page) == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.get_by_role("button", name="Menu").click()
+    expect(page.get_by_role("dialog").get_by_role("link", name="Models")).to_be_visible()
+    page.wait_for_timeout(400)
+    assert serious_axe_findings(page) == []
+
+
+def test_pictures_and_tables_can_be_taken_away(page: Page) -> None:
+    open_samples(page)
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
+    page.get_by_role("button", name="Export timeline").click()
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="Picture, SVG").click()
+    assert "<svg" in picture.value.path().read_text()
+    with page.expect_download() as table:
+        page.get_by_role("link", name="CSV", exact=True).click()
+    head = table.value.path().read_text().splitlines()[0]
+    assert head.startswith("phase,description,samples")
 
 
 def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page) -> None:
