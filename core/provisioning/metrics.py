@@ -1,0 +1,178 @@
+"""How well an allocation fits a demand: one named function per figure (design, §4 "Metrics").
+
+`tally` sums what all figures need, per container: (A−D)⁺Δ, (D−A)⁺Δ and so on. A figure is then a
+ratio of such sums, per container, or of the fleet when it is asked of `pooled` sums: the fleet's
+figure is demand-weighted (over, under_amount) or time-weighted (under_time). Units: the sums are in
+the resource's unit times seconds; all figures but counts are ratios.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.provisioning.fleet import Demand, Floats, Integers, Truths
+
+TOLERANCE = 0.05
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """What the figures are made of, each of shape (n_containers,).
+
+    Parameters
+    ----------
+    demand, allocated
+        ΣDΔ and ΣAΔ.
+    surplus, shortage
+        Σ(A−D)⁺Δ and Σ(D−A)⁺Δ.
+    seconds
+        ΣΔ.
+    violated, violated_05
+        The seconds with D > A, and with D > 1.05·A.
+    events
+        Maximal runs of samples with D > A.
+    resizes
+        How often the allocation changed.
+    cycles
+        The number of cycles.
+    """
+
+    demand: Floats
+    allocated: Floats
+    surplus: Floats
+    shortage: Floats
+    seconds: Floats
+    violated: Floats
+    violated_05: Floats
+    events: Floats
+    resizes: Floats
+    cycles: Floats
+
+    def pooled(self) -> Tally:
+        """The sums of all containers, each of shape (1,)."""
+        return Tally(**{each.name: np.array([getattr(self, each.name).sum()]) for each in fields(self)})
+
+    def only(self, containers: Sequence[int] | Integers | Truths) -> Tally:
+        """Some containers' sums."""
+        return Tally(**{each.name: getattr(self, each.name)[containers] for each in fields(self)})
+
+
+def tally(demand: Demand, allocation: Floats, keep: Truths | None = None) -> Tally:
+    """Sum up an allocation, per container.
+
+    Parameters
+    ----------
+    demand
+        D of n samples.
+    allocation
+        A, shape (n,), in the demand's unit.
+    keep
+        The samples that count, such as those that are no cold start; all when left out.
+    """
+    fleet, values = demand.fleet, demand.values
+    seconds = fleet.seconds if keep is None else np.where(keep, fleet.seconds, 0.0)
+    kept = np.ones(fleet.n_samples, bool) if keep is None else keep
+    gap = (allocation - values) * seconds
+    short = (values > allocation) & kept
+    begins = fleet.offsets[:-1]
+    follows = np.ones(fleet.n_samples, bool)
+    follows[begins] = False
+
+    def total(each: Floats | Truths) -> Floats:
+        return np.add.reduceat(each.astype(np.float64, copy=False), begins) if len(begins) else np.empty(0)
+
+    surplus = total(np.maximum(gap, 0.0))
+    return Tally(
+        demand=total(values * seconds),
+        allocated=total(allocation * seconds),
+        surplus=surplus,
+        shortage=total(np.maximum(-gap, 0.0)),
+        seconds=total(seconds),
+        violated=total(seconds * short),
+        violated_05=total(seconds * (values > (1.0 + TOLERANCE) * allocation)),
+        events=total(short & ~(np.roll(short, 1) & follows)),
+        resizes=total(changes(allocation) & follows & kept),
+        cycles=np.add.reduceat(kept[fleet.starts].astype(np.float64), fleet.cycle_offsets[:-1]),
+    )
+
+
+def changes(allocation: Floats) -> Truths:
+    """Which samples' allocation differs from that of the sample before, shape (n,)."""
+    before = np.roll(allocation, 1)
+    return np.abs(allocation - before) > _SAME * np.maximum(np.abs(allocation), np.abs(before))
+
+
+def _ratio(part: Floats, whole: Floats) -> Floats:
+    """Their quotient; 0 where both are 0, and not a number where only the whole is."""
+    empty = np.where(part > 0, np.nan, 0.0)
+    return np.divide(part, whole, out=empty, where=whole > 0)
+
+
+def over(sums: Tally) -> Floats:
+    """Over-allocation: Σ(A−D)⁺Δ / ΣDΔ."""
+    return _ratio(sums.surplus, sums.demand)
+
+
+def slack(sums: Tally) -> Floats:
+    """The share of the allocation that was not used: Σ(A−D)⁺Δ / ΣAΔ."""
+    return _ratio(sums.surplus, sums.allocated)
+
+
+def under_time_0(sums: Tally) -> Floats:
+    """The share of time with D > A."""
+    return _ratio(sums.violated, sums.seconds)
+
+
+def under_time_05(sums: Tally) -> Floats:
+    """The share of time with D > 1.05·A."""
+    return _ratio(sums.violated_05, sums.seconds)
+
+
+def under_amount(sums: Tally) -> Floats:
+    """The share of the demand that was not met: Σ(D−A)⁺Δ / ΣDΔ."""
+    return _ratio(sums.shortage, sums.demand)
+
+
+def oom_events(sums: Tally) -> Floats:
+    """Maximal runs of samples with D > A; for memory each would be a kill."""
+    return sums.events
+
+
+def resizes_per_hour(sums: Tally) -> Floats:
+    """How often the allocation changed per hour of container time."""
+    return 3600.0 * _ratio(sums.resizes, sums.seconds)
+
+
+def resizes_per_cycle(sums: Tally) -> Floats:
+    """How often the allocation changed per cycle."""
+    return _ratio(sums.resizes, sums.cycles)
+
+
+def worst_under_time(sums: Tally) -> float:
+    """The largest share of time with D > A of any container."""
+    return float(under_time_0(sums).max(initial=0.0))
+
+
+def share_above(sums: Tally, limit: float = 0.1) -> float:
+    """The share of containers that are short for more than `limit` of their time."""
+    shares = under_time_0(sums)
+    return float((shares > limit).mean()) if len(shares) else 0.0
+
+
+def figures(sums: Tally) -> dict[str, float]:
+    """All figures of a fleet by name."""
+    whole = sums.pooled()
+    ratios = (over, slack, under_time_0, under_time_05, under_amount, resizes_per_hour, resizes_per_cycle)
+    return {
+        **{figure.__name__: float(figure(whole)[0]) for figure in ratios},
+        "oom_events": float(oom_events(whole)[0]),
+        "worst_under_time": worst_under_time(sums),
+        "share_above_10": share_above(sums),
+    }

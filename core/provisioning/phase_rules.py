@@ -1,0 +1,106 @@
+"""Mean + 2·sd of a phase, in the four ways of `phase.rule` and of its control with one phase.
+
+``global`` takes the training samples of the phase, as published; ``container`` this container's own
+samples so far in the phase; ``shrunk`` = (n·own + κ·global)/(n + κ), with n own samples; ``relative``
+keeps training samples in units of the mean of their own cycle, and gives them back in units of the
+cycle that just ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.provisioning.cycles import means
+from core.provisioning.phase_table import own_moments, phase_moments
+from core.settings_fields import setting
+
+if TYPE_CHECKING:
+    from core.provisioning.fleet import Demand, Fleet, Floats, Labels
+    from core.provisioning.phase_table import PhaseMoments
+    from core.provisioning.policy import Allocate
+
+STATISTICS = {
+    "global": "Of all training samples in the phase (as published)",
+    "container": "Of the container’s own samples in the phase",
+    "shrunk": "Own samples, drawn towards all training samples",
+    "relative": "In units of the container’s own recent level",
+}
+WIDTH = 2.0
+
+
+@dataclass(frozen=True)
+class RuleSettings:
+    """What the rule of a phase is made from."""
+
+    statistics: str = setting(
+        "global", label="Statistics", choices=STATISTICS, help="Whose samples tell what a phase needs."
+    )
+    kappa: float = setting(
+        20.0, label="κ", low=0.0, high=1e6, unit="samples",
+        help="How many own samples weigh as much as the training set; only for shrunk statistics.",
+    )  # fmt: skip
+
+
+def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = False) -> Allocate:
+    """Learn the rule of every phase.
+
+    Parameters
+    ----------
+    training
+        The training containers' demand, with phases.
+    settings
+        Which statistics.
+    one_phase
+        The control: all samples are in one and the same phase.
+    """
+    relative = settings.statistics == "relative"
+    table = phase_moments(_in_units(training) if relative else training.values, _labels(training, one_phase))
+
+    def allocate(demand: Demand) -> Floats:
+        labels = _labels(demand, one_phase)
+        pooled = _pooled(table, demand.fleet, labels)
+        match settings.statistics:
+            case "relative":
+                chosen = pooled * means(demand.values, demand.fleet)[_before(demand.fleet)]
+            case "container":
+                chosen = _own(demand, labels)[1]
+            case "shrunk":
+                count, own = _own(demand, labels)
+                chosen = (count * own + settings.kappa * pooled) / (count + settings.kappa)
+            case _:
+                chosen = pooled
+        return demand.fleet.per_sample(np.where(demand.fleet.first, np.nan, chosen))
+
+    return allocate
+
+
+def _labels(demand: Demand, one_phase: bool) -> Labels:
+    known = demand.fleet.labels
+    return np.zeros(demand.fleet.n_samples, np.int16) if one_phase or known is None else known
+
+
+def _before(fleet: Fleet) -> np.ndarray:
+    return np.maximum(np.arange(fleet.n_cycles) - 1, 0)
+
+
+def _pooled(table: PhaseMoments, fleet: Fleet, labels: Labels) -> Floats:
+    """The training set's rule for the phase before each cycle, shape (n_cycles,)."""
+    known = replace(fleet, labels=labels).last_phase
+    if known is None or not len(known):
+        return np.empty(0)
+    mean, sd = table.of(known)
+    return mean + WIDTH * sd
+
+
+def _own(demand: Demand, labels: Labels) -> tuple[Floats, Floats]:
+    own = own_moments(demand.values, demand.fleet, labels)
+    return own.count, own.mean + WIDTH * own.sd
+
+
+def _in_units(demand: Demand) -> Floats:
+    """Demand in units of the mean of its own cycle, shape (n,); 1 where that is 0."""
+    level = demand.fleet.per_sample(means(demand.values, demand.fleet))
+    return np.divide(demand.values, level, out=np.ones(len(level)), where=level > 0)
