@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from core.runtime.workspace import Workspace
 
 EXTENSION = "phasedock"
+LOCATION = "_pages_location"
+"""The component in which Dash keeps the address."""
 
 
 def workspace() -> Workspace:

@@ -6,17 +6,17 @@ state (counts, pickers, links) is filled by one callback after each change of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
-import dash
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
-from app.components.basics import Node, aria, data, icon, icon_button
+from app.components import search
+from app.components.basics import Node, aria, icon, icon_button
+from app.components.places import Place
 from app.components.polling import when_changed
-from app.context import Choice, address, chosen, workspace
+from app.context import LOCATION, Choice, address, chosen, workspace
 from app.figures.theme import dark_partners
 from core.errors import NotFoundError
 from core.units import format_bytes
@@ -26,18 +26,7 @@ if TYPE_CHECKING:
 
     from core.config import Settings
 
-LOCATION = "_pages_location"
 _PULSE_MS = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One entry of the rail."""
-
-    path: str
-    name: str
-    icon: str
-    group: int
 
 
 PLACES = (
@@ -148,23 +137,7 @@ def _topbar() -> html.Header:
 
 def _overlays() -> list[Node]:
     return [
-        dmc.Modal(
-            id="search",
-            withCloseButton=False,
-            size="lg",
-            padding="sm",
-            children=[
-                dmc.TextInput(
-                    id="search-text",
-                    placeholder="Page, trace set, model or execution",
-                    leftSection=icon("search"),
-                    debounce=150,
-                    **aria(label="Search"),
-                    **data(autofocus="true"),
-                ),
-                html.Div(id="search-results", className="palette-list stack tight", style={"marginTop": 8}),
-            ],
-        ),
+        search.window(),
         dmc.Modal(
             id="help",
             title="Keys",
@@ -260,27 +233,6 @@ def _foot(settings: Settings) -> list[Node]:
     return [html.Div(listens), html.Div(kept)]
 
 
-def _found(text: str, choice: Choice) -> list[tuple[str, str, str, str]]:
-    """What a search finds: (icon, name, kind, address)."""
-    place, wanted = workspace(), text.strip().lower()
-    entries = [(p.icon, p.name, "page", address(p.path, choice)) for p in PLACES]
-    entries += [
-        ("database", info.name, "traces", address("/phases", Choice(info, None)))
-        for info in place.traces.list()
-    ]
-    entries += [
-        ("stack-2", info.name, "model", address("/phases", Choice(choice.traces, info)))
-        for info in place.models.list()
-    ]
-    if wanted and choice.traces is not None:
-        names = place.traces.summary(choice.traces.id)["execution"]
-        entries += [
-            ("timeline", name, "execution", address("/phases", choice, execution=name))
-            for name in names[names.str.contains(wanted, case=False, regex=False)].head(20)
-        ]
-    return [entry for entry in entries if wanted in entry[1].lower()][:12]
-
-
 def register(app: Dash, settings: Settings) -> None:
     """Connect the shell to the address, the keyboard and the library."""
 
@@ -322,28 +274,7 @@ def register(app: Dash, settings: Settings) -> None:
         links = _links(pathname, choice_of(search), _counts())
         return when_changed(links, before)
 
-    @app.callback(
-        Output("search-results", "children"),
-        Input("search-text", "value"),
-        Input("search", "opened"),
-        State(LOCATION, "search"),
-        prevent_initial_call=True,
-    )
-    def find(text: str | None, opened: bool, search: str | None) -> Node:
-        if not opened:
-            return dash.no_update
-        found = _found(text or "", choice_of(search))
-        if not found:
-            return html.Div("Nothing of that name is here.", className="ink3", style={"padding": "8px 10px"})
-        return [
-            dcc.Link(
-                [icon(picture), html.Span(name, className="truncate"), html.Span(kind, className="kind")],
-                href=href,
-                className="on" if position == 0 else "",
-            )
-            for position, (picture, name, kind, href) in enumerate(found)
-        ]
-
+    search.register(app, PLACES, choice_of)
     _register_browser_side(app)
 
 
@@ -364,14 +295,6 @@ def _register_browser_side(app: Dash) -> None:
         Input("phone-model", "value"),
         State(LOCATION, "search"),
         State("resolved", "data"),
-        prevent_initial_call=True,
-    )
-    app.clientside_callback(
-        ClientsideFunction("shell", "openSearch"),
-        Output("search", "opened"),
-        Input("open-search", "n_clicks"),
-        Input("open-search-phone", "n_clicks"),
-        Input(LOCATION, "href"),
         prevent_initial_call=True,
     )
     for button, overlay in (("open-help", "help"), ("open-menu", "menu")):

@@ -5,8 +5,17 @@ from __future__ import annotations
 from dash import html
 
 from app.components.basics import Node, button, card, icon, link_button, strip
-from app.components.phase_views import example_strips
 from app.context import workspace
+
+_EXAMPLES: tuple[tuple[tuple[float, int], ...], ...] = (
+    ((0.04, -1), (0.34, 2), (0.04, 4), (0.05, 1), (0.33, 2), (0.08, 4), (0.12, 2)),
+    ((0.03, -1), (0.07, 2), (0.30, 0), (0.20, 1), (0.30, 0), (0.10, 2)),
+    ((0.06, -1), (0.14, 2), (0.40, 1), (0.02, 2), (0.38, 1)),
+    ((0.03, -1), (0.12, 2), (0.20, 4), (0.10, 2), (0.25, 4), (0.30, 2)),
+    ((0.02, -1), (0.05, 3), (0.25, 1), (0.08, 2), (0.60, 0)),
+    ((0.05, -1), (0.50, 2), (0.15, 0), (0.15, 1), (0.15, 0)),
+)
+"""Strips of made-up containers, to show what a colour means."""
 
 
 def _samples_button(kind: str = "primary") -> Node:
@@ -65,7 +74,7 @@ def fresh_start() -> list[Node]:
                 ),
                 html.Div(
                     [
-                        *(strip(parts, "Phases of a container") for parts in example_strips()),
+                        *(strip(parts, "Phases of a container") for parts in _EXAMPLES),
                         html.P("One bar is one container; a colour is a phase.", className="small ink3"),
                     ],
                     className="stack close hero-strips",

@@ -9,7 +9,7 @@ from dash import dcc, html
 from app.components.basics import Node, bar, card, empty, icon, kpi, link_button, state_badge
 from app.components.export import export_menu
 from app.components.graph import graph
-from app.components.phase_views import group_shares
+from app.components.group_views import group_shares
 from app.components.when import when
 from app.context import Choice, address, workspace
 from app.figures.shares import shares

@@ -12,7 +12,6 @@ from dash import html
 from app.cache import cached
 from app.components.basics import Node, aria, card, phase_badge, plain_table
 from app.context import workspace
-from app.figures.shares import Group
 from app.figures.spread import Box, frequencies, spread
 from app.figures.timeline import Runs, Series, timeline
 from core.traces.model import Role
@@ -32,7 +31,8 @@ _NARROWEST = 6
 """The narrowest stretch of a strip, in thousandths of its length; less cannot be seen."""
 
 
-def _labelled(trace_set_id: str, model_id: str) -> tuple[Labelling, tuple[str, str]]:
+def labelled(trace_set_id: str, model_id: str) -> tuple[Labelling, tuple[str, str]]:
+    """The labelling of a trace set under a model, and the fingerprints of both to keep things under."""
     place = workspace()
     prints = (place.traces.get(trace_set_id).fingerprint, place.models.get(model_id).fingerprint)
     return place.labels.get(trace_set_id, model_id), prints
@@ -45,7 +45,7 @@ def execution_rows(trace_set_id: str, model_id: str) -> str:
     numbers takes longer than all the rest of the page. A strip is ``[width in thousandths, phase,
     width, phase, …]``.
     """
-    labelling, prints = _labelled(trace_set_id, model_id)
+    labelling, prints = labelled(trace_set_id, model_id)
     table = workspace().traces.summary(trace_set_id)
     return cached(lambda: orjson.dumps(_rows(table, labelling)).decode(), "rows", *prints)
 
@@ -57,7 +57,7 @@ def execution_names(trace_set_id: str) -> list[str]:
 
 
 def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
-    groups = _attributes(table)
+    groups = attributes(table)
     parts = [table[name].astype(str).tolist() for name in groups[:2]]
     notes = [" · ".join(said) for said in zip(*parts, strict=True)] if parts else [""] * len(table)
     seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
@@ -99,7 +99,7 @@ def _strips(labelling: Labelling) -> list[list[int]]:
     return [flat[low:high] for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
 
-def _attributes(table: pd.DataFrame) -> list[str]:
+def attributes(table: pd.DataFrame) -> list[str]:
     """The columns of a summary that say what an execution is, and not how much it used."""
     return [name for name in table.columns if name != "execution" and table[name].dtype.kind not in "fiub"]
 
@@ -116,7 +116,7 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     """The execution's name, and what, how long and how often it was sampled."""
     table = workspace().traces.summary(trace_set_id)
     row = table.loc[table["execution"] == name].iloc[0]
-    groups = [str(row[name]) for name in _attributes(table)]
+    groups = [str(row[name]) for name in attributes(table)]
     pace = float(row["duration_s"]) / max(int(row["samples"]) - 1, 1)
     folder, _, title = name.rpartition("/")
     said = [folder] if folder else groups[:2]
@@ -225,7 +225,7 @@ def _split(text: str) -> tuple[str, str]:
 
 def phase_cards(trace_set_id: str, model_id: str) -> html.Div:
     """A card per phase, in the order of their numbers."""
-    labelling, _ = _labelled(trace_set_id, model_id)
+    labelling, _ = labelled(trace_set_id, model_id)
     return html.Div(
         [phase_card(each) for each in _live(labelling)],
         className="cards",
@@ -237,7 +237,7 @@ def phase_cards(trace_set_id: str, model_id: str) -> html.Div:
 
 def spread_figures(trace_set_id: str, model_id: str) -> tuple[list[tuple[str, go.Figure]], str]:
     """Boxes of CPU and memory per phase and the phases' frequencies, each with a label; and a note."""
-    labelling, prints = _labelled(trace_set_id, model_id)
+    labelling, prints = labelled(trace_set_id, model_id)
     figures = cached(lambda: _spread_figures(labelling), "spread", *prints)
     samples = sum(each.samples for each in _live(labelling))
     info = workspace().traces.get(trace_set_id)
@@ -271,7 +271,7 @@ _HEAD = (
 
 def statistics_table(trace_set_id: str, model_id: str) -> html.Section:
     """Every phase's statistics in a table, warm-up included."""
-    labelling, _ = _labelled(trace_set_id, model_id)
+    labelling, _ = labelled(trace_set_id, model_id)
     titles = [title for title, _ in _main(labelling.statistics[0])] if labelling.statistics else []
     head = [*_HEAD]
     for title in titles:
@@ -311,49 +311,3 @@ def _statistics_row(each: PhaseStatistics) -> Sequence[Node]:
 
 def _short(value: float, unit: Unit) -> str:
     return format_bytes(value) if unit is Unit.BYTES else format_value(value, unit)
-
-
-def group_shares(trace_set_id: str, model_id: str, most: int = 7) -> tuple[list[Group], list[int], str]:
-    """The share of time in each phase for the largest groups of executions.
-
-    Returns
-    -------
-    groups, phases, by
-        The groups, the phases in the order of their shares, and the attribute that makes the groups
-        (empty where the set has none and all executions are one group).
-    """
-    labelling, prints = _labelled(trace_set_id, model_id)
-    table = workspace().traces.summary(trace_set_id)
-    return cached(lambda: _group_shares(table, labelling, most), "groups", most, *prints)
-
-
-def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple[list[Group], list[int], str]:
-    sizes_of = {name: len(set(table[name].astype(str))) for name in _attributes(table)}
-    by = max(sizes_of, key=lambda name: _usefulness(sizes_of[name], len(table)), default="")
-    names = table[by].astype(str).to_numpy() if by else np.full(len(table), "all executions")
-    groups, of_execution = np.unique(names, return_inverse=True)
-    live = [column for column, each in enumerate(labelling.statistics) if each.phase >= 0]
-    time = np.zeros((len(groups), len(live)))
-    np.add.at(time, of_execution, labelling.shares[:, live] * table["samples"].to_numpy()[:, None])
-    sizes = np.bincount(of_execution)
-    largest = np.argsort(-sizes, kind="stable")[:most]
-    shares = time / np.maximum(time.sum(axis=1, keepdims=True), 1)
-    phases = [labelling.statistics[column].phase for column in live]
-    return [Group(str(groups[g]), int(sizes[g]), shares[g].tolist()) for g in largest], phases, by
-
-
-def _usefulness(groups: int, executions: int) -> float:
-    """Attributes that make a handful of groups say most; one group, or one per execution, says nothing."""
-    return -abs(np.log(groups / 8)) if 1 < groups < executions else -np.inf
-
-
-def example_strips() -> list[list[tuple[float, int]]]:
-    """Strips for the fresh start: a few made-up containers, to show what a colour means."""
-    return [
-        [(0.04, -1), (0.34, 2), (0.04, 4), (0.05, 1), (0.33, 2), (0.08, 4), (0.12, 2)],
-        [(0.03, -1), (0.07, 2), (0.30, 0), (0.20, 1), (0.30, 0), (0.10, 2)],
-        [(0.06, -1), (0.14, 2), (0.40, 1), (0.02, 2), (0.38, 1)],
-        [(0.03, -1), (0.12, 2), (0.20, 4), (0.10, 2), (0.25, 4), (0.30, 2)],
-        [(0.02, -1), (0.05, 3), (0.25, 1), (0.08, 2), (0.60, 0)],
-        [(0.05, -1), (0.50, 2), (0.15, 0), (0.15, 1), (0.15, 0)],
-    ]

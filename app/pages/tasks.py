@@ -16,9 +16,8 @@ from app.components import task_card, task_list, task_words
 from app.components.basics import Node, button, card, notice, page_head
 from app.components.forms import data
 from app.components.links import Query
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.errors import safe_page
-from app.shell import LOCATION
 from core.errors import NotFoundError
 
 if TYPE_CHECKING:

@@ -17,9 +17,8 @@ from app.components.basics import Node, link_button, page_head
 from app.components.import_card import import_card, inside, trace_set_of, unfinished_import, upload_of
 from app.components.trace_list import nothing_yet, set_list, trash_list
 from app.components.upload import drop_zone, pending, upload_list
-from app.context import Choice, chosen, workspace
+from app.context import LOCATION, Choice, chosen, workspace
 from app.errors import safe_page
-from app.shell import LOCATION
 from core.errors import NotFoundError
 
 if TYPE_CHECKING:
