@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,13 +41,17 @@ class Provisioning:
     demands: Mapping[Resource, Demand]
     notes: tuple[str, ...]
 
+    def with_phases(self, labels: Labels | None, codes: np.ndarray | None) -> Provisioning:
+        """The same with the phase (n,) and the code (n, size) of each sample."""
+        fleet = replace(self.fleet, labels=labels, codes=codes)
+        demands = {resource: replace(demand, fleet=fleet) for resource, demand in self.demands.items()}
+        return Provisioning(fleet, demands, self.notes)
+
 
 def prepare(
     traces: TraceSet,
     cycle: float = 600.0,
     group_by: str | None = None,
-    labels: Labels | None = None,
-    codes: np.ndarray | None = None,
 ) -> Provisioning:
     """Bring a trace set into the form that policies look at.
 
@@ -59,8 +63,6 @@ def prepare(
         The length of a rescaling cycle in seconds.
     group_by
         The attribute that says which group a container belongs to.
-    labels, codes
-        The phase (n,) and the code (n, size) of each sample, where there is a phase model.
 
     Raises
     ------
@@ -84,8 +86,6 @@ def prepare(
         cycle=float(cycle),
         period=traces.period,
         breaks=traces.breaks.astype(np.int64),
-        labels=labels,
-        codes=codes,
         columns={
             f.name: v.astype(np.float64, copy=False)
             for f, v in zip(traces.features, traces.columns, strict=True)
