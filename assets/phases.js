@@ -7,6 +7,8 @@
   const api = (window.dash_clientside = window.dash_clientside || {});
   const SETTLE_MS = 40;
   let pending = null;
+  /* What the phone's picker was told to show: its echo comes late and is nobody's choice. */
+  const told = [];
 
   function list() {
     try { return window.dash_ag_grid.getApi("executions"); } catch (error) { return null; }
@@ -34,6 +36,7 @@
     clearTimeout(pending);
     pending = setTimeout(function () {
       api.set_props("chosen-execution", { data: name });
+      told.push(name);
       api.set_props("phone-execution", { value: name });
     }, SETTLE_MS);
   }
@@ -75,7 +78,9 @@
       return JSON.parse(rows || "[]");
     },
     pick: function (name) {
-      if (name) choose(name);
+      const echo = told.indexOf(name);
+      if (echo >= 0) told.splice(0, echo + 1);
+      else if (name) choose(name);
       return api.no_update;
     },
     step: function () {
