@@ -68,7 +68,7 @@ def prepare(
     ------
     InputError
         If there is no sample or no CPU or memory, a value is not a number, the group column is not
-        there, the cycle is out of bounds, or no container lives longer than one cycle.
+        there, or the cycle is out of bounds.
     """
     _check_cycle(cycle)
     groups = groups_of(traces, group_by)
@@ -92,6 +92,22 @@ def prepare(
         },
     )
     return Provisioning(fleet, _demands(traces, fleet), _notes(traces, fleet))
+
+
+def require_past(fleet: Fleet) -> None:
+    """Make sure that some container lives longer than one cycle.
+
+    Raises
+    ------
+    InputError
+        If none does, so that every allocation would be a cold start.
+    """
+    if fleet.n_cycles == fleet.n_containers:
+        raise InputError(
+            f"No execution is longer than one cycle of {format_duration(fleet.cycle)}, "
+            "so no policy has a past to go by.",
+            "Choose a shorter cycle, or traces of longer executions.",
+        )
 
 
 def sample_seconds(time: Floats, segments: Integers, period: float) -> Floats:
@@ -172,11 +188,6 @@ def _check_numbers(traces: TraceSet, name: str, values: Floats) -> None:
 def _notes(traces: TraceSet, fleet: Fleet) -> tuple[str, ...]:
     notes, cycle = [], format_duration(fleet.cycle)
     short = int((np.diff(fleet.cycle_offsets) == 1).sum())
-    if short == fleet.n_containers:
-        raise InputError(
-            f"No execution is longer than one cycle of {cycle}, so no policy has a past to go by.",
-            "Choose a shorter cycle, or traces of longer executions.",
-        )
     empty = traces.n_executions - fleet.n_containers
     if empty:
         notes.append(f"{empty:,} of {traces.n_executions:,} executions have no samples and are left out.")

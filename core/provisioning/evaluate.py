@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core.errors import InputError
 from core.phases import encode, fit, predict
 from core.phases.matching import match
-from core.provisioning.building import prepare
+from core.provisioning.building import prepare, require_past
 from core.provisioning.comparison import Comparison
 from core.provisioning.exam import settings_of, sit
 from core.provisioning.policies import chosen
@@ -138,6 +138,7 @@ def evaluate(
     own = {name: dict(values) for name, values in (own_settings or {}).items()}
     say(0.0, "Finding phases")
     found = prepare(traces, settings.cycle, settings.group_by)
+    require_past(found.fleet)
     divided = split(found.fleet, settings.holdout, settings.seed)
     if model is not None and settings.refit:
         model = _refitted(model, traces, found, divided, _part(progress, 0.0, _READY))
