@@ -34,6 +34,7 @@ PLACES = (
     Place("/traces", "Traces", "database", 1),
     Place("/models", "Models", "stack-2", 1),
     Place("/phases", "Phases", "timeline", 1),
+    Place("/sequences", "Sequences", "sitemap", 1),
     Place("/tasks", "Tasks", "list-check", 2),
 )
 _SHORTCUTS = (

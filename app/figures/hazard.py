@@ -1,0 +1,62 @@
+"""The chance that a phase has been left, over the seconds since it was entered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures import theme
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from core.traces.model import FloatArray
+
+_MOST_POINTS = 600
+
+
+def leaving(times: FloatArray, left_by: FloatArray, phase: int, height: int = 128) -> go.Figure:
+    """Draw P(left by t) as a step curve.
+
+    Parameters
+    ----------
+    times
+        Seconds at which runs were left, ascending, shape (n,).
+    left_by
+        The chance of having been left by then, shape (n,).
+    phase
+        The phase that is left; its colour fills the area.
+    height
+        In pixels.
+    """
+    end = max(float(times[np.searchsorted(left_by, 0.98)]) if len(times) else 1.0, 1.0) * 1.15
+    inside = times <= end
+    chosen = np.unique(np.linspace(0, max(int(inside.sum()) - 1, 0), _MOST_POINTS).astype(int))
+    x = np.concatenate([[0.0], times[inside][chosen], [end]]) if len(times) else np.array([0.0, end])
+    y = np.concatenate([[0.0], left_by[inside][chosen]]) if len(times) else np.zeros(1)
+    y = np.append(y, y[-1])
+    values, texts = theme.time_ticks(0, end, 6)
+    return go.Figure(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name="left",
+            line={"color": theme.ink("ink"), "width": 1.4, "shape": "hv"},
+            fill="tozeroy",
+            fillcolor=theme.with_alpha(theme.phase_colour(phase), theme.FILL_ALPHA)
+            if phase >= 0
+            else theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA),
+            customdata=[format_duration(float(t)) for t in x],
+            hovertemplate="left within %{customdata}: %{y:.2f}<extra></extra>",
+        ),
+        layout=theme.frame(
+            height,
+            margin={"l": 30, "r": 10, "t": 6, "b": 24},
+            hovermode="x",
+            dragmode=False,
+            xaxis=theme.axis(range=[0, end], tickvals=values, ticktext=texts),
+            yaxis=theme.value_axis(range=[0, 1.02], tickvals=[0, 0.5, 1]),
+        ),
+    )

@@ -1,0 +1,157 @@
+"""The prefix tree of packed sequences: an icicle for big ones, nodes and links for small ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_WIDTH, _LETTER, _ROOM = 340, 6.6, 8
+"""About how wide the tree, a letter and the space around a name are, in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node to draw: its number and its parent's (−1 for the root), depth, phases, name and executions."""
+
+    number: int
+    parent: int
+    depth: int
+    phases: tuple[int, ...]
+    name: str
+    count: int
+
+
+def icicle(nodes: Sequence[Node], height: int = 320) -> go.Figure:
+    """Draw the tree from the top down, each node as wide as its share of executions; the root comes first."""
+    total = max(nodes[0].count, 1)
+    shares = [node.count / total for node in nodes]
+    return go.Figure(
+        go.Icicle(
+            ids=[str(node.number) for node in nodes],
+            parents=["" if node.parent < 0 else str(node.parent) for node in nodes],
+            labels=[_label(node, share) for node, share in zip(nodes, shares, strict=True)],
+            values=[node.count for node in nodes],
+            branchvalues="total",
+            sort=False,
+            tiling={"orientation": "v", "pad": 1},
+            pathbar={"visible": False},
+            root={"color": theme.ink("sunken")},
+            leaf={"opacity": 1},
+            marker={
+                "colors": [_colour(node) for node in nodes],
+                "line": {"width": 1, "color": theme.ink("surface")},
+            },
+            textfont={"size": 11, "color": [_text_colour(node) for node in nodes]},
+            textposition="top left",
+            textinfo="label",
+            customdata=[
+                [f"tree:{node.number}", node.name, node.count, f"{share:.1%}"]
+                for node, share in zip(nodes, shares, strict=True)
+            ],
+            hovertemplate=(
+                "%{customdata[1]}<br>%{customdata[2]:,} executions, %{customdata[3]}<extra></extra>"
+            ),
+        ),
+        layout=theme.frame(
+            height,
+            margin={"l": 0, "r": 0, "t": 0, "b": 0},
+            hovermode="closest",
+        ),
+    )
+
+
+def _label(node: Node, share: float) -> str:
+    if node.parent < 0:
+        return f"all<br>{node.count:,}"
+    fits = share * _WIDTH >= _LETTER * max(len(node.name), 3) + _ROOM
+    return f"{node.name}<br>{share:.0%}" if fits else " "
+
+
+def _colour(node: Node) -> str:
+    return theme.phase_colour(node.phases[0]) if node.phases else theme.ink("sunken")
+
+
+def _text_colour(node: Node) -> str:
+    return theme.label_colour(node.phases[0]) if node.phases else theme.ink("ink")
+
+
+def node_link(nodes: Sequence[Node], height: int = 320) -> go.Figure:
+    """Draw the tree from left to right as circles joined by lines, as thick as executions are many."""
+    places, total = _places(nodes), max(nodes[0].count, 1)
+    links = [
+        go.Scatter(
+            x=[places[node.parent][0], places[node.number][0]],
+            y=[places[node.parent][1], places[node.number][1]],
+            mode="lines",
+            line={"color": theme.ink("line_strong"), "width": 1 + 6 * node.count / total},
+            hoverinfo="skip",
+        )
+        for node in nodes
+        if node.parent >= 0
+    ]
+    dots = go.Scatter(
+        x=[places[node.number][0] for node in nodes],
+        y=[places[node.number][1] for node in nodes],
+        mode="markers+text",
+        marker={
+            "size": [26 if len(node.phases) < 2 else 34 for node in nodes],
+            "color": [_colour(node) for node in nodes],
+            "line": {"width": 1, "color": theme.ink("surface")},
+            "opacity": 1,
+        },
+        text=[f"{node.count:,}" for node in nodes],
+        textposition="bottom center",
+        textfont={"size": 11, "color": theme.ink("ink2")},
+        customdata=[
+            [f"tree:{node.number}", node.name, node.count, f"{node.count / total:.1%}"] for node in nodes
+        ],
+        hovertemplate="%{customdata[1]}<br>%{customdata[2]:,} executions, %{customdata[3]}<extra></extra>",
+    )
+    names = go.Scatter(
+        x=[places[node.number][0] for node in nodes],
+        y=[places[node.number][1] for node in nodes],
+        mode="text",
+        text=[node.name if len(node.name) <= 5 else f"{len(node.phases)}×n" for node in nodes],
+        textfont={"size": 10, "color": [_text_colour(node) for node in nodes]},
+        hoverinfo="skip",
+    )
+    rows = max(y for _, y in places.values()) + 1
+    deepest = max(node.depth for node in nodes)
+    return go.Figure(
+        [*links, dots, names],
+        layout=theme.frame(
+            height,
+            margin={"l": 8, "r": 8, "t": 8, "b": 8},
+            hovermode="closest",
+            dragmode=False,
+            xaxis=theme.axis(showticklabels=False, range=[-0.4, deepest + 0.4]),
+            yaxis=theme.axis(showticklabels=False, range=[rows - 0.3, -0.7]),
+        ),
+    )
+
+
+def _places(nodes: Sequence[Node]) -> dict[int, tuple[float, float]]:
+    """Depth, and a row: leaves one below the other, a parent in the middle of its children."""
+    children: dict[int, list[Node]] = {}
+    for node in nodes:
+        children.setdefault(node.parent, []).append(node)
+    rows: dict[int, float] = {}
+    order, waiting = [], [nodes[0]]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting += reversed(children.get(node.number, []))
+    leaves = [node for node in order if node.number not in children]
+    rows = {node.number: float(row) for row, node in enumerate(leaves)}
+    for node in reversed(order):
+        below = children.get(node.number)
+        if below:
+            rows[node.number] = (rows[below[0].number] + rows[below[-1].number]) / 2
+    return {node.number: (float(node.depth), rows[node.number]) for node in nodes}
