@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
 from core.runtime.database import Database
+from core.runtime.evaluations import Evaluations
 from core.runtime.files import StorageError, disk_errors, sweep_older
 from core.runtime.infos import TaskState
 from core.runtime.kinds import KINDS
@@ -58,6 +59,9 @@ class Workspace:
         self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)
         self.labels = Labellings(self.traces, self.models, settings.home / "labels")
         self.sequences = SequenceLibrary(self.traces, self.models, self.labels)
+        self.evaluations = Evaluations(
+            self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
+        )
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""
@@ -65,7 +69,7 @@ class Workspace:
         needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
         left = sweep_older(self.scratch, _UNFINISHED_AFTER)
         left += self.uploads.sweep(needed) + self.traces.sweep()
-        return left + self.models.sweep() + self.labels.sweep()
+        return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep()
 
     def close(self) -> None:
         """Give all connections back."""
@@ -82,7 +86,7 @@ def _prepare_home(settings: Settings) -> None:
     try:
         with disk_errors("the workspace"):
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("tmp", "traces", "models", "labels", "uploads"):
+            for name in ("tmp", "traces", "models", "labels", "uploads", "evaluations"):
                 (settings.home / name).mkdir(exist_ok=True)
     except StorageError as error:
         raise SettingsError(

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.registry import Registry
 from core.runtime.kinds.choose_k import CHOOSE_K
+from core.runtime.kinds.evaluate import EVALUATE
 from core.runtime.kinds.expand import EXPAND
 from core.runtime.kinds.ingest import INGEST
 from core.runtime.kinds.samples import SAMPLES
@@ -16,5 +17,5 @@ if TYPE_CHECKING:
     from core.runtime.kinds.base import Kind
 
 KINDS: Registry[Kind] = Registry("kind of task")
-for _kind in (INGEST, TRAIN, CHOOSE_K, SEARCH, EXPAND, SAMPLES):
+for _kind in (INGEST, TRAIN, CHOOSE_K, SEARCH, EXPAND, SAMPLES, EVALUATE):
     KINDS.add(_kind.name, _kind)
