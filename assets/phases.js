@@ -1,21 +1,29 @@
 /* The Phases page in the browser: moving between executions, and the zoom of the timeline.
 
-   The chosen execution lives in the list's context, so the next key starts from where the last one
-   went, however fast they come; address, phone picker and timeline follow it. */
+   The address says which execution is chosen, and is written at once, so the next key starts from where
+   the last one went, however fast they come; phone picker and timeline follow. */
 (function () {
   "use strict";
   const api = (window.dash_clientside = window.dash_clientside || {});
   const SETTLE_MS = 40;
   let pending = null;
-  /* What the phone's picker was told to show: its echo comes late and is nobody's choice. */
-  const told = [];
+  /* When the phone's picker was told to show an execution: it echoes that late, and more than once,
+     which is nobody's choice. */
+  const told = new Map();
+  const ECHO_MS = 2000;
 
   function list() {
     try { return window.dash_ag_grid.getApi("executions"); } catch (error) { return null; }
   }
-  function chosen(grid) {
-    return grid.getRowNode(grid.getGridOption("context").chosen);
+  /* Without one in the address, it is the one that the server put into the list's context. */
+  function chosenName(context) {
+    return new URLSearchParams(window.location.search).get("execution") || (context && context.chosen);
   }
+  function chosen(grid) {
+    return grid.getRowNode(chosenName(grid.getGridOption("context")));
+  }
+  const rules = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  rules.isChosenExecution = (params) => Boolean(params.data) && params.data.name === chosenName(params.context);
   function timeline() {
     return Array.from(document.querySelectorAll(".js-plotly-plot"))
       .find((plot) => plot.layout && plot.layout.meta && plot.layout.meta.time_axis);
@@ -26,17 +34,16 @@
     const next = grid && grid.getRowNode(name);
     const before = grid && chosen(grid);
     if (!next || next === before) return;
-    grid.getGridOption("context").chosen = name;
-    grid.redrawRows({ rowNodes: [before, next].filter(Boolean) });
-    if (next.rowIndex !== null) grid.ensureIndexVisible(next.rowIndex);
     const url = new URL(window.location.href);
     url.searchParams.set("execution", name);
     ["x0", "x1"].forEach((key) => url.searchParams.delete(key));
     window.history.replaceState(window.history.state, "", url);
+    grid.redrawRows({ rowNodes: [before, next].filter(Boolean) });
+    if (next.rowIndex !== null) grid.ensureIndexVisible(next.rowIndex);
     clearTimeout(pending);
     pending = setTimeout(function () {
       api.set_props("chosen-execution", { data: name });
-      told.push(name);
+      told.set(name, performance.now());
       api.set_props("phone-execution", { value: name });
     }, SETTLE_MS);
   }
@@ -78,9 +85,8 @@
       return JSON.parse(rows || "[]");
     },
     pick: function (name) {
-      const echo = told.indexOf(name);
-      if (echo >= 0) told.splice(0, echo + 1);
-      else if (name) choose(name);
+      const echo = performance.now() - (told.get(name) || -Infinity) < ECHO_MS;
+      if (name && !echo && window.innerWidth < 768) choose(name);
       return api.no_update;
     },
     step: function () {
@@ -88,9 +94,7 @@
       return api.no_update;
     },
     filter: function (text, options) {
-      const grid = list();
-      const context = grid ? grid.getGridOption("context") : options.context;
-      return Object.assign({}, options, { quickFilterText: text || "", context: context });
+      return Object.assign({}, options, { quickFilterText: text || "" });
     },
     order: function (clicks, rows) {
       const by = JSON.parse(api.callback_context.triggered[0].prop_id.split(".n_clicks")[0]).by;

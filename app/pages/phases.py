@@ -109,7 +109,7 @@ def _executions(rows: str, count: int, selected: str) -> Node:
                     "rowHeight": 54,
                     "headerHeight": 0,
                     "context": {"chosen": selected},
-                    "rowClassRules": {"chosen": "params.data && params.data.name === params.context.chosen"},
+                    "rowClassRules": {"chosen": "isChosenExecution(params)"},
                 },
                 columnSize=None,
                 getRowId="params.data.name",

@@ -67,7 +67,7 @@ def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
     expect(marked).to_have_count(5)
     assert serious_axe_findings(page) == []
     import_it(page, "Night batch")
-    assert "traces=" in page.url
+    page.wait_for_url(re.compile("traces="))
     expect(page.locator(".importcard")).to_contain_text("All 120 rows were kept, in 4 executions.")
     expect(page.locator(".ag-center-cols-container .ag-row")).to_have_count(4)
     expect(page.locator("#pick-traces")).to_have_value("Night batch")
