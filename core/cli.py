@@ -259,6 +259,72 @@ def sequences(
         show.sequences(found)
 
 
+@app.command("evaluate")
+@_answers
+def evaluate_policies(
+    model: Model,
+    file: File,
+    cycle: Annotated[float, typer.Option(help="Seconds between two allocations.")] = 600.0,
+    policies: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
+    group_by: Annotated[str, typer.Option(help="Column whose groups are held out whole.")] = "",
+    holdout: Annotated[float, typer.Option(help="Share of containers or groups to be judged on.")] = 0.3,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
+    tolerance: Annotated[float, typer.Option(help="Share of time that may fall short when matched.")] = 0.05,
+    kappa: Annotated[
+        float, typer.Option(help="Own samples that weigh as much as the training set's.")
+    ] = 20.0,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the phases anew on training containers.")
+    ] = False,
+    allocations: Annotated[
+        Path | None, typer.Option(help="CSV for every policy's allocation of each held-out sample.")
+    ] = None,
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Compare provisioning policies on containers that they were not fitted on."""
+    from core.runtime import offline_provisioning
+
+    values = {
+        "cycle": cycle,
+        "group_by": group_by,
+        "holdout": holdout,
+        "seed": seed,
+        "tolerance": tolerance,
+        "kappa": kappa,
+        "refit": refit,
+    }
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    with show.progress(quiet=as_json) as progress:
+        report = offline_provisioning.compare(
+            model, file, values, names or ["all"], mapping=mapping, allocations=allocations, progress=progress
+        )
+    if as_json:
+        _print_json(report)
+    else:
+        show.comparison(report)
+
+
+@app.command("recommend")
+@_answers
+def recommend_resources(
+    model: Model,
+    file: File,
+    style: Annotated[str, typer.Option("--format", help="json, csv, docker, vpa or patch.")] = "json",
+    group_by: Annotated[str, typer.Option(help="Column that says which containers are alike.")] = "",
+    tolerance: Annotated[float, typer.Option(help="Share of time that may exceed the request.")] = 0.05,
+    headroom: Annotated[float, typer.Option(help="What the limit has above the highest demand.")] = 0.1,
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Recommend request and limit for each phase and group of containers."""
+    from core.runtime import offline_provisioning
+
+    values = {"group_by": group_by, "tolerance": tolerance, "headroom": headroom}
+    text = offline_provisioning.advise(model, file, "json" if as_json else style, values, mapping)
+    typer.echo(text, nl=False)
+
+
 def _model_answer(model: PhaseModel, out: Path, as_json: bool, facts: dict[str, Any]) -> None:
     if as_json:
         phases = [each.to_dict() for each in model.statistics]

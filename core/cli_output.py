@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from core.runtime.offline_sequences import FoundSequences
 
 _RUNS_SHOWN = 12
+_WIDE = 126
+_COMPARED = (
+    "policy", "over", "short", "over matched", "short", "less than best", "containers", "groups", "gap"
+)  # fmt: skip
 _PATHS_SHOWN = 20
 
 
@@ -131,6 +135,45 @@ def sequences(found: FoundSequences) -> None:
     console.print(table)
 
 
+def comparison(report: Mapping[str, Any]) -> None:
+    """Policies compared on held-out containers, one table per resource."""
+    console = _console(width=_WIDE)
+    console.print(_plain(report["summary"]), highlight=False)
+    for resource, best in report["best_reactive"].items():
+        rows = [row for row in report["results"] if row["resource"] == resource]
+        console.print(
+            f"\n[bold]{resource}[/]; the best reactive rule is {_plain(str(best))}", highlight=False
+        )
+        table = _table(*_COMPARED, right=range(1, len(_COMPARED)))
+        table.columns[0].no_wrap = True
+        for row in rows:
+            matched, saved = row["matched"], row["matched"]["against_best"] or {}
+            shares = [row["over"], row["under_time_0"], matched["over"], matched["under_time_0"]]
+            table.add_row(
+                _plain(row["policy"]),
+                *(_share_of(value) for value in shares),
+                _share_of(saved.get("saving")),
+                _span(saved.get("low"), saved.get("high")),
+                _span(saved.get("group_low"), saved.get("group_high")),
+                _share_of(matched["gap_closed"]),
+            )
+        console.print(table)
+    for missing in report["unavailable"]:
+        console.print(
+            f"• {_plain(missing['policy'])} is left out. {_plain(missing['reason'])}", highlight=False
+        )
+    for note in report["notes"]:
+        console.print(f"• {_plain(note)}", highlight=False)
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{format_share(low)} to {format_share(high)}"
+
+
+def _share_of(value: float | None) -> str:
+    return "–" if value is None else format_share(value)
+
+
 def phase_name(phase: int) -> str:
     """A phase's name for people: φ1 is the phase with id 0."""
     return "warm-up" if phase < 0 else f"φ{phase + 1}"
@@ -183,5 +226,5 @@ def _table(*heads: str, right: Sequence[int]) -> Table:
     return table
 
 
-def _console(*, stderr: bool = False) -> Console:
-    return Console(stderr=stderr, soft_wrap=True)
+def _console(*, stderr: bool = False, width: int | None = None) -> Console:
+    return Console(stderr=stderr, soft_wrap=True, width=width)

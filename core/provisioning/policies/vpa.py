@@ -160,7 +160,8 @@ def decayed_percentiles(
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     begun = fleet.time[fleet.starts]
-    decay = 0.5 ** (np.diff(begun, prepend=begun[:1]) / half_life)
+    apart = np.where(fleet.first, 0.0, np.diff(begun, prepend=begun[:1]))
+    decay = 0.5 ** (apart / half_life)
     weigh = 2.0 ** ((fleet.time - fleet.per_sample(begun)) / half_life)
     histogram, ends = np.zeros((fleet.n_containers, buckets.count)), buckets.ends()
     targets = np.empty(fleet.n_cycles)

@@ -1,0 +1,104 @@
+"""The command line compares policies and recommends; what it writes can be recomputed by anyone."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from core import cli
+from tests.builders import small_traces, write_csv
+from tests.cli.test_cli import RUNNER
+
+POLICIES = "budget.oracle,prev.step.max,prev.step.rules,phase.rule,static.request"
+
+
+def run(*arguments, code=0):
+    result = RUNNER.invoke(cli.app, [str(argument) for argument in arguments])
+    assert result.exit_code == code, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+@pytest.fixture
+def csv(tmp_path):
+    path = write_csv(tmp_path / "jobs.csv", small_traces(8, samples=80))
+    table = pd.read_csv(path)
+    table["team"] = table["execution"].str.rsplit("-", n=1).str[0]
+    table.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def model(tmp_path, csv):
+    out = tmp_path / "model"
+    run("model", "train", csv, "--epochs", 2, "--hidden", 4, "--phases", 3, "--seed", 7, "--out", out)
+    return out
+
+
+def test_allocations_give_the_figures_again(model, csv, tmp_path):
+    out = tmp_path / "allocations.csv"
+    said = run(
+        "evaluate", model, csv, "--cycle", 100, "--group-by", "team", "--holdout", 0.5, "--seed", 3,
+        "--policies", POLICIES, "--allocations", out, "--json",
+    )  # fmt: skip
+    report = json.loads(said.stdout)
+    table = pd.read_csv(out)
+    assert list(table.columns) == ["policy", "execution", "timestamp", "resource", "allocation", "demand"]
+    assert set(table["execution"]) == set(report["split"]["held_out"])
+    assert report["unavailable"][0]["policy"] == "static.request"
+    assert {row["policy"] for row in report["results"]} == set(POLICIES.split(",")[:-1])
+    for row in report["results"]:
+        mine = table[(table["policy"] == row["policy"]) & (table["resource"] == row["resource"])]
+        gap = mine["allocation"] - mine["demand"]
+        assert row["over"] == pytest.approx(gap.clip(lower=0).sum() / mine["demand"].sum())
+        assert row["under_time_0"] == pytest.approx((gap < 0).mean())
+        assert row["under_time_05"] == pytest.approx((mine["demand"] > 1.05 * mine["allocation"]).mean())
+        matched = row["matched"]["factor"] * mine["allocation"] - mine["demand"]
+        assert row["matched"]["over"] == pytest.approx(matched.clip(lower=0).sum() / mine["demand"].sum())
+        assert {"slack", "under_amount", "oom_events", "resizes_per_hour", "worst_under_time"} <= set(row)
+        assert {"prev.step.rules", "prev.step.max"} <= set(row["matched"]["against"])
+        assert row["matched"]["against_best"]["base"] == report["best_reactive"][row["resource"]]
+
+
+def test_the_table_is_for_people(model, csv):
+    shown = run("evaluate", model, csv, "--cycle", 100, "--policies", POLICIES, "--refit").stdout
+    assert "the best reactive rule is prev.step" in shown
+    assert "static.request is left out" in shown
+
+
+@pytest.mark.parametrize("style", ["json", "csv", "docker", "vpa", "patch"])
+def test_every_format_says_where_it_is_from(model, csv, style):
+    shown = run("recommend", model, csv, "--format", style, "--group-by", "team").stdout
+    for word in ("model", "jobs.csv", "image-classifier", "2"):
+        assert word in shown
+    if style == "json":
+        assert len(json.loads(shown)["recommendations"]) > 8
+    if style == "docker":
+        assert np.sum([line.startswith("docker update --cpus ") for line in shown.splitlines()]) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--group-by", "planet"), "no column “planet”"),
+        (("--cycle", "1e6"), "No execution is longer than one cycle"),
+        (("--cycle", "0"), "Cycle (cycle) cannot be"),
+        (("--policies", "best"), "no policy called “best”"),
+        (("--holdout", "1"), "Held out (holdout) cannot be"),
+    ],
+)
+def test_what_cannot_be_is_said_in_a_sentence(model, csv, arguments, said):
+    result = run("evaluate", model, csv, *arguments, "--json", code=1)
+    assert said in json.loads(result.stdout)["error"]["message"]
+
+
+def test_a_format_that_is_not_there_and_a_file_that_cannot_be_written(model, csv, tmp_path):
+    assert "no format “yaml”" in run("recommend", model, csv, "--format", "yaml", code=1).stderr
+    out = tmp_path / "missing" / "a.csv"
+    result = run(
+        "evaluate", model, csv, "--cycle", 100, "--policies", "prev.step.max", "--allocations", out, code=1
+    )
+    assert "cannot be written" in result.stderr.replace("\n", " ")

@@ -1,0 +1,247 @@
+"""The comparison as a whole: nothing is fitted on what is judged, and odd input gets a sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.errors import Cancelled, InputError, MismatchError
+from core.phases import predict
+from core.provisioning.building import prepare
+from core.provisioning.evaluate import EvaluationSettings, evaluate
+from core.provisioning.exam import calibration
+from core.provisioning.fleet import Resource
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import Policy, PolicyKind
+from core.provisioning.splitting import folds, split
+from core.provisioning.totals import age_bins, total_over_age
+from core.traces.model import Feature, Role, TraceSet
+from core.units import Unit
+from tests.builders import small_model, small_traces
+from tests.provisioning.making import demand_of, random_demand
+
+CORE = ("budget.oracle", "prev.step.max", "prev.step.rules", "prev.step.p95", "phase.rule", "no.phase")
+SETTINGS = EvaluationSettings(cycle=100.0, group_by="workload", holdout=0.5, draws=200)
+
+
+def traces_of(lengths, *, values=None, period=10.0):
+    n = int(sum(lengths))
+    rng = np.random.default_rng(0)
+    cpu = rng.gamma(2, 1, n) if values is None else np.asarray(values, float)
+    return TraceSet(
+        features=(Feature("cpu", Role.CPU, Unit.CORES), Feature("mem", Role.MEMORY, Unit.BYTES)),
+        columns=(cpu, 1e9 + 1e8 * cpu),
+        time=np.concatenate([np.arange(length) * period for length in lengths] or [np.empty(0)]),
+        ids=tuple(f"c{i}" for i in range(len(lengths))),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        period=period,
+    )
+
+
+@pytest.fixture(scope="module")
+def traces():
+    return small_traces(12, samples=70)
+
+
+@pytest.fixture(scope="module")
+def model(traces):
+    return small_model(traces)
+
+
+@pytest.fixture(scope="module")
+def report(traces, model):
+    return evaluate(traces, model, SETTINGS, CORE).report
+
+
+def rows(report, resource="cpu"):
+    return {row["policy"]: row for row in report["resources"][resource]["policies"]}
+
+
+def test_groups_are_held_out_whole(report, traces):
+    parts = report["split"]
+    assert not set(parts["training_groups"]) & set(parts["held_out_groups"])
+    assert sorted([*parts["training"], *parts["held_out"]]) == sorted(traces.ids)
+
+
+def test_it_is_the_same_again_and_json(report, traces, model):
+    again = evaluate(traces, model, SETTINGS, CORE).report
+    assert json.dumps(again, allow_nan=False) == json.dumps(report, allow_nan=False)
+
+
+def test_the_bound_is_below_everything_with_its_violation(report):
+    for resource in ("cpu", "memory"):
+        found = rows(report, resource)
+        bound = found["budget.oracle"]
+        assert bound["under_time_0"] <= 0.05 + 1e-9
+        assert bound["matched"]["gap_closed"] == pytest.approx(1.0)
+        for name in CORE[1:]:
+            assert found[name]["matched"]["over_if_exact"] >= bound["over"] - 1e-9
+
+
+def test_the_best_reactive_rule_is_the_base(report):
+    for resource in ("cpu", "memory"):
+        best = report["resources"][resource]["best_reactive"]
+        assert best in CORE[1:4]
+        mine = rows(report, resource)[best]["matched"]
+        assert mine["against_best"]["saving"] == mine["gap_closed"] == 0.0
+        assert mine["against_best"]["low"] == mine["against_best"]["high"] == 0.0
+
+
+def test_frontiers_fall(report):
+    """On training containers they must; on others the order of factors is the same, so they do too."""
+    for row in rows(report).values():
+        over = [point["over"] for point in row["frontier"]]
+        assert over == sorted(over, reverse=True)
+        assert all(point["low"] <= point["over"] <= point["high"] for point in row["frontier"])
+
+
+def test_what_is_held_out_changes_nothing_that_is_fitted(traces, model):
+    """Other demand in held-out containers: factors, and the best rule, stay as they are."""
+    before = evaluate(traces, model, SETTINGS, CORE).report
+    fleet = prepare(traces, 100.0, "workload").fleet
+    held = fleet.samples_of(split(fleet, 0.5, 0).held_out)
+    cpu = traces.columns[0].copy()
+    cpu[held] = np.random.default_rng(1).gamma(1, 9, len(held))
+    after = evaluate(replace(traces, columns=(cpu, *traces.columns[1:])), model, SETTINGS, CORE).report
+    assert before["resources"]["cpu"]["best_reactive"] == after["resources"]["cpu"]["best_reactive"]
+    for name, row in rows(before).items():
+        assert row["matched"]["factor"] == pytest.approx(rows(after)[name]["matched"]["factor"]), name
+        assert row["matched"]["over"] != rows(after)[name]["matched"]["over"] or name == "budget.oracle"
+
+
+def test_it_is_said_what_the_model_has_seen(report, traces, model):
+    assert report["model"]["trained_on"] == "held_out"
+    assert "held-out containers included" in report["notes"][-1]
+    fresh = evaluate(traces, model, replace(SETTINGS, refit=True), CORE).report
+    assert fresh["model"]["trained_on"] == "training"
+    assert not fresh["notes"]
+
+
+def test_without_a_model_phases_are_left_out(traces):
+    found = evaluate(traces, None, SETTINGS, ("prev.step.max", "phase.rule")).report
+    assert found["unavailable"] == [{"policy": "phase.rule", "reason": "It needs the phases of a model."}]
+    with pytest.raises(InputError, match="None of the chosen policies"):
+        evaluate(traces, None, SETTINGS, ("phase.rule",))
+
+
+def test_progress_grows_and_cancels(traces, model):
+    said = []
+    evaluate(
+        traces, model, SETTINGS, CORE, progress=lambda share, message, /, **_: said.append((share, message))
+    )
+    shares = [share for share, _ in said]
+    assert shares == sorted(shares)
+    assert any("phase.rule, memory" in message for _, message in said)
+
+    def stop(share, _message, /, **_metrics):
+        if share > 0.5:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        evaluate(traces, model, SETTINGS, CORE, progress=stop)
+
+
+def test_a_model_that_does_not_fit(traces, model):
+    other = replace(traces, features=traces.features[:1], columns=traces.columns[:1])
+    with pytest.raises(MismatchError, match="model needs"):
+        evaluate(other, model, replace(SETTINGS, group_by=""), CORE)
+
+
+def test_executions_that_are_empty_or_short_are_said():
+    odd = traces_of([0, 1, 40, 50, 0, 60])
+    found = prepare(odd, 100.0)
+    assert found.fleet.n_containers == 4
+    assert any("2 of 6 executions have no samples" in note for note in found.notes)
+    assert any("1 of 4 executions are not longer than one cycle" in note for note in found.notes)
+    report = evaluate(odd, None, EvaluationSettings(cycle=100.0, draws=100), ("prev.step.max", "vpa")).report
+    assert len(report["split"]["held_out"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("lengths", "message"),
+    [
+        ([], "no samples"),
+        ([0, 0], "no samples"),
+        ([1, 1, 1], "No execution is longer than one cycle"),
+        ([100], "1 container cannot be split"),
+    ],
+)
+def test_too_little_is_said(lengths, message):
+    with pytest.raises(InputError, match=message):
+        evaluate(traces_of(lengths), None, EvaluationSettings(cycle=100.0), ("prev.step.max",))
+
+
+def test_one_group_cannot_be_split(traces):
+    same = replace(traces, attributes={"workload": ["one"] * traces.n_executions})
+    with pytest.raises(InputError, match="1 group of 12 containers cannot be split"):
+        evaluate(same, None, SETTINGS, ("prev.step.max",))
+
+
+def test_a_single_phase_is_no_trouble(traces):
+    model = small_model(traces, phases=1)
+    assert set(predict(model, traces)) <= {-1, 0}
+    found = rows(evaluate(traces, model, SETTINGS, ("phase.rule", "phase.lookahead", "prev.step.max")).report)
+    assert set(found) == {"phase.rule", "phase.lookahead", "prev.step.max"}
+
+
+def test_values_that_are_no_numbers_are_named():
+    broken = traces_of([20, 20], values=[1.0] * 25 + [np.nan] + [1.0] * 14)
+    with pytest.raises(InputError, match=r"“cpu” has 1 values that are not numbers.*“c1”"):
+        prepare(broken, 60.0)
+
+
+def test_traces_without_cpu_and_memory():
+    bare = replace(traces_of([20, 20]), features=(Feature("a"), Feature("b")))
+    with pytest.raises(InputError, match="neither CPU nor memory"):
+        prepare(bare, 60.0)
+
+
+def test_a_policy_that_memorises_is_calibrated_on_what_it_did_not_see():
+    demand = random_demand(5, 9)
+    seen = []
+
+    def fit(training, _settings, _progress):
+        seen.append(set(training.fleet.groups))
+
+        def allocate(other):
+            assert not set(other.fleet.groups) & seen[-1]
+            return other.values + 1.0
+
+        return allocate
+
+    policy = Policy("learner", PolicyKind.LEARNED, "Learns.", fit, memorises=True)
+    np.testing.assert_allclose(calibration(policy, demand, policy.chosen(), 0), demand.values + 1.0)
+    assert len(seen) == 3
+
+
+def test_folds_cover_every_container_once():
+    fleet = random_demand(2, 11).fleet
+    parts = folds(fleet, 3, 4)
+    assert sorted(np.concatenate([part.held_out for part in parts]).tolist()) == list(range(11))
+    assert folds(demand_of([[1.0], [2.0]], groups=["a", "a"]).fleet, 3, 0) == []
+
+
+def test_totals_keep_every_core_second():
+    demand = random_demand(3, 5, 80)
+    starts, place = age_bins(demand.fleet, 10)
+    totals = total_over_age(demand.values, demand.fleet, starts, place)
+    width = starts[1] - starts[0]
+    assert totals.sum() * width == pytest.approx((demand.values * demand.fleet.seconds).sum())
+
+
+def test_cycles_follow_time_and_not_rows():
+    demand = demand_of([[1, 2, 3, 4, 5]], cycle=10.0, times=[[0, 4, 10, 41, 42]])
+    np.testing.assert_array_equal(demand.fleet.starts, [0, 2, 3])
+    np.testing.assert_array_equal(demand.fleet.cold, [True, True, False, False, False])
+
+
+def test_every_policy_can_be_evaluated(traces, model):
+    """Whatever is registered has a row or a reason."""
+    small = traces.only(traces.ids[:8])
+    found = evaluate(small, model, replace(SETTINGS, draws=100)).report
+    named = {row["policy"] for row in found["resources"]["cpu"]["policies"]}
+    assert named | {each["policy"] for each in found["unavailable"]} == set(POLICIES)
+    assert set(found["resources"]) == {resource.value for resource in Resource}
