@@ -121,6 +121,12 @@
     const box = document.getElementById("sequence-graph");
     return box && box._cyreg && box._cyreg.cy;
   }
+  /* Cytoscape keeps where it is on the page; cards above it may have grown since. */
+  ["pointerover", "pointerdown"].forEach((kind) => document.addEventListener(kind, function (event) {
+    if (!event.target.closest || !event.target.closest(".graphbox")) return;
+    const cy = graphApi();
+    if (cy) cy.resize();
+  }, true));
   function save(blob, name) {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(blob);
@@ -177,9 +183,12 @@
       }
       return api.no_update;
     },
-    clicked: function (event) {
+    /* A node of the tree says itself what it stands for; a cell of the matrix by its row and column. */
+    clicked: function (event, figure) {
       const point = event && event.points && event.points[0];
-      if (point && point.customdata) pick(point.customdata[0]);
+      const picks = figure && figure.layout.meta && figure.layout.meta.picks;
+      if (point && picks) pick((picks[point.y] || [])[point.x]);
+      else if (point && point.customdata) pick(point.customdata[0]);
       return api.no_update;
     },
     remember: function (memory, step, hide, ahead, from, picked) {

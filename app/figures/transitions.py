@@ -65,7 +65,7 @@ def matrix(
                     for p, c, row in zip(picks, counts.tolist(), rows, strict=True)
                 ],
                 hovertemplate=(
-                    "%{customdata[2]} → %{customdata[3]}: %{z:.3f}<br>%{customdata[1]:,} times<extra></extra>"
+                    "%{customdata[1]} → %{customdata[2]}: %{z:.3f}<br>%{customdata[0]:,} times<extra></extra>"
                 ),
             ),
             go.Scatter(
@@ -82,6 +82,7 @@ def matrix(
             margin={"l": 16 + 7 * max((len(row) for row in rows), default=2), "r": 52, "t": 24, "b": 6},
             hovermode="closest",
             dragmode=False,
+            meta={"picks": [list(row) for row in picks]},
             xaxis=theme.axis(
                 side="top",
                 tickvals=list(range(width)),

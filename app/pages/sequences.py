@@ -273,9 +273,9 @@ def _behind_drawer() -> Node:
         size=400,
         withOverlay=False,
         lockScroll=False,
-        title=html.H2("Executions", id="seq-behind-title"),
+        title=html.Span("Executions", id="behind-name"),
         closeButtonProps={"aria-label": "Close the list of executions"},
-        children=html.Div(id="seq-behind-body"),
+        children=html.Div(id="behind-list"),
         className="behind",
     )
 
@@ -408,8 +408,8 @@ def register(app: Dash) -> None:
         return next_view(view, state_of(after))
 
     @app.callback(
-        Output("seq-behind-title", "children"),
-        Output("seq-behind-body", "children"),
+        Output("behind-name", "children"),
+        Output("behind-list", "children"),
         Output("seq-behind", "opened"),
         Input("seq-pick", "data"),
         State("seq-memory", "value"),
@@ -444,6 +444,7 @@ def _register_browser_side(app: Dash) -> None:
             ClientsideFunction("sequences", "clicked"),
             Output("seq-nothing", "data", allow_duplicate=True),
             Input(graph_id(name), "clickData"),
+            State(graph_id(name), "figure"),
             prevent_initial_call=True,
         )
     app.clientside_callback(

@@ -1,0 +1,175 @@
+"""The Sequences page on the bundled samples, in a real browser."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.serving import serious_axe_findings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.usefixtures("stocked")
+GRAPH = "document.getElementById('sequence-graph')._cyreg.cy"
+
+
+def open_samples(page: Page, more: str = "") -> None:
+    """Sequences of the bundled samples; other tests put other sets on the same server."""
+    page.goto("/traces")
+    page.get_by_role("link", name="Synthetic training jobs").first.click()
+    page.goto("/sequences" + page.evaluate("location.search") + more)
+    page.wait_for_function(
+        f"() => {{ try {{ return {GRAPH}.nodes().length > 3 }} catch (e) {{ return false }} }}"
+    )
+    expect(page.locator("#sequence-paths .ag-row").first).to_be_visible(timeout=20_000)
+
+
+def emit(page: Page, selector: str) -> None:
+    """A tap on the graph's canvas, where the node or the middle of the edge is."""
+    page.wait_for_timeout(600)
+    place = page.evaluate(
+        f"""(selector) => {{
+          const cy = {GRAPH}, one = cy.elements(selector)[0];
+          const at = one.isNode() ? one.renderedPosition() : one.renderedMidpoint();
+          const box = cy.container().getBoundingClientRect();
+          return [box.left + at.x, box.top + at.y];
+        }}""",
+        selector,
+    )
+    page.mouse.click(*place)
+
+
+def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1050})
+    open_samples(page)
+    assert serious_axe_findings(page) == []
+    emit(page, "node.p4")
+    title = page.locator("#behind-name")
+    expect(title).to_have_text("φ4")
+    expect(page.locator("#behind-list")).to_contain_text(re.compile(r"\d+ executions? \(\d+\.\d%\)"))
+    page.wait_for_function("() => location.search.includes('pick=node%3A3')")
+    expect(page.locator("#seq-next .afterline")).to_contain_text("φ4")
+    page.wait_for_timeout(400)
+    assert serious_axe_findings(page) == []
+    row = page.locator("#seq-behind-grid .ag-row").first
+    name = row.get_attribute("row-id")
+    assert name
+    page.reload()
+    expect(title).to_have_text("φ4", timeout=20_000)
+    page.locator("#seq-behind-grid .ag-row").first.click()
+    page.wait_for_url(re.compile("/phases"))
+    expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2], timeout=20_000)
+
+
+def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Page) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1050})
+    open_samples(page, "&hide=0.30")
+    title = page.locator("#behind-name")
+    emit(page, "edge[p > 0.8]")
+    expect(title).to_have_text("φ5 → φ4")
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !location.search.includes('pick=')")
+    page.locator("#sequence-paths .ag-row").first.click()
+    expect(title).to_contain_text("×n")
+    page.keyboard.press("Escape")
+    expect(title).to_be_hidden()
+    page.locator(".nextrow").first.click()
+    expect(title).to_contain_text("→")
+    page.keyboard.press("Escape")
+    expect(title).to_be_hidden()
+    heat = page.locator("#seq-matrix .nsewdrag").bounding_box()
+    assert heat
+    page.mouse.click(heat["x"] + heat["width"] / 4, heat["y"] + heat["height"] / 10)
+    expect(title).to_have_text("φ1 → φ2")
+    page.keyboard.press("Escape")
+    expect(title).to_be_hidden()
+    page.locator(".slice path.surface").nth(1).click()
+    expect(title).to_contain_text("and what follows")
+
+
+def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: Page) -> None:
+    open_samples(page)
+    page.locator("#seq-memory").get_by_text("2", exact=True).click()
+    page.wait_for_function(f"() => {GRAPH}.nodes('.long').length > 3")
+    page.wait_for_function("() => location.search.includes('memory=2')")
+    page.get_by_role("button", name="As table").click()
+    first = page.locator("#sequence-edges .ag-row").first
+    expect(first.locator(".ag-cell").first.locator(".phase")).to_have_count(2)
+    first.click()
+    expect(page.locator("#behind-name")).to_contain_text("›")
+    page.reload()
+    page.wait_for_function(
+        f"() => {{ try {{ return {GRAPH}.nodes('.long').length > 3 }} catch (e) {{ return false }} }}",
+        timeout=20_000,
+    )
+
+
+def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page) -> None:
+    open_samples(page, "&after=0")
+    line = page.locator("#seq-next .afterline")
+    expect(line).to_contain_text("φ1")
+    page.get_by_role("button", name="Change the phases to start from").click()
+    page.locator("[data-after='3.2']").click()
+    expect(line).to_contain_text("φ4›φ3")
+    page.wait_for_function("() => location.search.includes('after=3.2')")
+    first = page.locator(".nextrow b").first.inner_text()
+    page.locator("#seq-ahead").click()
+    page.get_by_role("option", name="2 phases on").click()
+    expect(page.locator(".nextrow b").first).not_to_have_text(first)
+    chances = [float(text) for text in page.locator(".nextrow b").all_inner_texts()]
+    assert sum(chances) == pytest.approx(1.0, abs=0.03)
+
+
+def test_tables_and_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+    open_samples(page, "&memory=2")
+    page.get_by_role("button", name="Export tables").click()
+    for name, head in (
+        ("Transitions", "from"),
+        ("Paths and prototypes", "number"),
+        ("What comes next", "what"),
+    ):
+        with page.expect_download() as download:
+            page.get_by_role("link", name=f"{name}, CSV").last.click()
+        rows = list(csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8"))))
+        assert rows[0][0] == head
+        assert len(rows) > 1
+        if name == "Transitions":
+            assert any("›" in row[0] for row in rows[1:])
+    page.keyboard.press("Escape")
+    for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+        page.get_by_role("button", name="Export the graph").click()
+        with page.expect_download() as download:
+            page.locator(f"#seq-{kind.lower()}").click()
+        assert Path(download.value.path()).read_bytes().startswith(begins)
+        page.keyboard.press("Escape")
+
+
+def test_colours_follow_the_scheme(page: Page) -> None:
+    page.emulate_media(color_scheme="light")
+    open_samples(page)
+    colour = f"{GRAPH}.nodes('.p1').style('background-color')"
+    page.wait_for_function(f"() => {colour} === 'rgb(64,151,207)'")
+    page.get_by_role("button", name="Switch between light and dark").click()
+    page.wait_for_function(f"() => {colour} === 'rgb(98,170,254)'")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_has_everything_without_scrolling_sideways(page: Page, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_samples(page)
+    page.wait_for_timeout(800)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert serious_axe_findings(page) == []
+
+
+def test_an_address_that_points_nowhere_says_so(page: Page) -> None:
+    open_samples(page, "&pick=tree:999999999")
+    expect(page.get_by_text("What this address points to is not in these sequences.")).to_be_visible()
