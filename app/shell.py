@@ -35,7 +35,8 @@ PLACES = (
     Place("/models", "Models", "stack-2", 1),
     Place("/phases", "Phases", "timeline", 1),
     Place("/sequences", "Sequences", "sitemap", 1),
-    Place("/tasks", "Tasks", "list-check", 2),
+    Place("/provisioning", "Provisioning", "adjustments-horizontal", 2),
+    Place("/tasks", "Tasks", "list-check", 3),
 )
 _SHORTCUTS = (
     ("Ctrl K", "Search, or jump to a page, a trace set, a model or an execution"),

@@ -1,0 +1,247 @@
+"""The frontier: how much each policy over-allocates when it may fall short for more or less of the time.
+
+Lower left is better. A policy's line is what it does at several factors on all of its allocations; the
+lower bound is dashed and shaded below, because nothing can be there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+from core.units import format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HEIGHT, _TOP, _BOTTOM = 330, 30, 40
+_LABEL_PX = 15.0
+_TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+_LEFT, _RIGHT = 0.0045, 0.26
+_ROOM = 2.6
+BOUND, OURS, BEST, NAMED, OTHER = "bound", "ours", "best", "named", "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One policy's way through the plane.
+
+    Parameters
+    ----------
+    name
+        The policy.
+    part
+        How it is drawn: ``bound``, ``ours``, ``best`` (of the rivals), ``named`` (grey, with its name)
+        or ``other`` (grey).
+    points
+        (share of time short, over-allocation), in the order of growing targets.
+    at
+        Where the policy stands in the table: the same pair.
+    interval
+        The bounds of its over-allocation, or None.
+    """
+
+    name: str
+    part: str
+    points: tuple[tuple[float, float], ...]
+    at: tuple[float, float] | None = None
+    interval: tuple[float, float] | None = None
+
+
+def _line(part: str) -> dict[str, Any]:
+    match part:
+        case "bound":
+            return {"color": theme.ink("line_strong"), "width": 1.4, "dash": "4px,3px"}
+        case "ours":
+            return {"color": theme.ink("accent"), "width": 2.2}
+        case "best":
+            return {"color": theme.ink("ink"), "width": 1.6}
+        case "named":
+            return {"color": theme.ink("ink3"), "width": 1.1}
+        case _:
+            return {"color": theme.ink("line_strong"), "width": 0.8}
+
+
+def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Move places apart until none is nearer than `gap` to the next; their order stays.
+
+    Parameters
+    ----------
+    places
+        Where labels would like to be, in any order.
+    gap
+        The least distance between two.
+    low, high
+        Where the first and the last may be at the most.
+    """
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    moved = [min(max(place, low), high) for place in places]
+    for before, here in pairwise(order):
+        moved[here] = max(moved[here], moved[before] + gap)
+    limit = high
+    for here in reversed(order):
+        moved[here] = min(moved[here], limit)
+        limit = moved[here] - gap
+    return moved
+
+
+def _within(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The points that a logarithmic axis can show."""
+    return [(x, y) for x, y in points if x > 0 and math.isfinite(y)]
+
+
+def highest(curves: Sequence[Curve]) -> float:
+    """The upper end of the axis: a little more than the policies that matter need, not the worst."""
+    stands = [curve.at[1] for curve in curves if curve.at is not None and curve.part in (OURS, BEST)]
+    all_ys = [y for curve in curves for _, y in _within(curve.points)]
+    most = max(all_ys, default=1.0)
+    return min(most * 1.05, max(stands) * _ROOM) if stands and max(stands) > 0 else most * 1.05 or 1.0
+
+
+def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Figure:
+    """Draw the frontier.
+
+    Parameters
+    ----------
+    curves
+        The policies; the bound is drawn first, ours last.
+    tolerance
+        The share of time that may fall short, marked by a line.
+    quantity
+        What is over-allocated, such as ``"CPU"``.
+    """
+    top = highest(curves)
+    rank = {BOUND: 0, OTHER: 1, NAMED: 2, BEST: 3, OURS: 4}
+    ordered = sorted(curves, key=lambda curve: rank[curve.part])
+    figure = go.Figure(layout=_layout(top, tolerance, quantity))
+    for curve in ordered:
+        figure.add_trace(_curve(curve))
+    for curve in ordered:
+        if curve.part in (OURS, BEST) and curve.at is not None and curve.at[0] > 0:
+            figure.add_trace(_mark(curve))
+    for label in _labels(ordered, top):
+        figure.add_annotation(label)
+    return figure
+
+
+def _layout(top: float, tolerance: float, quantity: str) -> go.Layout:
+    ticks = [tick for tick in _TICKS if tick <= _RIGHT]
+    return theme.frame(
+        _HEIGHT,
+        margin={"l": 42, "r": 108, "t": _TOP, "b": _BOTTOM},
+        hovermode="closest",
+        dragmode=False,
+        xaxis=theme.axis(
+            type="log",
+            range=[math.log10(_LEFT), math.log10(_RIGHT)],
+            tickvals=ticks,
+            ticktext=[f"{tick * 100:g}%" for tick in ticks],
+        ),
+        yaxis=theme.value_axis(range=[0, top], tickformat=".0%"),
+        shapes=[
+            {
+                "type": "line",
+                "x0": tolerance,
+                "x1": tolerance,
+                "y0": 0,
+                "y1": 1,
+                "yref": "paper",
+                "line": {"color": theme.ink("line_strong"), "width": 1, "dash": "2px,3px"},
+                "layer": "below",
+            }
+        ],
+        annotations=[
+            theme.quantity_title(f"Over-allocation of {quantity}", yshift=6),
+            theme.quantity_title(
+                "Under time (share of time above the allocation)",
+                x=0.5,
+                y=0.0,
+                xanchor="center",
+                yanchor="top",
+                yshift=-20,
+            ),
+            {
+                "x": math.log10(tolerance),
+                "y": 1,
+                "yref": "paper",
+                "xanchor": "left",
+                "yanchor": "top",
+                "xshift": 4,
+                "text": f"{tolerance * 100:g}% tolerance",
+                "bgcolor": theme.ink("surface"),
+                "showarrow": False,
+                "font": {"size": 11, "color": theme.ink("ink2")},
+            },
+        ],
+    )
+
+
+def _curve(curve: Curve) -> go.Scatter:
+    shown = _within(curve.points)
+    filled: dict[str, Any] = {}
+    if curve.part == BOUND:
+        filled = {"fill": "tozeroy", "fillcolor": theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA)}
+    return go.Scatter(
+        x=[x for x, _ in shown],
+        y=[y for _, y in shown],
+        mode="lines",
+        name=curve.name,
+        line=_line(curve.part),
+        hovertemplate="%{y:.1%} over at %{x:.1%} under time<extra>" + curve.name + "</extra>",
+        **filled,
+    )
+
+
+def _mark(curve: Curve) -> go.Scatter:
+    x, y = curve.at or (0.0, 0.0)
+    low, high = curve.interval or (y, y)
+    colour = _line(curve.part)["color"]
+    said = f"{curve.name}<br>{format_share(y)} over ({format_share(low)} to {format_share(high)})"
+    return go.Scatter(
+        x=[x],
+        y=[y],
+        mode="markers",
+        name=f"{curve.name} in the table",
+        marker={"size": 8, "color": colour, "line": {"color": theme.ink("surface"), "width": 1}},
+        error_y={
+            "type": "data",
+            "array": [max(high - y, 0.0)],
+            "arrayminus": [max(y - low, 0.0)],
+            "color": colour,
+            "thickness": 2,
+            "width": 0,
+        },
+        hovertemplate=f"{said}<br>{format_share(x)} under time<extra></extra>",
+    )
+
+
+def _labels(curves: Sequence[Curve], top: float) -> list[dict[str, Any]]:
+    """The names at the ends of the lines, moved apart where they would touch."""
+    ends = [
+        (curve, shown[-1][1])
+        for curve in curves
+        if curve.part != OTHER and (shown := _within(curve.points)) and shown[-1][1] <= top
+    ]
+    per_pixel = top / (_HEIGHT - _TOP - _BOTTOM)
+    places = apart([y for _, y in ends], _LABEL_PX * per_pixel, 6 * per_pixel, top)
+    colours = {OURS: "accent", BEST: "ink"}
+    return [
+        {
+            "x": 1.0,
+            "xref": "paper",
+            "xanchor": "left",
+            "xshift": 6,
+            "y": place,
+            "yref": "y",
+            "yanchor": "middle",
+            "text": f"<b>{curve.name}</b>" if curve.part == OURS else curve.name,
+            "showarrow": False,
+            "font": {"size": 11, "color": theme.ink(colours.get(curve.part, "ink3"))},
+        }
+        for (curve, _), place in zip(ends, places, strict=True)
+    ]

@@ -1,0 +1,107 @@
+"""Totals over time: what all held-out containers used together, and what they got (AI4DL, Figure 4)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures import theme
+from app.figures.timeline import unit_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.traces.model import FloatArray
+    from core.units import Unit
+
+_HEIGHT = 236
+OURS, RIVAL, STATIC = "ours", "rival", "static"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What one policy gave all containers together: its values, shape (n,), and how it is drawn."""
+
+    name: str
+    part: str
+    values: FloatArray
+
+
+def _line(part: str) -> dict[str, Any]:
+    match part:
+        case "ours":
+            return {"color": theme.ink("accent"), "width": 2.2}
+        case "rival":
+            return {"color": theme.ink("ink3"), "width": 1.3}
+        case _:
+            return {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px"}
+
+
+def totals(
+    age: FloatArray, demand: FloatArray, given: Sequence[Given], unit: Unit, quantity: str
+) -> go.Figure:
+    """Draw totals over the containers' age.
+
+    Parameters
+    ----------
+    age
+        Seconds since the first sample of each container, shape (n,).
+    demand
+        What all used together, shape (n,), in `unit`.
+    given
+        What policies gave.
+    unit
+        The canonical unit of both.
+    quantity
+        What they are, such as ``"CPU of 60 held-out containers"``.
+    """
+    scale, label = unit_scale(unit, demand)
+    end = float(age[-1]) if len(age) else 1.0
+    figure = go.Figure(
+        layout=theme.frame(
+            _HEIGHT,
+            margin={"l": 44, "r": 14, "t": 24, "b": 26},
+            xaxis=theme.time_axis(0.0, end or 1.0, unifiedhovertitle={"text": "%{x:.0f} s"}, minallowed=0.0)
+            | {"fixedrange": True},
+            yaxis=theme.value_axis(range=[0, _highest(demand, given) / scale]),
+            dragmode=False,
+            annotations=[theme.quantity_title(f"{quantity}, {label}" if label else quantity, yshift=4)],
+            meta={"time_axis": True, "full": [0.0, end]},
+        )
+    )
+    said = f"%{{y:,.2f}} {label}"
+    for each in sorted(given, key=lambda one: one.part == OURS):
+        figure.add_trace(
+            go.Scatter(
+                x=age,
+                y=each.values / scale,
+                mode="lines",
+                name=each.name,
+                line=_line(each.part),
+                hovertemplate=said,
+            )
+        )
+    figure.add_trace(
+        go.Scatter(
+            x=age,
+            y=demand / scale,
+            mode="lines",
+            name="Demand",
+            line={"color": theme.ink("ink"), "width": 1.4},
+            fill="tozeroy",
+            fillcolor=theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA),
+            hovertemplate=said,
+        )
+    )
+    return figure
+
+
+def _highest(demand: FloatArray, given: Sequence[Given]) -> float:
+    """The upper end of the axis; a static line far above all else may leave the picture."""
+    moving = [each.values for each in given if each.part != STATIC]
+    fixed = [each.values for each in given if each.part == STATIC]
+    top = theme.extent(np.concatenate([demand, *moving]))
+    return min(max(top, theme.extent(np.concatenate([demand, *fixed]))), 1.6 * top)
