@@ -1,0 +1,218 @@
+"""The Sequences page without a browser: addresses, tables to take away, figures, and odd trace sets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from app.components.sequence_cards import next_view, tree_figure, tree_nodes
+from app.components.sequence_graph import edge_rows, elements
+from app.components.sequence_view import View, behind, default_after, state_of, written
+from app.figures.tree import Node, icicle, node_link
+from app.main import create_app
+from app.pages import sequences as page
+from core.errors import NotFoundError
+from core.phases import PhaseSettings, fit
+from core.sequences import END, Step, Warmup
+from core.traces.model import Feature, Role, TraceSet
+from core.units import Unit
+from tests.builders import small_model, small_traces
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from core.config import Settings
+
+
+def shown(node: Any) -> str:
+    """All texts of a piece of a page."""
+    return json.dumps(node, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
+
+
+@pytest.fixture
+def server(settings: Settings) -> Flask:
+    made: Flask = create_app(settings).server
+    return made
+
+
+def stock(server: Flask, traces: TraceSet, model: Any = None) -> View:
+    """Put a trace set and a model on the server, and look at them."""
+    place = server.extensions["phasedock"]
+    info = place.traces.add(traces, None, name="jobs")
+    stored = place.models.add(model or small_model(traces), name="model", trace_set=info)
+    return View(info.id, stored.id)
+
+
+@pytest.fixture
+def view(server: Flask) -> View:
+    return stock(server, small_traces(8, samples=80))
+
+
+def level_traces(executions: list[list[float]]) -> TraceSet:
+    """Executions whose CPU is as given; memory follows it."""
+    lengths = [len(each) for each in executions]
+    cpu = np.array([level for each in executions for level in each])
+    return TraceSet(
+        features=(Feature("cpu", Role.CPU, Unit.CORES), Feature("memory", Role.MEMORY, Unit.BYTES)),
+        columns=(cpu, cpu * 2.0**30),
+        time=np.concatenate([np.arange(length) * 10.0 for length in lengths]),
+        ids=tuple(f"e{i}" for i in range(len(lengths))),
+        offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        period=10.0,
+    )
+
+
+def window_model(traces: TraceSet, phases: int = 2) -> Any:
+    return fit(traces, PhaseSettings(encoder="window", history=2, phases=phases, seed=1))
+
+
+def rows_of(server: Flask, view: View, name: str, **query: str) -> list[list[str]]:
+    answer = server.test_client().get(
+        f"/api/traces/{view.traces}/sequences/{view.model}/{name}.csv",
+        query_string=query,
+        base_url="http://127.0.0.1",
+    )
+    assert answer.status_code == 200, answer.text
+    return list(csv.reader(io.StringIO(answer.text)))
+
+
+def test_an_address_says_what_is_shown_and_nonsense_is_the_default() -> None:
+    said = View.read(
+        "t", "m", {"memory": "3", "step": "sample", "warmup": "own", "hide": "0.30", "ahead": "5"}
+    )
+    assert (said.memory, said.step, said.warmup, said.hide, said.ahead) == (
+        3,
+        Step.SAMPLE,
+        Warmup.OWN,
+        0.3,
+        5,
+    )
+    wrong = {"memory": "9", "step": "x", "warmup": "'", "hide": "-1", "ahead": "NaN"}
+    assert View.read("t", "m", wrong) == View("t", "m")
+    assert state_of("2.4") == (2, 4)
+    assert state_of("end") == (END,)
+    assert state_of("x") == state_of(None) == ()
+    assert state_of(written((0, END))) == (0, END)
+
+
+def test_tables_to_take_away_hold_what_the_library_says(server: Flask, view: View) -> None:
+    with server.app_context():
+        analysis = view.analysis()
+    paths = rows_of(server, view, "paths")
+    assert [int(row[3]) for row in paths[1:]] == [path.count for path in analysis.paths]
+    packed = rows_of(server, view, "executions")
+    assert [row[0] for row in packed[1:]] == list(analysis.sequences.ids)
+    assert sum(int(row[2]) for row in packed[1:]) == analysis.sequences.n_runs
+    edges = rows_of(server, view, "transitions", memory="2", step="sample")
+    assert sum(int(row[3]) for row in edges[1:]) == analysis.graph(2, Step.SAMPLE).visits.sum()
+    tree = rows_of(server, view, "tree")
+    assert [int(row[4]) for row in tree[1:]] == analysis.tree.count.tolist()
+    first = str(analysis.sequences.phase[0])
+    chances = [float(row[3]) for row in rows_of(server, view, "next", after=first)[1:] if row[0] == "next"]
+    assert sum(chances) == pytest.approx(1.0)
+    who = rows_of(server, view, "behind", pick=f"node:{first}")
+    assert sum(int(row[1]) for row in who[1:]) == (analysis.sequences.phase == int(first)).sum()
+
+
+@pytest.mark.parametrize(("name", "query", "status"), [("next", {}, 422), ("behind", {"pick": "no"}, 404)])
+def test_what_cannot_be_taken_away_is_said(
+    server: Flask, view: View, name: str, query: dict[str, str], status: int
+) -> None:
+    where = f"/api/traces/{view.traces}/sequences/{view.model}/{name}.csv"
+    answer = server.test_client().get(where, query_string=query, base_url="http://127.0.0.1")
+    assert answer.status_code == status
+    assert set(answer.get_json()["error"]) == {"message", "hint"}
+
+
+def test_every_pick_that_the_page_offers_has_executions_behind_it(server: Flask, view: View) -> None:
+    with server.app_context():
+        analysis = view.analysis()
+        graph = analysis.graph(view.memory, view.step)
+        drawn, _ = elements(graph, 0.0)
+        picks = [each["data"]["pick"] for each in drawn] + [row["pick"] for row in edge_rows(graph)]
+        picks += [f"path:{path.node}" for path in analysis.paths]
+        picks += [f"tree:{node.number}" for node in tree_nodes(analysis.tree)]
+        for pick in picks:
+            assert len(behind(view, pick).executions) > 0
+        for pick in ("node:77x", "edge:0", "edge:0:1:2", "path:-1", "tree:999999", "", "other:1"):
+            with pytest.raises(NotFoundError):
+                behind(view, pick)
+
+
+def test_hidden_edges_are_counted(server: Flask, view: View) -> None:
+    with server.app_context():
+        graph = view.analysis().graph(1)
+        everything, note = elements(graph, 0.0)
+        few, hidden = elements(graph, 0.5)
+    assert note == ""
+    assert sum("source" in each["data"] for each in everything) == len(graph.count)
+    kept = sum("source" in each["data"] for each in few)
+    assert kept == (graph.probability >= 0.5).sum()
+    assert hidden == f"{len(graph.count) - kept:,} hidden"
+
+
+def test_a_small_tree_is_nodes_and_links_and_a_big_one_an_icicle(server: Flask) -> None:
+    small = level_traces([[0.1] * 6 + [3.0] * 6, [0.1] * 6, [3.0] * 8])
+    seen = stock(server, small, window_model(small))
+    with server.app_context():
+        figure, note = tree_figure(seen)
+    assert figure.data[0].type == "scatter"
+    assert note == "number of executions"
+    nodes = [
+        Node(0, -1, 0, (), "all", 3),
+        Node(1, 0, 1, (0,), "φ1", 2),
+        Node(2, 0, 1, (1, 2), "(φ2·φ3)×n", 1),
+    ]
+    assert icicle(nodes).data[0].values == (3, 2, 1)
+    assert {trace.mode for trace in node_link(nodes).data} == {"lines", "markers+text", "text"}
+
+
+def test_one_phase_and_one_sample_after_warm_up(server: Flask) -> None:
+    traces = level_traces([[1.0, 1.0, 1.0], [1.0, 1.0], [1.0]])
+    busy = level_traces([[0.1] * 10 + [3.0] * 10])
+    seen = stock(server, traces, window_model(busy))
+    with server.app_context():
+        said = shown(page.layout(traces=seen.traces, model=seen.model))
+        outlook = shown(next_view(seen, default_after(seen.analysis(), 1)))
+        assert [str(path) for path in seen.analysis().paths] == ["warm-up only", "φ1"]
+    assert "2 distinct paths" in said
+    assert "The execution ends" in outlook
+
+
+def test_executions_shorter_than_the_warm_up_get_a_sentence(server: Flask) -> None:
+    busy = level_traces([[0.1] * 10 + [3.0] * 10])
+    seen = stock(server, level_traces([[1.0], [2.0, 2.0]]), window_model(busy))
+    with server.app_context():
+        said = shown(page.layout(traces=seen.traces, model=seen.model))
+    assert "Too short for sequences" in said
+    assert "None of the 2 executions is longer than the warm-up" in said
+
+
+def test_before_there_is_anything_the_page_says_what_to_do(server: Flask) -> None:
+    with server.app_context():
+        assert "No traces yet" in shown(page.layout())
+        server.extensions["phasedock"].traces.add(small_traces(2), None, name="jobs")
+        said = shown(page.layout())
+    assert "No sequences yet" in said
+    assert "A model is needed to label the 2 executions" in said
+
+
+def test_a_model_that_does_not_fit_the_traces_gets_a_sentence(server: Flask, view: View) -> None:
+    other = TraceSet(
+        features=(Feature("queue"),),
+        columns=(np.arange(30.0),),
+        time=np.arange(30) * 10.0,
+        ids=("e0",),
+        offsets=np.array([0, 30]),
+        period=10.0,
+    )
+    info = server.extensions["phasedock"].traces.add(other, None, name="queues")
+    with server.app_context():
+        said = shown(page.layout(traces=info.id, model=view.model))
+    assert "alert" in said
+    assert "not your doing" not in said
