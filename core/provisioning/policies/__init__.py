@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 from core.provisioning.policies.budget_oracle import BUDGET_ORACLE
 from core.provisioning.policies.conformal import SUFFIX, conformal
 from core.provisioning.policies.current_step import CURRENT_STEP_MAX, CURRENT_STEP_RULES
+from core.provisioning.policies.event import EVENT
 from core.provisioning.policies.no_phase import NO_PHASE
 from core.provisioning.policies.phase_lookahead import PHASE_LOOKAHEAD
 from core.provisioning.policies.phase_rule import PHASE_RULES
+from core.provisioning.policies.phasedock import PHASEDOCK
 from core.provisioning.policies.prev_step import PREV_STEP_MAX, PREV_STEP_P95, PREV_STEP_RULES
+from core.provisioning.policies.quantile import QUANTILES
+from core.provisioning.policies.risk_budget import RISK_BUDGET
 from core.provisioning.policies.static import STATIC_P95, STATIC_PEAK, STATIC_REQUEST
 from core.provisioning.policies.vpa import VPA
 from core.registry import Registry
@@ -38,6 +42,10 @@ for _policy in (
     conformal(PREV_STEP_P95),
     conformal(PREV_STEP_RULES),
     conformal(PHASE_RULES[2]),
+    *QUANTILES,
+    RISK_BUDGET,
+    EVENT,
+    PHASEDOCK,
 ):
     POLICIES.add(_policy.name, _policy)
 

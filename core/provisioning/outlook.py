@@ -1,0 +1,157 @@
+"""Learning what comes from training containers, so that it can be calibrated without fooling oneself.
+
+A forest knows the containers it was grown on. Prices are therefore fitted on predictions for each fold of
+training containers by a forest grown on the other folds (whole groups at a time), while containers never
+seen get the forest grown on all of them. Rows to grow on, and containers to calibrate on, are samples
+of bounded size, so the time to learn does not grow with the data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.provisioning.distribution import Forest, coming, grow, levels_of
+from core.provisioning.policy import cold_start
+from core.provisioning.recent import Recent, recent
+from core.provisioning.splitting import folds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from core.provisioning.distribution import Shares
+    from core.provisioning.fleet import Demand, Floats, Integers
+
+FEATURES = {
+    "none": "The past of the demand alone",
+    "phase": "Also the phase of the last sample",
+    "code": "Also the phase model’s code of the last sample",
+}
+_ROWS = 20_000
+_CALIBRATION = 120_000
+_CHUNK = 100_000
+_PARTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """What comes, learned.
+
+    Parameters
+    ----------
+    forest
+        Grown on all training containers.
+    unit, start
+        The mean training demand, and what a container without a past gets.
+    features
+        What it looks at besides the past of the demand, a key of `FEATURES`.
+    phases
+        How many phases there were in training.
+    demand, past, shares
+        The containers to calibrate on, their past, and F for them by forests that never saw them.
+    """
+
+    forest: Forest
+    unit: float
+    start: float
+    features: str
+    phases: int
+    demand: Demand
+    past: Recent
+    shares: Shares
+
+    def ahead(self, demand: Demand, past: Recent) -> Shares:
+        """F of each sample's coming time, shape (n, n_grid)."""
+        return self.forest(with_features(demand, past, self.features, self.phases))
+
+    def by_parts(self, demand: Demand, give: Callable[[Demand, Recent, Shares], Floats]) -> Floats:
+        """Allocate for some containers after the other, so that F never fills the memory, shape (n,)."""
+        found = np.full(demand.fleet.n_samples, np.nan)
+        for samples, part in parts(demand):
+            past = recent(part, self.unit, self.start)
+            found[samples] = give(part, past, self.ahead(part, past))
+        return found
+
+
+def parts(demand: Demand) -> Iterator[tuple[slice, Demand]]:
+    """Neighbouring containers of about `_CHUNK` samples together."""
+    offsets, begin = demand.fleet.offsets, 0
+    while begin < demand.fleet.n_containers:
+        end = int(np.searchsorted(offsets, offsets[begin] + _CHUNK, side="right")) - 1
+        end = min(max(end, begin + 1), demand.fleet.n_containers)
+        yield slice(int(offsets[begin]), int(offsets[end])), demand.only(np.arange(begin, end))
+        begin = end
+
+
+def learn(training: Demand, horizon: float, features: str, seed: int) -> Outlook:
+    """Learn what comes within a horizon.
+
+    Parameters
+    ----------
+    training
+        The training containers' demand.
+    horizon
+        In cycles.
+    features
+        A key of `FEATURES`.
+    seed
+        Of samples, folds and trees.
+    """
+    rng = np.random.default_rng(seed)
+    unit, start = float(training.values.mean()), cold_start(training)
+    used = sample_of(training, seed)
+    labels = used.fleet.labels
+    phases = 0 if labels is None else int(labels.max(initial=-1)) + 1
+    past = recent(used, unit, start)
+    rows = with_features(used, past, features, phases)
+    known = np.flatnonzero(past.known)
+    if not len(known):
+        known = np.arange(used.fleet.n_samples)
+    at = np.sort(rng.choice(known, min(_ROWS, len(known)), replace=False))
+    seconds = horizon * used.fleet.cycle
+    later = np.minimum(at + _steps(used, seconds, rng, len(at)), used.fleet.n_samples - 1)
+    grid = levels_of(
+        (used.values[later] / past.level[at])[used.fleet.container[later] == used.fleet.container[at]]
+    )
+    came, weight = coming(used, past.level, at, seconds, grid), used.fleet.seconds[at]
+    forest = grow(rows[at], came, weight, grid, seed)
+    shares = np.zeros((used.fleet.n_samples, len(grid)), np.float32)
+    split = folds(used.fleet, _PARTS, seed)
+    for part in split:
+        inside = np.isin(used.fleet.container[at], part.training)
+        if not inside.any():
+            inside[:] = True
+        held = used.fleet.samples_of(part.held_out)
+        shares[held] = grow(rows[at[inside]], came[inside], weight[inside], grid, seed)(rows[held])
+    if not split:
+        shares = forest(rows)
+    return Outlook(forest, unit, start, features, phases, used, past, shares)
+
+
+def sample_of(training: Demand, seed: int) -> Demand:
+    """Containers to learn from: all, or as many by chance as make `_CALIBRATION` samples."""
+    order = np.random.default_rng(seed).permutation(training.fleet.n_containers)
+    lasting = np.cumsum(training.fleet.lengths[order])
+    many = max(int(np.searchsorted(lasting, _CALIBRATION, side="right")), min(2, len(order)))
+    return training if many >= len(order) else training.only(np.sort(order[:many]))
+
+
+def _steps(demand: Demand, seconds: float, rng: np.random.Generator, count: int) -> Integers:
+    """Random numbers of samples within a horizon."""
+    steps = max(1, round(seconds / max(float(np.median(demand.fleet.seconds)), 1e-300)))
+    return rng.integers(0, steps, count)
+
+
+def with_features(demand: Demand, past: Recent, features: str, phases: int) -> Shares:
+    """The statistics of the past, and what is known of the last sample's phase, shape (n, n_features)."""
+    fleet = demand.fleet
+    if features == "phase" and fleet.labels is not None:
+        last = np.where(past.known, np.roll(fleet.labels, 1), -1)
+        one_hot = last[:, None] == np.arange(phases)
+        return np.hstack([past.rows, one_hot.astype(np.float32)])
+    if features == "code" and fleet.codes is not None:
+        last_code = np.where(past.known[:, None], np.roll(fleet.codes, 1, axis=0), 0.0)
+        return np.hstack([past.rows, np.nan_to_num(last_code).astype(np.float32)])
+    return past.rows

@@ -1,0 +1,159 @@
+"""``phasedock``: acts on events, to a level with one price on violations for the fleet; with a fallback.
+
+At every sample the forest's distribution F of demand over a horizon is known from the container's past
+alone. The allocation is changed when another one costs so much less, at one price λ on time short for
+all containers, that it is worth a resize (`core.provisioning.pricing`). The demand that exceeds its
+allocation and the slack that lasts are the usual reasons. A container is never resized more often than it
+has begun cycles, which is one resize per cycle at most.
+
+Horizon, hurdle, reserve, and whether phases are looked at are chosen on training containers, each predicted
+by a forest that never saw it; λ is such that the fleet is short for the wanted share of time. Where the
+best reactive rule is not beaten there by a margin, that rule is what containers get.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.provisioning.cycles import maxima, quantiles, rules
+from core.provisioning.matching import factors
+from core.provisioning.metrics import over, tally
+from core.provisioning.outlook import Outlook, learn
+from core.provisioning.policy import Policy, PolicyKind
+from core.provisioning.pricing import Prices, fitted_price, follow
+from core.settings_fields import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.phases.training import Progress
+    from core.provisioning.distribution import Shares
+    from core.provisioning.fleet import Demand, Fleet, Floats
+    from core.provisioning.policy import Allocate
+    from core.provisioning.recent import Recent
+
+HORIZONS = (0.1, 0.5, 1.0)
+HURDLES = (0.02, 0.06, 0.15)
+RESERVES = (0, 1)
+PHASES = {
+    "helpful": "Phases where they help in training",
+    "never": "Never phases",
+    "always": "Always phases, where there is a model",
+}
+_BETTER = 0.98
+_PHASES_HELP = 0.99
+
+REACTIVE: dict[str, Callable[[Floats, Fleet], Floats]] = {
+    "max": maxima,
+    "rules": rules,
+    "p95": lambda values, fleet: quantiles(values, fleet, 0.95),
+}
+
+
+@dataclass(frozen=True)
+class PhasedockSettings:
+    """How much risk, and what to look at."""
+
+    under_time: float = setting(
+        0.05,
+        label="Time short",
+        low=0.001,
+        high=0.5,
+        help="The share of the fleet’s time that may fall short.",
+    )
+    cap: float = setting(
+        0.1, label="Cap", low=0.01, high=1.0,
+        help="Beyond this share of its own time short, a container’s violations cost more.",
+    )  # fmt: skip
+    phases: str = setting(
+        "helpful", label="Phases", choices=PHASES, help="Whether the forest looks at phases."
+    )
+    fallback: bool = setting(
+        True, label="Fallback", help="Take the best reactive rule where it was not beaten in training."
+    )
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What was chosen: an outlook and prices, and the over-allocation they had in training."""
+
+    outlook: Outlook
+    prices: Prices
+    over: float
+
+    def give(self, demand: Demand, past: Recent, shares: Shares) -> Floats:
+        """The allocation of each sample, shape (n,)."""
+        return follow(demand, past.level, shares, self.outlook.forest.grid, past.known, self.prices)
+
+
+def planned(outlook: Outlook, hurdle: float, reserve: int, settings: PhasedockSettings) -> Plan:
+    """The price of a violation for a hurdle and a reserve, and what that costs in training."""
+    plain = Prices(0.0, hurdle * outlook.unit, settings.cap, settings.under_time, outlook.start, reserve)
+
+    def give(violation: float) -> Floats:
+        plan = Plan(outlook, replace(plain, violation=violation), 0.0)
+        return plan.give(outlook.demand, outlook.past, outlook.shares)
+
+    violation = fitted_price(outlook.demand, settings.under_time, give, outlook.unit)
+    matched = matched_over(outlook.demand, give(violation), settings.under_time)
+    return Plan(outlook, replace(plain, violation=violation), matched)
+
+
+def matched_over(demand: Demand, given: Floats, under_time: float) -> float:
+    """The over-allocation at the factor that makes an allocation short for a share of the time."""
+    factor = factors(demand, given, (under_time,))[0]
+    return float(over(tally(demand, factor * given).pooled())[0])
+
+
+def best_plan(outlook: Outlook, settings: PhasedockSettings) -> Plan:
+    """The hurdle and the reserve with the least over-allocation in training."""
+    plans = [planned(outlook, hurdle, reserve, settings) for hurdle in HURDLES for reserve in RESERVES]
+    return min(plans, key=lambda plan: plan.over)
+
+
+def reactive(demand: Demand, name: str, start: float) -> Floats:
+    """A statistic of the cycle that just ended, for all of the next one's samples, shape (n,)."""
+    fleet = demand.fleet
+    given = fleet.per_sample(fleet.previous(REACTIVE[name](demand.values, fleet)))
+    return np.where(fleet.cold, start, given)
+
+
+def _horizon(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> tuple[float, Plan]:
+    """The horizon that does best, and its plan."""
+    features = "phase" if settings.phases == "always" else "none"
+    found = []
+    for number, horizon in enumerate(HORIZONS):
+        if progress is not None:
+            progress(0.8 * number / len(HORIZONS), f"Looking {horizon:g} cycles ahead")
+        found.append((horizon, best_plan(learn(training, horizon, features, settings.seed), settings)))
+    return min(found, key=lambda each: each[1].over)
+
+
+def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> Allocate:
+    horizon, plan = _horizon(training, settings, progress)
+    if settings.phases == "helpful" and training.fleet.labels is not None:
+        other = best_plan(learn(training, horizon, "phase", settings.seed), settings)
+        plan = other if other.over < _PHASES_HELP * plan.over else plan
+    calibrated, start = plan.outlook.demand, plan.outlook.start
+    costs = {
+        name: matched_over(calibrated, reactive(calibrated, name, start), settings.under_time)
+        for name in REACTIVE
+    }
+    best = min(costs, key=lambda name: costs[name])
+    if settings.fallback and plan.over > _BETTER * costs[best]:
+        return lambda demand: reactive(demand, best, start)
+    return lambda demand: plan.outlook.by_parts(demand, plan.give)
+
+
+PHASEDOCK = Policy(
+    "phasedock",
+    PolicyKind.OURS,
+    "Resizes when it pays, to what costs least when time short has one price for the whole fleet.",
+    _fit,
+    PhasedockSettings,
+    memorises=True,
+)

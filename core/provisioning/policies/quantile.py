@@ -1,0 +1,98 @@
+"""``quantile``: a high quantile of what a forest expects of the coming cycle, the same for everybody.
+
+With F(·|x) the forest's distribution of demand over the coming cycle, given statistics x of the past
+(`core.provisioning.recent`), A = level · min{g : F(g|x) ≥ q}. The level q is calibrated on training
+containers, each predicted by a forest that never saw it, so that the wanted share of time is short.
+The variants with phases and with codes add what the phase model says of the last sample before the
+cycle, and nothing else: what they gain over the plain one is what phases are worth here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.provisioning.metrics import tally, under_time_0
+from core.provisioning.outlook import FEATURES, Outlook, learn
+from core.provisioning.policy import Need, Policy, PolicyKind
+from core.settings_fields import setting
+
+if TYPE_CHECKING:
+    from core.phases.training import Progress
+    from core.provisioning.distribution import Shares
+    from core.provisioning.fleet import Demand, Floats
+    from core.provisioning.policy import Allocate
+    from core.provisioning.recent import Recent
+
+_HALVINGS = 10
+
+
+@dataclass(frozen=True)
+class QuantileSettings:
+    """Which quantile, and of what."""
+
+    under_time: float = setting(
+        0.05, label="Time short", low=0.001, high=0.5, help="The share of time that may fall short."
+    )
+    features: str = setting(
+        "none", label="Features", choices=FEATURES, help="What the forest looks at besides past demand."
+    )
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
+
+
+def quantile_of(demand: Demand, past: Recent, shares: Shares, grid: Floats, level: float) -> Floats:
+    """The quantile of each cycle's coming demand, for all of its samples; NaN in first cycles, shape (n,)."""
+    starts = demand.fleet.starts
+    place = np.minimum((shares[starts] < np.float32(level)).sum(axis=1), len(grid) - 1)
+    amount = past.level[starts] * grid[place] * (1.0 + 1e-9)
+    return demand.fleet.per_sample(np.where(demand.fleet.first, np.nan, amount))
+
+
+def calibrated_level(outlook: Outlook, under_time: float) -> float:
+    """The least quantile level at which at most `under_time` of the calibration time is short."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        given = quantile_of(outlook.demand, outlook.past, outlook.shares, outlook.forest.grid, middle)
+        given = np.where(np.isfinite(given), given, outlook.start)
+        short = float(under_time_0(tally(outlook.demand, given).pooled())[0])
+        low, high = (middle, high) if short > under_time else (low, middle)
+    return high
+
+
+def _fit(training: Demand, settings: QuantileSettings, progress: Progress | None) -> Allocate:
+    outlook = learn(training, 1.0, settings.features, settings.seed)
+    if progress is not None:
+        progress(0.8, "Calibrating")
+    level = calibrated_level(outlook, settings.under_time)
+
+    def give(demand: Demand, past: Recent, shares: Shares) -> Floats:
+        return quantile_of(demand, past, shares, outlook.forest.grid, level)
+
+    return lambda demand: outlook.by_parts(demand, give)
+
+
+def _variant(features: str, name: str, about: str, needs: frozenset[Need]) -> Policy:
+    return Policy(
+        name, PolicyKind.LEARNED, about, _fit, QuantileSettings, needs,
+        memorises=True, defaults={"features": features},
+    )  # fmt: skip
+
+
+QUANTILES = (
+    _variant("none", "quantile", "A quantile of what a forest expects of the coming cycle.", frozenset()),
+    _variant(
+        "phase",
+        "quantile.phase",
+        "The same, where the forest also knows the last sample’s phase.",
+        frozenset({Need.LABELS}),
+    ),
+    _variant(
+        "code",
+        "quantile.code",
+        "The same, where the forest also knows the last sample’s code.",
+        frozenset({Need.CODES}),
+    ),
+)

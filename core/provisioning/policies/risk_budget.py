@@ -1,0 +1,81 @@
+"""``risk.budget``: one price on violations for the fleet, instead of the same quantile for everybody.
+
+At each cycle the allocation minimises E[(A − D)⁺] + λ·P(D > A) over the forest's distribution of the coming
+cycle's demand. λ is the same for all containers and is fitted on training containers, each predicted by
+a forest that never saw it, so that the fleet is short for the wanted share of time. Where a little time
+short saves much, it is bought; where it saves little, it is not. A container that was short for more
+than `cap` of its time pays more (`core.provisioning.pricing`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.provisioning.outlook import FEATURES, learn
+from core.provisioning.policy import Policy, PolicyKind
+from core.provisioning.pricing import Prices, fitted_price, follow
+from core.settings_fields import setting
+
+if TYPE_CHECKING:
+    from core.phases.training import Progress
+    from core.provisioning.distribution import Shares
+    from core.provisioning.fleet import Demand, Floats
+    from core.provisioning.policy import Allocate
+    from core.provisioning.recent import Recent
+
+
+@dataclass(frozen=True)
+class RiskSettings:
+    """How much risk the fleet takes, and a container at most."""
+
+    under_time: float = setting(
+        0.05,
+        label="Time short",
+        low=0.001,
+        high=0.5,
+        help="The share of the fleet’s time that may fall short.",
+    )
+    cap: float = setting(
+        0.1, label="Cap", low=0.01, high=1.0,
+        help="Beyond this share of its own time short, a container’s violations cost more.",
+    )  # fmt: skip
+    features: str = setting(
+        "none", label="Features", choices=FEATURES, help="What the forest looks at besides past demand."
+    )
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
+
+
+def _fit(training: Demand, settings: RiskSettings, progress: Progress | None) -> Allocate:
+    outlook = learn(training, 1.0, settings.features, settings.seed)
+    if progress is not None:
+        progress(0.8, "Finding the price of a violation")
+    plain = Prices(0.0, 0.0, settings.cap, settings.under_time, outlook.start)
+
+    def give(demand: Demand, past: Recent, shares: Shares, violation: float) -> Floats:
+        begins = np.zeros(demand.fleet.n_samples, bool)
+        begins[demand.fleet.starts[~demand.fleet.first]] = True
+        prices = replace(plain, violation=violation)
+        return follow(demand, past.level, shares, outlook.forest.grid, begins, prices)
+
+    violation = fitted_price(
+        outlook.demand,
+        settings.under_time,
+        lambda price: give(outlook.demand, outlook.past, outlook.shares, price),
+        outlook.unit,
+    )
+    return lambda demand: outlook.by_parts(
+        demand, lambda part, past, shares: give(part, past, shares, violation)
+    )
+
+
+RISK_BUDGET = Policy(
+    "risk.budget",
+    PolicyKind.LEARNED,
+    "What costs least when time short has one price for the whole fleet.",
+    _fit,
+    RiskSettings,
+    memorises=True,
+)

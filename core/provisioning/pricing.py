@@ -1,0 +1,154 @@
+"""One price on violations for the whole fleet, and one on resizes: what to allocate, and when to change it.
+
+With F the distribution of demand over the coming time, an allocation A costs per second
+
+    c(A) = E[(A − D)⁺] + λ·P(D > A),
+
+with one λ for everybody: time short is bought where it saves most. A container that was short for more
+than a share `cap` of its life pays λ·(share/cap)², so no container carries the fleet's violations alone.
+The allocation is changed when the best one is cheaper by more than a hurdle, which is the price of a
+resize. A container may have been resized at most as often as it has begun cycles, and a `reserve` of
+that is kept for growing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.phases.compiling import compiled, inlined
+from core.provisioning.metrics import tally, under_time_0
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.provisioning.distribution import Shares
+    from core.provisioning.fleet import Demand, Floats, Truths
+
+_ABOVE = 1.0 + 1e-9
+_PRIOR_CYCLES = 10.0
+_LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What violations and resizes cost.
+
+    Parameters
+    ----------
+    violation
+        λ, in the demand's unit.
+    hurdle
+        By how much a change must lower the cost per second, in the demand's unit.
+    cap
+        The share of its time that a container may be short at the plain price.
+    under_time
+        The share that a container without a past counts as having been short.
+    start
+        The allocation of a container without a past.
+    reserve
+        Resizes that are kept for growing.
+    """
+
+    violation: float
+    hurdle: float
+    cap: float
+    under_time: float
+    start: float
+    reserve: int = 0
+
+
+def follow(
+    demand: Demand, level: Floats, shares: Shares, grid: Floats, may: Truths, prices: Prices
+) -> Floats:
+    """The allocation of each sample at given prices, shape (n,).
+
+    Parameters
+    ----------
+    demand
+        D of n samples; a sample's own is not looked at for its allocation.
+    level
+        The recent level of each sample, shape (n,).
+    shares
+        F of each sample's coming time, shape (n, n_grid).
+    grid
+        Levels g.
+    may
+        The samples at which the allocation may change, shape (n,).
+    prices
+        What violations and resizes cost.
+    """
+    fleet = demand.fleet
+    begun = np.zeros(fleet.n_samples, bool)
+    begun[fleet.starts] = True
+    given = np.empty(fleet.n_samples)
+    price = (prices.violation, prices.hurdle, prices.cap, prices.start, prices.reserve)
+    prior = (_PRIOR_CYCLES * fleet.cycle, prices.under_time)
+    samples = (demand.values, fleet.seconds, fleet.offsets, begun, may)
+    settle(samples, level, shares, grid, price, prior, given)
+    return given
+
+
+def fitted_price(demand: Demand, under_time: float, give: Callable[[float], Floats], unit: float) -> float:
+    """The least λ at which `give(λ)` falls short for at most a share of the time, by bisection of its log."""
+    low, high = _LOWEST, _HIGHEST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        short = float(under_time_0(tally(demand, give(unit * 2.0**middle)).pooled())[0])
+        low, high = (middle, high) if short > under_time else (low, middle)
+    return float(unit * 2.0**high)
+
+
+@inlined
+def kept_cost(ratio: float, level: float, violation: float, shares: Any, grid: Floats) -> float:
+    """The cost c(A) of an allocation at `ratio` to the level; F is the staircase on the grid."""
+    surplus, before, under = 0.0, 0.0, 0.0
+    for k in range(len(grid)):
+        if grid[k] > ratio:
+            break
+        surplus += (grid[k] - before) * under
+        before, under = grid[k], shares[k]
+    return float(level * (surplus + (ratio - before) * under) + violation * (1.0 - under))
+
+
+@inlined
+def cheapest(level: float, violation: float, shares: Any, grid: Floats) -> tuple[int, float]:
+    """The step of the grid with the least cost, and that cost."""
+    surplus, before, under = 0.0, 0.0, 0.0
+    best, least = 0, np.inf
+    for k in range(len(grid)):
+        surplus += (grid[k] - before) * under
+        before, under = grid[k], shares[k]
+        cost = level * surplus + violation * (1.0 - under)
+        if cost < least:
+            best, least = k, cost
+    return best, least
+
+
+@compiled
+def settle(
+    samples: Any, level: Floats, shares: Any, grid: Floats, price: Any, prior: Any, given: Floats
+) -> None:
+    """Fill `given`, container by container, sample by sample."""
+    values, seconds, offsets, begun, may = samples
+    violation, hurdle, cap, start, reserve = price
+    prior_seconds, prior_share = prior
+    for i in range(len(offsets) - 1):
+        allocation, left, short, lasted = start, 0, 0.0, 0.0
+        for t in range(offsets[i], offsets[i + 1]):
+            left += 1 if begun[t] else 0
+            if t > offsets[i]:
+                lasted += seconds[t - 1]
+                short += seconds[t - 1] if values[t - 1] > allocation else 0.0
+            if may[t] and left > 0:
+                share = (short + prior_share * prior_seconds) / (lasted + prior_seconds)
+                mine = violation * max(1.0, share / cap) ** 2
+                best, least = cheapest(level[t], mine, shares[t], grid)
+                kept = kept_cost(allocation / level[t], level[t], mine, shares[t], grid)
+                target = level[t] * grid[best] * _ABOVE
+                if kept - least > hurdle and (left > reserve or target > allocation):
+                    allocation = target
+                    left -= 1
+            given[t] = allocation
