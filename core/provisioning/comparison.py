@@ -115,7 +115,7 @@ class Comparison:
         return {
             "base": base,
             "saving": found.value,
-            "saving_if_exact": _saving(exam.exact.surplus, self.by_name[base].exact.surplus),
+            "saving_if_exact": _saving(exam.exact, self.by_name[base].exact),
             "low": found.low,
             "high": found.high,
             "group_low": None if groups is None else groups.low,
@@ -152,7 +152,7 @@ class Comparison:
             "resizes_per_cycle": float(resizes_per_cycle(pooled)[0]),
             "worst_under_time": figures(exam.matched)["worst_under_time"],
             "share_above_10": figures(exam.matched)["share_above_10"],
-            "over_if_exact": float(over(exam.exact.pooled())[0]),
+            "over_if_exact": float(exam.exact.sum()) / float(total[-1]) if total[-1] > 0 else None,
             "against": {base: self.saving(exam, base) for base in bases},
             "against_best": None if self.best is None else self.saving(exam, self.best),
             "gap_closed": self.gap_closed(exam),
@@ -170,16 +170,15 @@ class Comparison:
         return (base - mine) / (base - least) if base > least else None
 
     def _frontier(self, exam: Exam) -> list[dict[str, Any]]:
-        sums = np.stack([*(t.surplus for _, t in exam.frontier), exam.sums.demand], axis=1)
+        sums = np.stack([*(point.surplus for point in exam.frontier), exam.sums.demand], axis=1)
         draws = resampled(sums, min(self.draws, 500), self.seed)
         total = sums.sum(axis=0)
         points = []
-        for at, (target, (factor, each)) in enumerate(zip(TARGETS, exam.frontier, strict=True)):
+        for at, (target, point) in enumerate(zip(TARGETS, exam.frontier, strict=True)):
             found = ratio_interval(float(total[at]), float(total[-1]), draws[:, at], draws[:, -1])
-            short = float(under_time_0(each.pooled())[0])
             points.append(
-                {"target": target, "factor": factor, "under_time_0": short, "over": found.value,
-                 "low": found.low, "high": found.high}
+                {"target": target, "factor": point.factor, "under_time_0": point.under_time,
+                 "over": found.value, "low": found.low, "high": found.high}
             )  # fmt: skip
         return points
 

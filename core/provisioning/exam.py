@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.provisioning.matching import TARGETS, factors
-from core.provisioning.metrics import Tally, over, tally
+from core.provisioning.metrics import Tally, surplus_and_share, tally
+from core.provisioning.policies.budget_oracle import allocation_at, steps_of
 from core.provisioning.policy import PolicyKind, fit_policy
 from core.provisioning.splitting import Split, folds
 
@@ -18,6 +19,15 @@ if TYPE_CHECKING:
     from core.phases.training import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.provisioning.policy import Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """One point of a frontier: the factor, each container's surplus with it, and the time short."""
+
+    factor: float
+    surplus: Floats
+    under_time: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +49,9 @@ class Exam:
     matched
         Its sums on held-out containers at that factor.
     frontier
-        The sums on held-out containers for each of `TARGETS`, with the factors from training.
+        What comes of each of `TARGETS` on held-out containers, with the factors from training.
     exact
-        Its sums on held-out containers with the factor that makes their own violation the target's.
+        Each held-out container's surplus with the factor that makes their own violation the target.
     """
 
     policy: Policy
@@ -52,8 +62,8 @@ class Exam:
     factor: float
     training_over: float
     matched: Tally
-    frontier: tuple[tuple[float, Tally], ...]
-    exact: Tally
+    frontier: tuple[Point, ...]
+    exact: Floats
 
 
 def settings_of(policy: Policy, values: Mapping[str, object], kappa: float, target: float) -> Any:
@@ -100,22 +110,27 @@ def sit(
     cold = held_out.fleet.cold
     plain = (tally(held_out, given), tally(held_out, given, cold), tally(held_out, given, ~cold))
     if policy.kind is PolicyKind.BOUND:
-        matched, path = plain[0], _bound_path(policy, training, held_out, settings)
-        return Exam(policy, given, *plain, 1.0, float("nan"), matched, path, matched)
+        matched, path = plain[0], _bound_path(held_out)
+        return Exam(policy, given, *plain, 1.0, float("nan"), matched, path, matched.surplus)
     learned = calibration(policy, training, settings, seed) if policy.memorises else allocate(training)
     at_target, *all_factors = factors(training, learned, (target, *TARGETS))
-    path = tuple((factor, tally(held_out, factor * given)) for factor in all_factors)
+    path = tuple(Point(factor, *surplus_and_share(held_out, factor * given)) for factor in all_factors)
     own = factors(held_out, given, (target,))[0]
     return Exam(
         policy,
         given,
         *plain,
         at_target,
-        float(over(tally(training, at_target * learned).pooled())[0]),
+        _over(training, at_target * learned),
         tally(held_out, at_target * given),
         path,
-        tally(held_out, own * given),
+        surplus_and_share(held_out, own * given)[0],
     )
+
+
+def _over(demand: Demand, allocation: Floats) -> float:
+    used = float((demand.values * demand.fleet.seconds).sum())
+    return float(surplus_and_share(demand, allocation)[0].sum()) / used if used > 0 else float("inf")
 
 
 def calibration(policy: Policy, training: Demand, settings: Any, seed: int, count: int = 3) -> Floats:
@@ -131,12 +146,9 @@ def calibration(policy: Policy, training: Demand, settings: Any, seed: int, coun
     return allocation
 
 
-def _bound_path(
-    policy: Policy, training: Demand, held_out: Demand, settings: Any
-) -> tuple[tuple[float, Tally], ...]:
+def _bound_path(held_out: Demand) -> tuple[Point, ...]:
     """The bound at every target: it needs no factor, it is made for each."""
-    points = []
-    for target in TARGETS:
-        allocate = fit_policy(policy, training, replace(settings, under_time=target))
-        points.append((1.0, tally(held_out, allocate(held_out))))
-    return tuple(points)
+    steps = steps_of(held_out)
+    return tuple(
+        Point(1.0, *surplus_and_share(held_out, allocation_at(held_out, steps, target))) for target in TARGETS
+    )

@@ -103,6 +103,15 @@ def tally(demand: Demand, allocation: Floats, keep: Truths | None = None) -> Tal
     )
 
 
+def surplus_and_share(demand: Demand, allocation: Floats) -> tuple[Floats, float]:
+    """Σ(A−D)⁺Δ of each container, and the fleet's share of time with D > A: all that a frontier needs."""
+    fleet = demand.fleet
+    gap = (allocation - demand.values) * fleet.seconds
+    total = float(fleet.seconds.sum())
+    short = float(fleet.seconds[demand.values > allocation].sum())
+    return np.add.reduceat(np.maximum(gap, 0.0), fleet.offsets[:-1]), short / total if total > 0 else 0.0
+
+
 def changes(allocation: Floats) -> Truths:
     """Which samples' allocation differs from that of the sample before, shape (n,)."""
     before = np.roll(allocation, 1)
