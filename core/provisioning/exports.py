@@ -148,16 +148,17 @@ def _documents(
     rows: Sequence[Advice], origin: Origin, make: Callable[[str, Sequence[Advice]], dict[str, Any]]
 ) -> str:
     head = [f"# {line}" for line in origin.lines()] + _left_out(rows)
-    parts = []
+    parts, taken = [], set[str]()
     for group, advice in _by_group(rows):
+        name = _free_name(kubernetes_name(group), taken)
         comments = [f"# {_one_line(group)}"]
         comments += [f"# while in {_words(each)}" for phase, each in _by_phase(advice) if phase is not None]
         comments += [f"# {line}" for line in _reasons(dict(_by_phase(advice))[None])]
-        parts.append("\n".join([*comments, *_yaml(make(group, advice))]))
+        parts.append("\n".join([*comments, *_yaml(make(name, advice))]))
     return "\n".join(head) + "\n---\n" + "\n---\n".join(parts) + "\n"
 
 
-def _vpa(group: str, advice: Sequence[Advice]) -> dict[str, Any]:
+def _vpa(name: str, advice: Sequence[Advice]) -> dict[str, Any]:
     lowest: dict[str, str] = {}
     highest: dict[str, str] = {}
     for resource in Resource:
@@ -175,28 +176,36 @@ def _vpa(group: str, advice: Sequence[Advice]) -> dict[str, Any]:
     return {
         "apiVersion": "autoscaling.k8s.io/v1",
         "kind": "VerticalPodAutoscaler",
-        "metadata": {"name": kubernetes_name(group)},
+        "metadata": {"name": name},
         "spec": {
-            "targetRef": {"apiVersion": "batch/v1", "kind": "Job", "name": kubernetes_name(group)},
+            "targetRef": {"apiVersion": "batch/v1", "kind": "Job", "name": name},
             "updatePolicy": {"updateMode": "Initial"},
             "resourcePolicy": {"containerPolicies": [policy]},
         },
     }
 
 
-def _pod(group: str, advice: Sequence[Advice]) -> dict[str, Any]:
+def _pod(name: str, advice: Sequence[Advice]) -> dict[str, Any]:
     whole = [row for row in advice if row.phase is None]
     resources = {
         "requests": {row.resource.value: quantity(row.request, row.unit) for row in whole},
         "limits": {row.resource.value: quantity(row.limit, row.unit) for row in whole},
     }
-    name = kubernetes_name(group)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": name},
         "spec": {"containers": [{"name": name, "resources": resources}]},
     }
+
+
+def _free_name(name: str, taken: set[str]) -> str:
+    """The name, numbered where another group has it already."""
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name[:58]}-{number}", number + 1
+    taken.add(free)
+    return free
 
 
 def quantity(value: float, unit: Unit) -> str:

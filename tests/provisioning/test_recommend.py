@@ -170,6 +170,12 @@ def test_patches_are_of_pods(rows):
         assert container["resources"]["requests"]["cpu"].endswith("m")
 
 
+def test_groups_of_one_name_stay_apart(rows):
+    alike = [replace(row, group=group) for group in ("a b", "a_b", "A b") for row in rows[:2]]
+    names = [each["metadata"]["name"] for each in documents(export(alike, ORIGIN, "vpa"))]
+    assert names == ["a-b", "a-b-2", "a-b-3"]
+
+
 def test_shares_of_unknown_machines_are_not_exported(traces, model):
     rows = [replace(row, unit=Unit.SHARE) for row in recommend(traces, model) if row.resource is Resource.CPU]
     with pytest.raises(InputError, match="shares of a machine of unknown size"):
