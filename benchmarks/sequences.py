@@ -38,10 +38,13 @@ def _everything(traces: TraceSet, labels: Labels, phases: tuple[int, ...]) -> Ph
     bounds = np.searchsorted(runs.start, traces.offsets)
     sequences = phase_sequences(runs, bounds, traces.ids, phases)
     prototypes_of(paths_of(prefix_tree(pack_sequences(sequences))))
-    for step in (Step.RUN, Step.SAMPLE):
-        for memory in (1, 2, 3):
-            transition_graph(sequences, memory, step).matrix()
-    Forecaster(sequences).ahead(phases[:1], 3)
+    by_run, by_sample = (
+        [transition_graph(sequences, memory, step) for memory in (1, 2, 3)]
+        for step in (Step.RUN, Step.SAMPLE)
+    )
+    for graph in (*by_run, *by_sample):
+        graph.matrix()
+    Forecaster(by_run).ahead(phases[:1], 3)
     stays_after(sequences, phases[:1])
     return sequences
 

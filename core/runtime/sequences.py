@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from core.runtime.caching import ByteCache
 from core.runtime.memory import share_of_memory
 from core.sequences import (
+    MOST_MEMORY,
     Forecaster,
     Step,
     Warmup,
@@ -50,6 +51,7 @@ class SequenceAnalysis:
     def __init__(self, sequences: PhaseSequences) -> None:
         self.sequences = sequences
         self._graphs: dict[tuple[int, Step], TransitionGraph] = {}
+        self._stays: dict[tuple[int, ...], Stays] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -75,7 +77,7 @@ class SequenceAnalysis:
     @cached_property
     def forecaster(self) -> Forecaster:
         """What comes next, run by run."""
-        return Forecaster(self.sequences)
+        return Forecaster([self.graph(memory) for memory in range(1, MOST_MEMORY + 1)])
 
     def graph(self, memory: int = 1, step: Step = Step.RUN) -> TransitionGraph:
         """The graph of a memory.
@@ -93,7 +95,12 @@ class SequenceAnalysis:
 
     def stays(self, after: Sequence[int]) -> Stays:
         """The stays in the last of some phases, when it came right after the others."""
-        return stays_after(self.sequences, after)
+        key = tuple(after)
+        with self._lock:
+            found = self._stays.get(key)
+            if found is None:
+                found = self._stays[key] = stays_after(self.sequences, key)
+            return found
 
     @property
     def n_bytes(self) -> float:

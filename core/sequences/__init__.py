@@ -1,7 +1,7 @@
 """Sequences of phases: runs, packing, prefix tree, prototypes, transitions and what comes next."""
 
-from core.sequences.forecast import Forecaster, NextPhase, Outlook
-from core.sequences.graph import END, Step, TransitionGraph, transition_graph
+from core.sequences.forecast import Forecaster, NextPhase, Outlook, forecaster
+from core.sequences.graph import END, MOST_MEMORY, Step, TransitionGraph, transition_graph
 from core.sequences.packing import MOST_UNIT, Element, PackedSequences, pack, pack_sequences, unpack
 from core.sequences.prototypes import Path, paths_of, prototypes_of
 from core.sequences.runs import PhaseSequences, Warmup, phase_sequences
@@ -10,6 +10,7 @@ from core.sequences.tree import PrefixTree, prefix_tree
 
 __all__ = [
     "END",
+    "MOST_MEMORY",
     "MOST_UNIT",
     "Element",
     "Forecaster",
@@ -23,6 +24,7 @@ __all__ = [
     "Step",
     "TransitionGraph",
     "Warmup",
+    "forecaster",
     "pack",
     "pack_sequences",
     "paths_of",

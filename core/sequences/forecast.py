@@ -61,35 +61,30 @@ class Outlook:
 
 
 class Forecaster:
-    """Forecasts from the sequences of a trace set.
+    """Forecasts from counted transitions.
 
     Parameters
     ----------
-    sequences
-        What was seen.
-    memory
-        The longest memory, 1 to 3.
-    step
-        `Step.RUN`: a step is a run; `Step.SAMPLE`: a step is a sample, and staying is possible.
+    graphs
+        The graphs of memory 1, 2 and so on of the same sequences, up to the longest memory; their steps are
+        `Step.RUN`, or `Step.SAMPLE`, where staying is possible.
     least
         The fewest observations of a state for its own transitions to be used.
 
     Raises
     ------
     InputError
-        If the memory or the step is none of these.
+        If the graphs remember samples instead of runs.
     """
 
-    def __init__(
-        self, sequences: PhaseSequences, memory: int = MOST_MEMORY, step: Step = Step.RUN, least: int = LEAST
-    ) -> None:
-        if step is Step.WINDOW:
+    def __init__(self, graphs: Sequence[TransitionGraph], least: int = LEAST) -> None:
+        if graphs[0].step is Step.WINDOW:
             raise InputError("Forecasts remember runs, not samples.", "Choose steps of runs or of samples.")
-        self.memory, self.least = memory, least
-        self.phases = sequences.phases
+        self.memory, self.least = len(graphs), least
+        self.phases = graphs[0].phases
         self._rows: dict[State, dict[int, int]] = defaultdict(dict)
-        for length in range(1, memory + 1):
-            self._add(transition_graph(sequences, length, step), length)
+        for length, graph in enumerate(graphs, 1):
+            self._add(graph, length)
 
     def _add(self, graph: TransitionGraph, length: int) -> None:
         for source, target, count in zip(
@@ -167,3 +162,16 @@ class Forecaster:
         if phase == END:
             return (END,)
         return state if phase == state[-1] else (*state, phase)[-self.memory :]
+
+
+def forecaster(
+    sequences: PhaseSequences, memory: int = MOST_MEMORY, step: Step = Step.RUN, least: int = LEAST
+) -> Forecaster:
+    """A forecaster for sequences, with the memory and the steps that are wanted.
+
+    Raises
+    ------
+    InputError
+        If the memory is not 1, 2 or 3, or the steps remember samples.
+    """
+    return Forecaster([transition_graph(sequences, length, step) for length in range(1, memory + 1)], least)

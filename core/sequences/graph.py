@@ -165,15 +165,16 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
     """
     if not 1 <= memory <= MOST_MEMORY:
         raise InputError(f"The memory of the graph cannot be {memory}.", "Choose 1, 2 or 3.")
-    entries = np.minimum(sequences.length, memory) if step is Step.WINDOW else np.ones_like(sequences.length)
-    run = np.repeat(np.arange(sequences.n_runs), entries)
-    owner, last_of_run = sequences.owner[run], np.cumsum(entries) - 1
-    states, number = _states(sequences, run, owner, memory)
+    code, owner, entries = sequences.code, sequences.owner, np.ones_like(sequences.length)
+    if step is Step.WINDOW:
+        entries = np.minimum(sequences.length, memory)
+        code, owner = np.repeat(code, entries), np.repeat(owner, entries)
+    states, number = _states(sequences.phases, code, owner, memory)
     goes_on = np.diff(owner, append=-1) == 0
     to = np.where(goes_on, np.roll(number, -1), len(states))
     more = np.zeros_like(entries) if step is Step.RUN else sequences.length - entries
     stays = np.flatnonzero(more > 0)
-    staying = number[last_of_run[stays]]
+    staying = number[np.cumsum(entries)[stays] - 1]
     return TransitionGraph(
         memory,
         step,
@@ -187,10 +188,10 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
 
 
 def _states(
-    sequences: PhaseSequences, run: IntArray, owner: IntArray, memory: int
+    phases: tuple[int, ...], code: IntArray, owner: IntArray, memory: int
 ) -> tuple[tuple[State, ...], IntArray]:
     """The different states, and that of each entry: its last `memory` entries in base (n_phases + 1)."""
-    base, entry = len(sequences.phases) + 1, sequences.code[run] + 1
+    base, entry = len(phases) + 1, code + 1
     key = entry.astype(np.int64)
     for back in range(1, memory):
         before = np.zeros_like(key)
@@ -199,5 +200,5 @@ def _states(
         key += before * base**back
     found, number = grouped(key, base**memory)
     digits = [[(value // base**back) % base for back in reversed(range(memory))] for value in found.tolist()]
-    states = tuple(tuple(sequences.phases[d - 1] for d in each if d) for each in digits)
+    states = tuple(tuple(phases[d - 1] for d in each if d) for each in digits)
     return states, number

@@ -116,10 +116,10 @@ def _repetitions(phase: IntArray, owner: IntArray, unit: int) -> IntArray:
     return 1 + (end - place) // unit
 
 
-def _elements(phase: IntArray, owner: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Start, unit and repeats of the elements of flat runs."""
+def _elements(phase: IntArray, owner: IntArray, least: int = 1) -> tuple[IntArray, IntArray, IntArray]:
+    """Start, unit and repeats of the elements of flat runs; no unit is shorter than `least` if repeated."""
     unit, repeats = np.ones(len(phase), np.int64), np.ones(len(phase), np.int64)
-    for size in range(1, MOST_UNIT + 1):
+    for size in range(least, MOST_UNIT + 1):
         found = _repetitions(phase, owner, size)
         better = (found > 1) & (found * size > unit * repeats)
         unit[better], repeats[better] = size, found[better]
@@ -133,7 +133,7 @@ def _elements(phase: IntArray, owner: IntArray) -> tuple[IntArray, IntArray, Int
 
 def pack_sequences(sequences: PhaseSequences) -> PackedSequences:
     """Pack the sequences of all executions at once."""
-    start, unit, repeats = _elements(sequences.phase, sequences.owner)
+    start, unit, repeats = _elements(sequences.phase, sequences.owner, least=2)
     offsets = np.searchsorted(start, sequences.offsets)
     return PackedSequences(sequences, start, unit, repeats, offsets)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError, NotFoundError
-from core.sequences import END, Forecaster, Step, stays_after
+from core.sequences import END, Step, forecaster, stays_after
 from tests.oracles import slow_sequences as slow
 from tests.sequences.making import labels_of, sequences
 
@@ -24,7 +24,7 @@ def test_a_forecast_equals_its_slow_twin(found, data, memory, steps, step):
     after = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=3))
     if after[-1] not in made.phase:
         return
-    outlook = Forecaster(made, memory, step, least=2).ahead(after, steps)
+    outlook = forecaster(made, memory, step, least=2).ahead(after, steps)
     executions = [made.of(i) for i in range(made.n_executions)]
     exact = slow.forecast(executions, after, steps, memory, 2, step.value)
     assert {each.phase: each.probability for each in outlook.phases} == pytest.approx(
@@ -37,8 +37,8 @@ def test_a_forecast_equals_its_slow_twin(found, data, memory, steps, step):
 
 def test_too_few_observations_fall_back_to_a_shorter_memory():
     made = sequences([[0, 1, 2]] * 19 + [[2, 1, 0]] * 21)
-    forecaster = Forecaster(made)
-    rare, frequent = forecaster.ahead((0, 1)), forecaster.ahead((2, 1))
+    made_from = forecaster(made)
+    rare, frequent = made_from.ahead((0, 1)), made_from.ahead((2, 1))
     assert (rare.used, rare.seen) == ((1,), 40)
     assert (frequent.used, frequent.seen) == ((2, 1), 21)
     assert [(each.phase, each.probability) for each in frequent.phases] == [(0, 1.0)]
@@ -46,20 +46,20 @@ def test_too_few_observations_fall_back_to_a_shorter_memory():
 
 
 def test_far_ahead_all_have_ended():
-    outlook = Forecaster(sequences([[0, 1, 0], [0]])).ahead((0,), 200)
+    outlook = forecaster(sequences([[0, 1, 0], [0]])).ahead((0,), 200)
     assert outlook.phases[0].phase == END
     assert outlook.phases[0].probability == pytest.approx(1.0)
 
 
 def test_what_cannot_be_forecast_is_said():
-    forecaster = Forecaster(sequences([[0, 1]], phases=[0, 1, 2]))
+    made_from = forecaster(sequences([[0, 1]], phases=[0, 1, 2]))
     with pytest.raises(NotFoundError, match="ever in φ3"):
-        forecaster.ahead((2,))
+        made_from.ahead((2,))
     for after, steps in (((), 1), ((0,), 0)):
         with pytest.raises(InputError, match="at least one"):
-            forecaster.ahead(after, steps)
+            made_from.ahead(after, steps)
     with pytest.raises(InputError, match="remember runs"):
-        Forecaster(sequences([[0]]), step=Step.WINDOW)
+        forecaster(sequences([[0]]), step=Step.WINDOW)
 
 
 @given(some, st.integers(0, 2), st.floats(0, 100), st.floats(0, 60), st.booleans())
