@@ -2,6 +2,7 @@
    scroll, and a file is copied as it would be downloaded. */
 (function () {
   "use strict";
+  const api = (window.dash_clientside = window.dash_clientside || {});
 
   document.addEventListener("click", function (event) {
     const link = event.target.closest && event.target.closest("a[data-stay]");
@@ -38,4 +39,16 @@
       .then(function () { say(button, "Copied"); })
       .catch(function () { say(button, "Not copied"); });
   });
+
+  api.provisioning = {
+    /* The policy that is drawn over the timeline goes into the address; the zoom stays. */
+    overlay: function (policy) {
+      const url = new URL(window.location.href);
+      if (policy) url.searchParams.set("overlay", policy);
+      else url.searchParams.delete("overlay");
+      window.history.replaceState(window.history.state, "", url);
+      const ends = ["x0", "x1"].map(function (key) { return parseFloat(url.searchParams.get(key)); });
+      return { policy: policy || "", window: ends.every(Number.isFinite) ? ends : null };
+    },
+  };
 })();

@@ -11,6 +11,7 @@ from dash import html
 
 from app.cache import cached
 from app.components.basics import Node, aria, card, phase_badge, plain_table
+from app.components.provisioning_overlay import allocations
 from app.context import workspace
 from app.figures.spread import Box, frequencies, spread
 from app.figures.timeline import Runs, Series, timeline
@@ -127,9 +128,23 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
 
 
 def execution_timeline(
-    trace_set_id: str, model_id: str, name: str, window: tuple[float, float] | None = None
+    trace_set_id: str,
+    model_id: str,
+    name: str,
+    window: tuple[float, float] | None = None,
+    overlay: tuple[str, str] | None = None,
 ) -> go.Figure:
-    """The timeline of one execution with its phases."""
+    """The timeline of one execution with its phases, and what a policy gave it.
+
+    Parameters
+    ----------
+    trace_set_id, model_id, name
+        The execution, and the model that labels it.
+    window
+        The seconds to show; all when left out.
+    overlay
+        The comparison's key and the policy whose allocation is drawn, or None.
+    """
     place = workspace()
     labelling = place.labels.get(trace_set_id, model_id)
     traces = place.traces.execution(trace_set_id, name)
@@ -137,13 +152,15 @@ def execution_timeline(
     labels = labelling.labels[start : start + traces.n_samples]
     elapsed = traces.time - traces.time[0]
     runs = Runs.from_labels(elapsed, labels, traces.period)
-    return timeline(elapsed, _series(traces), runs, labelling.phases, window)
+    return timeline(elapsed, _series(traces, name, overlay), runs, labelling.phases, window)
 
 
-def _series(traces: TraceSet) -> list[Series]:
+def _series(traces: TraceSet, name: str, overlay: tuple[str, str] | None) -> list[Series]:
     """CPU and memory, or the first two features of a set that has neither."""
+    evaluation, policy = overlay or ("", "")
+    given = allocations(evaluation, policy, name)
     found = [
-        Series(title, values, feature.unit, _limit(traces, limit, feature.unit))
+        Series(title, values, feature.unit, _limit(traces, limit, feature.unit), given.get(role), policy)
         for title, role, limit in (
             ("CPU", Role.CPU, Role.CPU_LIMIT),
             ("Memory", Role.MEMORY, Role.MEMORY_LIMIT),

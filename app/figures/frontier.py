@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _HEIGHT, _TOP, _BOTTOM = 330, 30, 40
 _LABEL_PX = 15.0
+_LETTER_PX = 6.4
 _TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 _LEFT, _RIGHT = 0.0045, 0.26
 _ROOM = 2.6
@@ -118,7 +119,8 @@ def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Fig
     top = highest(curves)
     rank = {BOUND: 0, OTHER: 1, NAMED: 2, BEST: 3, OURS: 4}
     ordered = sorted(curves, key=lambda curve: rank[curve.part])
-    figure = go.Figure(layout=_layout(top, tolerance, quantity))
+    names = [len(curve.name) for curve in curves if curve.part != OTHER]
+    figure = go.Figure(layout=_layout(top, tolerance, quantity, max(names, default=0)))
     for curve in ordered:
         figure.add_trace(_curve(curve))
     for curve in ordered:
@@ -129,11 +131,11 @@ def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Fig
     return figure
 
 
-def _layout(top: float, tolerance: float, quantity: str) -> go.Layout:
+def _layout(top: float, tolerance: float, quantity: str, longest: int) -> go.Layout:
     ticks = [tick for tick in _TICKS if tick <= _RIGHT]
     return theme.frame(
         _HEIGHT,
-        margin={"l": 42, "r": 108, "t": _TOP, "b": _BOTTOM},
+        margin={"l": 42, "r": min(max(14 + _LETTER_PX * longest, 90), 160), "t": _TOP, "b": _BOTTOM},
         hovermode="closest",
         dragmode=False,
         xaxis=theme.axis(

@@ -44,12 +44,18 @@ class Series:
         Its canonical unit.
     limit
         The limit that was set, shape (n,), or None.
+    given
+        What a policy would have given, shape (n,), or None.
+    policy
+        That policy's name.
     """
 
     title: str
     values: FloatArray
     unit: Unit
     limit: FloatArray | None = None
+    given: FloatArray | None = None
+    policy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +166,8 @@ def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool)
         highest = theme.extent(entry.values[np.isfinite(entry.values)] / scale)
         if entry.limit is not None and np.isfinite(entry.limit).any():
             highest = max(highest, float(np.nanmax(entry.limit)) / scale * 1.04)
+        if entry.given is not None and len(entry.given):
+            highest = max(highest, float(entry.given.max()) / scale * 1.04)
         layout[f"yaxis{number}"] = theme.value_axis(
             domain=[max(top - height, 0), min(top, 1)], range=[0, highest], nticks=5
         )
@@ -197,6 +205,16 @@ def _add_series(
                 y=entry.limit[kept] / scale,
                 name=f"{entry.title} limit",
                 line={"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"},
+                hovertemplate=said,
+            )
+        )
+    if entry.given is not None:
+        figure.add_trace(
+            go.Scatter(
+                **where,
+                y=entry.given[kept] / scale,
+                name=f"{entry.policy} allocation",
+                line={"color": theme.ink("accent"), "width": 1.5, "shape": "hv"},
                 hovertemplate=said,
             )
         )

@@ -36,6 +36,7 @@ from app.components.phase_views import (
     spread_figures,
     statistics_table,
 )
+from app.components.provisioning_overlay import Overlays, overlays, picker, sentence
 from app.context import Choice, address, chosen
 from app.errors import safe_page
 from core.traces.model import Role
@@ -158,22 +159,34 @@ def _phone_picker(names: list[str], selected: str) -> Node:
 
 
 def _timeline_card(
-    of: tuple[str, str], name: str, window: tuple[float, float] | None, *, limited: bool
+    of: tuple[str, str],
+    name: str,
+    window: tuple[float, float] | None,
+    over: Overlays | None,
+    policy: str | None,
+    *,
+    limited: bool,
 ) -> Node:
-    figure = execution_timeline(*of, name, window)
+    evaluation = over.evaluation if over else ""
+    figure = execution_timeline(*of, name, window, (evaluation, policy or ""))
     heading = execution_heading(of[0], name)
     return card(
         html.Span(heading.title, id="execution-title"),
         graph("timeline", figure, f"CPU and memory of {name} over time, with its phases"),
+        html.P(sentence(evaluation, policy, name), id="overlay-note", className="small ink3", role="status"),
+        dcc.Store(id="overlay-from", data=evaluation),
+        dcc.Store(id="overlay-chosen", data={"policy": policy or "", "window": None}),
         note=html.Span(heading.note, id="execution-note", className="small"),
         tools=[
             html.Div(
                 [
                     html.Span("Used", className="key"),
+                    html.Span("Allocation", className="key alloc") if over else None,
                     html.Span("Limit", className="key limit") if limited else None,
                 ],
                 className="keys only-desktop",
             ),
+            picker(over, policy) if over else None,
             button(
                 "All", "zoom-reset", "small quiet", id="zoom-out", title="Show all of the time axis (Esc)"
             ),
@@ -213,6 +226,8 @@ def layout(
     execution: str | None = None,
     x0: str | None = None,
     x1: str | None = None,
+    overlay: str | None = None,
+    evaluation: str | None = None,
     **_query: str,
 ) -> Node:
     """Lay the page out for what the address names."""
@@ -243,7 +258,9 @@ def layout(
                 _executions(execution_rows(*of), len(names), name),
                 html.Div(
                     [
-                        _timeline_card(of, name, window, limited=limited),
+                        _timeline_card(
+                            of, name, window, overlays(choice, evaluation), overlay, limited=limited
+                        ),
                         phase_cards(*of),
                         _spread_card(of),
                         statistics_table(*of),
@@ -273,16 +290,30 @@ def register(app: Dash) -> None:
         Output(figure_id("timeline"), "data"),
         Output("execution-title", "children"),
         Output("execution-note", "children"),
+        Output("overlay-note", "children"),
         Input("chosen-execution", "data"),
         Input("zoom", "data"),
+        Input("overlay-chosen", "data"),
         State("choice", "data"),
+        State("overlay-from", "data"),
         prevent_initial_call=True,
     )
-    def show(name: str, zoom: list[float] | None, choice: dict[str, str]) -> tuple[Any, ...]:
-        window = (zoom[0], zoom[1]) if zoom and dash.ctx.triggered_id == "zoom" else None
-        figure = execution_timeline(choice["traces"], choice["model"], name, window)
+    def show(
+        name: str, zoom: list[float] | None, over: dict[str, Any], choice: dict[str, str], evaluation: str
+    ) -> tuple[Any, ...]:
+        shown = {"zoom": zoom, "overlay-chosen": over["window"]}.get(str(dash.ctx.triggered_id))
+        window = (shown[0], shown[1]) if shown else None
+        drawn = (evaluation, over["policy"])
+        figure = execution_timeline(choice["traces"], choice["model"], name, window, drawn)
         heading = execution_heading(choice["traces"], name)
-        return figure, heading.title, heading.note
+        return figure, heading.title, heading.note, sentence(*drawn, name)
+
+    app.clientside_callback(
+        ClientsideFunction("provisioning", "overlay"),
+        Output("overlay-chosen", "data"),
+        Input("overlay", "value"),
+        prevent_initial_call=True,
+    )
 
     app.clientside_callback(
         ClientsideFunction("phases", "pick"),

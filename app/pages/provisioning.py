@@ -159,7 +159,7 @@ def body(query: Query) -> list[Node]:
             settings,
             policies,
             view.problem,
-            opened=(result is None and not running) or view.problem is not None,
+            opened=(result is None and not running and not query.get("task")) or view.problem is not None,
         ),
         html.Div(live, id="evaluate-live", className="stack spaced"),
         html.Div(_shown(result, view, choice) if result else [], className="stack"),

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from app.components import provisioning_results as results
 from app.components.links import Query
+from app.components.phase_views import execution_timeline
 from app.components.provisioning_form import given_settings, policies_asked, proposed, summary
+from app.components.provisioning_overlay import overlays, sentence
 from app.components.provisioning_values import Values, sorted_rows
 from app.components.provisioning_verdict import verdict
 from app.components.provisioning_view import ALL, MATCHED, View, address_values
@@ -315,3 +317,28 @@ def test_totals_draw_demand_last_and_ours_over_rivals() -> None:
     assert [trace.name for trace in figure.data] == ["rule", "ours", "Demand"]
     assert list(figure.data[-1].y) == [2.0] * 4
     assert figure.layout.annotations[0].text == "Memory, GiB"
+
+
+def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: dict[str, str]) -> None:
+    result, choice = results.latest(chosen()), chosen()
+    assert result is not None
+    pair = choice.pair()
+    assert pair is not None
+    split = result.report["split"]
+    inside, outside = split["held_out"][0], split["training"][0]
+    figure = execution_timeline(pair[0].id, pair[1].id, inside, None, (result.id, "prev.step.max"))
+    drawn = [trace for trace in figure.data if trace.name == "prev.step.max allocation"]
+    assert len(drawn) == 2
+    assert len(drawn[0].y) == len(drawn[0].x)
+    assert drawn[0].line.shape == "hv"
+    assert sentence(result.id, "prev.step.max", inside) == ""
+    assert "learned from this execution" in sentence(result.id, "prev.step.max", outside)
+    plain = execution_timeline(pair[0].id, pair[1].id, outside, None, (result.id, "prev.step.max"))
+    assert not [trace for trace in plain.data if "allocation" in (trace.name or "")]
+
+
+def test_an_overlay_of_a_comparison_that_is_gone_falls_back_to_the_last(evaluated: dict[str, str]) -> None:
+    found = overlays(chosen(), "0" * 32)
+    assert found is not None
+    assert set(FEW) >= set(found.policies)
+    assert "No comparison" in sentence("", "vpa", "anything")

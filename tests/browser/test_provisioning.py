@@ -1,0 +1,163 @@
+"""The Provisioning page on the bundled samples: from a comparison to a container's timeline, and exports."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.serving import serious_axe_findings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+pytestmark = pytest.mark.usefixtures("stocked")
+SETTINGS = (
+    "cycle=120&draws=200&policies=budget.oracle,static.peak,prev.step.max,prev.step.rules,vpa,phase.rule"
+)
+
+
+def open_samples(page: Page, more: str = SETTINGS) -> None:
+    page.goto("/traces")
+    page.get_by_role("link", name="Synthetic training jobs").first.click()
+    page.wait_for_url(re.compile("traces="))
+    search = page.evaluate("location.search")
+    page.goto(f"/provisioning{search}&{more}")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Provisioning")
+
+
+def evaluate(page: Page) -> None:
+    """Make the comparison of the address, unless another test made it already."""
+    open_samples(page)
+    page.locator("#evaluate-start").wait_for(state="attached")
+    if not page.locator("table.policies").count():
+        page.get_by_role("button", name="Evaluate").click()
+    expect(page.locator("table.policies")).to_be_visible(timeout=60_000)
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
+
+
+def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation(page: Page) -> None:
+    evaluate(page)
+    rows = page.locator("table.policies tbody tr")
+    expect(rows).to_have_count(6)
+    expect(rows.first).to_contain_text("budget.oracle")
+    expect(page.locator("table.policies")).to_contain_text("best reactive")
+    page.locator("table.policies a", has_text=re.compile(r"^phase\.rule$")).click()
+    page.wait_for_url(re.compile(r"policy=phase\.rule"))
+    worst = page.locator("section", has_text="Worst containers first").locator("tbody a").first
+    expect(page.get_by_text("under phase.rule as published")).to_be_visible()
+    name = worst.inner_text()
+    worst.click()
+    page.wait_for_url(re.compile(r"/phases\?.*overlay=phase\.rule"))
+    expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2])
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
+    traces = "plot => (plot._fullData || []).filter(t => /allocation/.test(t.name)).map(t => t.name)"
+    plot = page.locator(".js-plotly-plot").first
+    assert plot.evaluate(traces) == ["phase.rule allocation"] * 2
+
+    page.locator("#overlay").click()
+    page.get_by_role("option", name="vpa", exact=True).click()
+    page.wait_for_function(
+        "() => document.querySelector('.js-plotly-plot')._fullData.some(t => t.name === 'vpa allocation')"
+    )
+    assert "overlay=vpa" in page.url
+    page.reload()
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
+    page.wait_for_timeout(300)
+    assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
+
+
+def test_what_is_looked_at_is_in_the_address(page: Page) -> None:
+    evaluate(page)
+    page.get_by_role("link", name="Memory", exact=True).click()
+    page.wait_for_url(re.compile("resource=memory"))
+    expect(page.get_by_text("Over-allocation of Memory")).to_be_visible()
+    page.get_by_role("link", name="As published").click()
+    page.wait_for_url(re.compile("scale=published"))
+    expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
+    page.get_by_role("link", name="Under time", exact=True).click()
+    expect(page.get_by_text("sorted by under time")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("sorted by under time")).to_be_visible(timeout=20_000)
+    expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
+
+
+def test_the_recommendation_is_taken_away_in_each_format(page: Page) -> None:
+    evaluate(page)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    begins = {
+        "Kubernetes VPA": "VerticalPodAutoscaler",
+        "Patch": "requests",
+        "docker update": "docker update --cpus",
+        "JSON": '"recommendations"',
+        "CSV": "group,name,phase,resource",
+    }
+    for label, expected in begins.items():
+        page.get_by_role("link", name=label, exact=True).click()
+        expect(page.locator(".manifest")).to_contain_text(expected)
+        with page.expect_download() as file:
+            page.get_by_role("link", name="Download").click()
+        text = file.value.path().read_text()
+        assert expected in text
+        assert "Synthetic training jobs" in text
+        button = page.get_by_role("button", name="Copy")
+        button.click()
+        expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()") == text
+    page.get_by_role("link", name="JSON", exact=True).click()
+    assert json.loads(text_of_manifest(page))["comment"]["traces"] == "Synthetic training jobs"
+
+
+def text_of_manifest(page: Page) -> str:
+    """All of the JSON file; the page may show only its beginning."""
+    expect(page.locator(".manifest")).to_contain_text('"comment"')
+    with page.expect_download() as file:
+        page.get_by_role("link", name="Download").click()
+    return file.value.path().read_text()
+
+
+def test_tables_and_pictures_can_be_taken_away(page: Page) -> None:
+    evaluate(page)
+    with page.expect_download() as table:
+        page.get_by_role("link", name="Export policies, CSV").click()
+    lines = table.value.path().read_text().splitlines()
+    assert lines[0].startswith("policy,kind,scale,over")
+    assert len(lines) == 7
+    page.get_by_role("button", name="Export frontier CPU").click()
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="Picture, SVG").click()
+    assert "<svg" in picture.value.path().read_text()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as report:
+        page.get_by_role("link", name="Everything, JSON").click()
+    assert set(json.loads(report.value.path().read_text())["resources"]) == {"cpu", "memory"}
+
+
+def test_what_cannot_be_compared_is_said_in_place(page: Page) -> None:
+    open_samples(page, "cycle=0.001")
+    expect(page.get_by_role("alert")).to_contain_text("Cycle (cycle) cannot be")
+    open_samples(page, "cycle=100000")
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.get_by_role("alert")).to_contain_text("longer than one cycle", timeout=60_000)
+    page.locator("details.settings summary").click()
+    page.get_by_role("button", name="None", exact=True).click()
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.get_by_text("No policy is chosen.")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_page_is_accessible_and_fits(page: Page, scheme: Literal["light", "dark"], width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    evaluate(page)
+    page.wait_for_timeout(500)
+    assert serious_axe_findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.locator("details.settings summary").click()
+    expect(page.locator("#evaluate-start")).to_be_visible()
+    assert serious_axe_findings(page) == []
