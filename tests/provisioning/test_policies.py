@@ -172,6 +172,8 @@ def test_names():
     assert [each.name for each in chosen(["all"])] == list(POLICIES)
     assert [each.name for each in chosen(["vpa", "prev.step.max", "vpa"])] == ["vpa", "prev.step.max"]
     assert policy("vpa+conformal").name == "vpa+conformal"
+    rules = [name for name, entry in POLICIES.items() if entry.kind is PolicyKind.REACTIVE]
+    assert rules == ["prev.step.max", "prev.step.rules", "prev.step.p95"]
     with pytest.raises(NotFoundError, match="no policy called “best”"):
         chosen(["best"])
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.policy import Policy, fit_policy
+from core.provisioning.policy import Policy, PolicyKind, fit_policy
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class ConformalSettings:
 
 
 def conformal(policy: Policy) -> Policy:
-    """The same policy with its level adapted online."""
+    """The same policy with its level adapted online; a reactive rule is then no plain rule any more."""
+    kind = PolicyKind.PUBLISHED if policy.kind is PolicyKind.REACTIVE else policy.kind
 
     def fit(training: Demand, settings: ConformalSettings, progress: Progress | None) -> Allocate:
         return _fit(policy, training, settings, progress)
@@ -49,6 +50,7 @@ def conformal(policy: Policy) -> Policy:
     return replace(
         policy,
         name=f"{policy.name}{SUFFIX}",
+        kind=kind,
         about=f"{policy.about[:-1]}, its level adapted online to a share of time short.",
         fit=fit,
         settings=ConformalSettings,
