@@ -94,7 +94,8 @@
         label: "data(label)", "text-valign": "center", "text-halign": "center", "font-family": font,
         "font-size": 13, "font-weight": 600, width: 46, height: 46, "background-color": variable("--p0"),
         color: variable("--on-p0"), "overlay-opacity": 0, "border-width": 0 } },
-      { selector: "node.long", style: { width: 44, height: 44, "font-size": 11 } },
+      { selector: "node.long", style: {
+        shape: "round-rectangle", width: "data(width)", height: 26, "font-size": 12 } },
       { selector: "node.end", style: {
         width: 34, height: 34, "background-color": variable("--sunken"), color: variable("--ink2"),
         "border-width": 1, "border-color": strong, "font-size": 12 } },
@@ -155,7 +156,9 @@
     });
     cy.nodes().forEach(function (node) {
       const at = node.position();
-      parts.push('<circle cx="' + at.x + '" cy="' + at.y + '" r="' + node.width() / 2 + '" fill="' + node.style("background-color") + '"/>');
+      const w = node.width(), t = node.height(), round = node.hasClass("long") ? 4 : w / 2;
+      parts.push('<rect x="' + (at.x - w / 2) + '" y="' + (at.y - t / 2) + '" width="' + w + '" height="' + t + '" rx="' + round +
+        '" fill="' + node.style("background-color") + '"/>');
       labels.push('<text x="' + at.x + '" y="' + (at.y + 4) + '" font-weight="600" font-size="' + parseFloat(node.style("font-size")) +
         '" fill="' + node.style("color") + '">' + escape(node.data("label")) + "</text>");
     });

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GRAPH, EDGES = "sequence-graph", "sequence-edges"
 MOST_STATES = 14
 _MANY_EDGES = 26
-_RADIUS = 150.0
+_RADIUS, _WIDER = 150.0, 1.3
 _HEIGHT = 336
 
 
@@ -74,14 +74,16 @@ def elements(graph: TransitionGraph, hide: float) -> tuple[list[dict[str, Any]],
 
 
 def _placed(data: dict[str, Any], classes: str, angle: float) -> dict[str, Any]:
-    position = {"x": round(_RADIUS * math.cos(angle), 1), "y": round(_RADIUS * math.sin(angle), 1)}
+    wide = _WIDER if "long" in classes else 1.0
+    position = {"x": round(wide * _RADIUS * math.cos(angle), 1), "y": round(_RADIUS * math.sin(angle), 1)}
     return {"data": data, "classes": classes, "position": position, "grabbable": False}
 
 
 def _node(graph: TransitionGraph, number: int, angle: float, *, long: bool) -> dict[str, Any]:
     state = graph.states[number]
     text = "".join(name_of(phase) for phase in state)
-    data = {"id": str(number), "label": text, "pick": f"node:{written(state)}", "after": written(state)}
+    data: dict[str, Any] = {"id": str(number), "width": 14 + 17 * len(state)}
+    data |= {"label": text, "pick": f"node:{written(state)}", "after": written(state)}
     return _placed(data, f"{_class_of(state[-1])} {'long' if long else ''}".strip(), angle)
 
 

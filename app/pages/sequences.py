@@ -306,7 +306,7 @@ def _behind_view(view: View, pick: str) -> tuple[Node, Node]:
                 columns,
                 behind_rows(view, executions, times),
                 height="100%",
-                options={"rowHeight": 54, "headerHeight": 0, "suppressCellFocus": False},
+                options={"rowHeight": 58, "headerHeight": 0, "suppressCellFocus": False},
                 eventListeners={"cellClicked": [event], "cellKeyDown": [event]},
                 columnSize=None,
                 getRowId="params.data.execution",
