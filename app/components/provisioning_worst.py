@@ -35,7 +35,7 @@ def worst_card(
         body: Node = empty("list-check", "No containers to list", "Choose a policy in the table above.")
     else:
         grouped = any(each["group"] != each["execution"] for each in found)
-        head = [title for title in _HEAD if grouped or title[0] != "Group"]
+        head = [title for title in _HEAD if title[0] != ("Times short" if grouped else "Group")]
         rows = []
         for each in found[:SHOWN]:
             href = address(
@@ -55,8 +55,8 @@ def worst_card(
                     _share(each["under_time_0"]), className="bad" if (each["under_time_0"] or 0) > 0.1 else ""
                 ),
                 _share(each["over"]),
-                f"{each['oom_events'] or 0:,.0f}",
             ]
+            row += [] if grouped else [f"{each['oom_events'] or 0:,.0f}"]
             rows.append(row)
         body = plain_table(head, rows, f"Containers that fall short most under {policy}")
     return card(

@@ -69,6 +69,12 @@ def _lead(report: Mapping[str, Any], view: View) -> str:
 def _notes(report: Mapping[str, Any]) -> Node:
     """What a person should know of the comparison, and the policies that could not be compared."""
     said = [*report["notes"]]
+    if len(report["split"]["held_out_groups"]) == 1:
+        only = report["split"]["held_out_groups"][0]
+        said.append(
+            f"Only one group, “{only}”, was held out, so intervals are over its containers and say nothing "
+            "about other groups. Hold out a larger share."
+        )
     by_reason: dict[str, list[str]] = {}
     for each in report["unavailable"]:
         by_reason.setdefault(each["reason"], []).append(each["policy"])

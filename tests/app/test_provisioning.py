@@ -342,3 +342,18 @@ def test_an_overlay_of_a_comparison_that_is_gone_falls_back_to_the_last(evaluate
     assert found is not None
     assert set(FEW) >= set(found.policies)
     assert "No comparison" in sentence("", "vpa", "anything")
+
+
+def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
+    place: Workspace, model: ModelInfo
+) -> None:
+    settings = EvaluationSettings(cycle=60.0, draws=100, group_by="workload")
+    task = results.submit(chosen(), settings, FEW)
+    Worker(place).work(task)
+    assert results.is_done(task)
+    text = shown()
+    assert "whole groups of workload held out" in text
+    report = results.get(str((place.tasks.get(task).result or {})["evaluation"])).report
+    alone = len(report["split"]["held_out_groups"]) == 1
+    assert ("Hold out a larger share" in text) == alone
+    assert "Times short" not in text
