@@ -79,4 +79,6 @@ def create_app(settings: Settings) -> dash.Dash:
 def wsgi() -> Flask:
     """The server for gunicorn, with the settings of the environment."""
     server: Flask = create_app(load_settings()).server
+    # Dash looks for its assets during the first request; a page asked for meanwhile would lack scripts.
+    server.test_client().get("/healthz", base_url="http://127.0.0.1")
     return server

@@ -1,0 +1,32 @@
+"""The application as gunicorn gets it."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from app.main import PAGES, wsgi
+
+ASSETS = Path(__file__).resolve().parents[2] / "assets"
+
+
+def test_every_page_has_all_scripts_however_early_it_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
+    server = wsgi()
+
+    def page(_: int) -> str:
+        return server.test_client().get("/", base_url="http://127.0.0.1:8050").text
+
+    with ThreadPoolExecutor(8) as pool:
+        pages = list(pool.map(page, range(16)))
+    for name in (path.name for path in ASSETS.glob("*.js")):
+        assert all(f"/assets/{name}" in text for text in pages), name
+
+
+def test_pages_have_names_and_addresses_of_their_own() -> None:
+    names = [page.__name__.rpartition(".")[2] for page in PAGES]
+    assert len(set(names)) == len(names) >= 5
