@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-
-import pytest
+from typing import TYPE_CHECKING
 
 from app.main import PAGES, wsgi
+
+if TYPE_CHECKING:
+    import pytest
 
 ASSETS = Path(__file__).resolve().parents[2] / "assets"
 
