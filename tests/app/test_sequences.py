@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from app.components.sequence_cards import next_view, tree_figure, tree_nodes
+from app.components.sequence_cards import tree_figure, tree_nodes
 from app.components.sequence_graph import edge_rows, elements
+from app.components.sequence_next import next_view
 from app.components.sequence_view import View, behind, default_after, state_of, written
 from app.figures.tree import Node, icicle, node_link
 from app.main import create_app
