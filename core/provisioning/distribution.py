@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Shares = npt.NDArray[np.float32]
 
-TREES = 24
+TREES = 10
 _COARSE = 10
 _LEAF = 60
 _MOST = 1e3
@@ -138,7 +138,7 @@ def grow(
     model = ExtraTreesRegressor(trees, min_samples_leaf=smallest, max_features=0.5, random_state=seed)
     model.fit(rows, shares[:, coarse], sample_weight=weight)
     where = np.asarray(model.apply(rows))
-    return _joined(
+    return joined(
         [_tree(each.tree_, where[:, k], shares, weight, grid) for k, each in enumerate(model.estimators_)]
     )
 
@@ -162,8 +162,8 @@ def _tree(tree: Any, where: Integers, shares: Shares, weight: Floats, grid: Floa
     )
 
 
-def _joined(trees: list[Forest]) -> Forest:
-    """One forest of several trees on the same grid."""
+def joined(trees: list[Forest]) -> Forest:
+    """One forest of several forests' trees, all on the same grid."""
     nodes = np.cumsum([0, *(len(each.feature) for each in trees)])[:-1]
     leaves = np.cumsum([0, *(len(each.shares) for each in trees)])[:-1]
     yes = [
@@ -176,7 +176,7 @@ def _joined(trees: list[Forest]) -> Forest:
         np.concatenate([each.threshold for each in trees]),
         np.concatenate(yes),
         np.concatenate([each.no + node for each, node in zip(trees, nodes, strict=True)]),
-        nodes.astype(np.int64),
+        np.concatenate([each.roots + node for each, node in zip(trees, nodes, strict=True)]),
         np.concatenate([each.shares for each in trees]),
     )
 

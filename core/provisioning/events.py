@@ -1,7 +1,8 @@
 """Acting on events instead of a clock: resize when demand exceeds the allocation, or after sustained slack.
 
 The target of a resize is m·Q, with Q a quantile of a short window of the container's own past. A container
-may have been resized at most as often as it has begun cycles.
+may have been resized at most as often as it has begun cycles; growing may borrow one resize from the cycle
+to come.
 """
 
 from __future__ import annotations
@@ -123,7 +124,7 @@ def trigger(samples: Any, target: Floats, waits: Any, start: float, given: Float
                 below = below + passed if target[t] < (1.0 - slack) * allocation else 0.0
                 grow = above > 0.0 and above >= confirm and target[t] > allocation
                 shrink = below > 0.0 and below >= patience and left > reserve
-                if left > 0 and (grow or shrink):
+                if left >= 0 and (grow or shrink):
                     allocation, above, below = target[t], 0.0, 0.0
                     left -= 1
             given[t] = allocation

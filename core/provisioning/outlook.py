@@ -2,8 +2,8 @@
 
 A forest knows the containers it was grown on. Prices are therefore fitted on predictions for each fold of
 training containers by a forest grown on the other folds (whole groups at a time), while containers never
-seen get the forest grown on all of them. Rows to grow on, and containers to calibrate on, are samples
-of bounded size, so the time to learn does not grow with the data.
+seen get the trees of all folds. Rows to grow on, and containers to calibrate on, are samples of bounded
+size, so the time to learn does not grow with the data.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.distribution import Forest, coming, grow, levels_of
+from core.provisioning.distribution import Forest, coming, grow, joined, levels_of
 from core.provisioning.policy import cold_start
 from core.provisioning.recent import Recent, recent
 from core.provisioning.splitting import folds
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from core.provisioning.distribution import Shares
-    from core.provisioning.fleet import Demand, Floats, Integers
+    from core.provisioning.fleet import Demand, Fleet, Floats, Integers, Truths
 
 FEATURES = {
     "none": "The past of the demand alone",
@@ -30,7 +30,7 @@ FEATURES = {
     "code": "Also the phase model’s code of the last sample",
 }
 _ROWS = 20_000
-_CALIBRATION = 120_000
+_CALIBRATION = 80_000
 _CHUNK = 100_000
 _PARTS = 3
 
@@ -42,7 +42,7 @@ class Outlook:
     Parameters
     ----------
     forest
-        Grown on all training containers.
+        The trees of all folds.
     unit, start
         The mean training demand, and what a container without a past gets.
     features
@@ -62,17 +62,62 @@ class Outlook:
     past: Recent
     shares: Shares
 
-    def ahead(self, demand: Demand, past: Recent) -> Shares:
-        """F of each sample's coming time, shape (n, n_grid)."""
-        return self.forest(with_features(demand, past, self.features, self.phases))
+    def by_parts(
+        self,
+        demand: Demand,
+        may: Callable[[Fleet], Truths],
+        give: Callable[[Demand, Recent, Integers, Shares], Floats],
+    ) -> Floats:
+        """Allocate for some containers after the other, so that F never fills the memory.
 
-    def by_parts(self, demand: Demand, give: Callable[[Demand, Recent, Shares], Floats]) -> Floats:
-        """Allocate for some containers after the other, so that F never fills the memory, shape (n,)."""
+        Parameters
+        ----------
+        demand
+            D of n samples.
+        may
+            Tells the samples at which F is wanted.
+        give
+            ``give(part, past, row, shares)`` with F of sample t in row ``row[t]`` of `shares`, −1 where
+            it was not wanted; gives one allocation per sample of the part.
+        """
         found = np.full(demand.fleet.n_samples, np.nan)
         for samples, part in parts(demand):
             past = recent(part, self.unit, self.start)
-            found[samples] = give(part, past, self.ahead(part, past))
+            wanted = may(part.fleet)
+            rows = with_features(part, past, self.features, self.phases)[wanted]
+            found[samples] = give(part, past, numbered(wanted), self.forest(rows))
         return found
+
+    def calibrated(
+        self, may: Callable[[Fleet], Truths], give: Callable[[Demand, Recent, Integers, Shares], Floats]
+    ) -> Floats:
+        """The same for the containers to calibrate on, by forests that never saw them."""
+        wanted = may(self.demand.fleet)
+        return give(self.demand, self.past, np.where(wanted, np.arange(len(wanted)), -1), self.shares)
+
+
+def at_warm_samples(fleet: Fleet) -> Truths:
+    """Every sample but those of a container's first cycle, shape (n,)."""
+    return ~fleet.cold
+
+
+def numbered(wanted: Truths) -> Integers:
+    """The number of each true value among the true ones, −1 for the others."""
+    return np.where(wanted, np.cumsum(wanted) - 1, -1)
+
+
+def at_cycles(fleet: Fleet) -> Truths:
+    """The first sample of every cycle but a container's first, shape (n,)."""
+    marks = np.zeros(fleet.n_samples, bool)
+    marks[fleet.starts[~fleet.first]] = True
+    return marks
+
+
+def at_samples(fleet: Fleet) -> Truths:
+    """Every sample but a container's first, shape (n,)."""
+    marks = np.ones(fleet.n_samples, bool)
+    marks[fleet.offsets[:-1]] = False
+    return marks
 
 
 def parts(demand: Demand) -> Iterator[tuple[slice, Demand]]:
@@ -116,18 +161,22 @@ def learn(training: Demand, horizon: float, features: str, seed: int) -> Outlook
         (used.values[later] / past.level[at])[used.fleet.container[later] == used.fleet.container[at]]
     )
     came, weight = coming(used, past.level, at, seconds, grid), used.fleet.seconds[at]
-    forest = grow(rows[at], came, weight, grid, seed)
     shares = np.zeros((used.fleet.n_samples, len(grid)), np.float32)
-    split = folds(used.fleet, _PARTS, seed)
-    for part in split:
+    forests = []
+    for number, (inside, held) in enumerate(_folds(used, at, seed)):
+        forests.append(grow(rows[at[inside]], came[inside], weight[inside], grid, seed + number))
+        shares[held] = forests[-1](rows[held])
+    return Outlook(joined(forests), unit, start, features, phases, used, past, shares)
+
+
+def _folds(used: Demand, at: Integers, seed: int) -> list[tuple[Truths, Integers]]:
+    """Which rows to grow on, and the samples to predict with them; all, where there is but one group."""
+    found = []
+    for part in folds(used.fleet, _PARTS, seed):
         inside = np.isin(used.fleet.container[at], part.training)
-        if not inside.any():
-            inside[:] = True
-        held = used.fleet.samples_of(part.held_out)
-        shares[held] = grow(rows[at[inside]], came[inside], weight[inside], grid, seed)(rows[held])
-    if not split:
-        shares = forest(rows)
-    return Outlook(forest, unit, start, features, phases, used, past, shares)
+        found.append((inside, used.fleet.samples_of(part.held_out)))
+    usable = [(inside if inside.any() else ~inside, held) for inside, held in found]
+    return usable or [(np.ones(len(at), bool), np.arange(used.fleet.n_samples))]
 
 
 def sample_of(training: Demand, seed: int) -> Demand:

@@ -7,8 +7,9 @@ With F the distribution of demand over the coming time, an allocation A costs pe
 with one λ for everybody: time short is bought where it saves most. A container that was short for more
 than a share `cap` of its life pays λ·(share/cap)², so no container carries the fleet's violations alone.
 The allocation is changed when the best one is cheaper by more than a hurdle, which is the price of a
-resize. A container may have been resized at most as often as it has begun cycles, and a `reserve` of
-that is kept for growing.
+resize. A container may have been resized at most as often as it has begun cycles, a `reserve` of that is
+kept for growing, and growing may borrow one resize from the cycle to come: a container that shrank too
+far in its first cycle would otherwise fall short until the second.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.provisioning.distribution import Shares
-    from core.provisioning.fleet import Demand, Floats, Truths
+    from core.provisioning.fleet import Demand, Floats, Integers
 
 _ABOVE = 1.0 + 1e-9
-_PRIOR_CYCLES = 10.0
+_PRIOR_CYCLES = 4.0
 _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 
 
@@ -61,7 +62,7 @@ class Prices:
 
 
 def follow(
-    demand: Demand, level: Floats, shares: Shares, grid: Floats, may: Truths, prices: Prices
+    demand: Demand, level: Floats, row: Integers, shares: Shares, grid: Floats, prices: Prices
 ) -> Floats:
     """The allocation of each sample at given prices, shape (n,).
 
@@ -71,12 +72,12 @@ def follow(
         D of n samples; a sample's own is not looked at for its allocation.
     level
         The recent level of each sample, shape (n,).
+    row
+        Where F of each sample's coming time stands in `shares`; −1 where the allocation may not change.
     shares
-        F of each sample's coming time, shape (n, n_grid).
+        Shape (n_rows, n_grid).
     grid
         Levels g.
-    may
-        The samples at which the allocation may change, shape (n,).
     prices
         What violations and resizes cost.
     """
@@ -86,7 +87,7 @@ def follow(
     given = np.empty(fleet.n_samples)
     price = (prices.violation, prices.hurdle, prices.cap, prices.start, prices.reserve)
     prior = (_PRIOR_CYCLES * fleet.cycle, prices.under_time)
-    samples = (demand.values, fleet.seconds, fleet.offsets, begun, may)
+    samples = (demand.values, fleet.seconds, fleet.offsets, begun, row)
     settle(samples, level, shares, grid, price, prior, given)
     return given
 
@@ -132,7 +133,7 @@ def settle(
     samples: Any, level: Floats, shares: Any, grid: Floats, price: Any, prior: Any, given: Floats
 ) -> None:
     """Fill `given`, container by container, sample by sample."""
-    values, seconds, offsets, begun, may = samples
+    values, seconds, offsets, begun, row = samples
     violation, hurdle, cap, start, reserve = price
     prior_seconds, prior_share = prior
     for i in range(len(offsets) - 1):
@@ -142,11 +143,11 @@ def settle(
             if t > offsets[i]:
                 lasted += seconds[t - 1]
                 short += seconds[t - 1] if values[t - 1] > allocation else 0.0
-            if may[t] and left > 0:
+            if row[t] >= 0 and left >= 0:
                 share = (short + prior_share * prior_seconds) / (lasted + prior_seconds)
                 mine = violation * max(1.0, share / cap) ** 2
-                best, least = cheapest(level[t], mine, shares[t], grid)
-                kept = kept_cost(allocation / level[t], level[t], mine, shares[t], grid)
+                best, least = cheapest(level[t], mine, shares[row[t]], grid)
+                kept = kept_cost(allocation / level[t], level[t], mine, shares[row[t]], grid)
                 target = level[t] * grid[best] * _ABOVE
                 if kept - least > hurdle and (left > reserve or target > allocation):
                     allocation = target

@@ -2,9 +2,8 @@
 
 The rule and its parameters are those of `core.provisioning.events`. They are searched on the training
 containers: combinations drawn from a table, for each the margin m at which the wanted share of time is
-short, and of these the one with the least over-allocation. A container is never resized more often than it
-has begun cycles. Until its first resize, which may come inside the first cycle, a container has the
-cold-start value.
+short, and of these the one with the least over-allocation. Until its
+first resize, which may come inside the first cycle, a container has the cold-start value.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.events import Rule, act, window_quantile
-from core.provisioning.metrics import over, tally, under_time_0
+from core.provisioning.metrics import over, resizes_per_cycle, tally, under_time_0
 from core.provisioning.outlook import sample_of
 from core.provisioning.policy import Policy, PolicyKind, cold_start
 from core.settings_fields import setting
@@ -32,7 +31,9 @@ CONFIRM = (0.0, 0.05, 0.15)
 SLACKS = (0.02, 0.1, 0.25)
 PATIENCE = (0.1, 0.5, 1.0)
 RESERVES = (0, 1)
+FIRST_CHOICES = {"act": "Act as soon as there are samples", "wait": "The cold-start value all through"}
 _MARGIN_LOW, _MARGIN_HIGH, _HALVINGS = 0.5, 4.0, 9
+_RESIZES = 0.9
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class EventSettings:
 
     under_time: float = setting(
         0.05, label="Time short", low=0.001, high=0.5, help="The share of time that may fall short."
+    )
+    first_cycle: str = setting(
+        "act", label="First cycle", choices=FIRST_CHOICES, help="What a container gets in its first cycle."
     )
     tries: int = setting(
         90, label="Tries", low=1, high=810, help="How many combinations of parameters are tried."
@@ -53,10 +57,16 @@ def _fit(training: Demand, settings: EventSettings, progress: Progress | None) -
     rule = searched(sample_of(training, settings.seed), settings, start, progress)
 
     def allocate(demand: Demand) -> Floats:
-        quantile = window_quantile(demand, rule.window * demand.fleet.cycle, rule.level)
+        quantile = seen(demand, rule.window, rule.level, settings)
         return act(demand, quantile, rule, start)
 
     return allocate
+
+
+def seen(demand: Demand, window: float, level: float, settings: EventSettings) -> Floats:
+    """The quantile of a window of so many cycles; NaN, which is no event, where nothing shall be done."""
+    quantile = window_quantile(demand, window * demand.fleet.cycle, level)
+    return np.where(demand.fleet.cold, np.nan, quantile) if settings.first_cycle == "wait" else quantile
 
 
 def searched(demand: Demand, settings: EventSettings, start: float, progress: Progress | None) -> Rule:
@@ -71,7 +81,7 @@ def searched(demand: Demand, settings: EventSettings, start: float, progress: Pr
             progress(number / len(drawn), "Trying rules")
         window, level, confirm, slack, patience, reserve = table[place]
         if (window, level) not in known:
-            known[window, level] = window_quantile(demand, window * demand.fleet.cycle, level)
+            known[window, level] = seen(demand, window, level, settings)
         rule = Rule(window, level, 1.0, confirm, slack, patience, reserve)
         rule, cost = with_margin(demand, known[window, level], rule, start, settings.under_time)
         if cost < least:
@@ -92,7 +102,7 @@ def with_margin(
         middle = high if step == 0 else (low + high) / 2
         tried = replace(rule, margin=float(np.exp(middle)))
         sums = tally(demand, act(demand, quantile, tried, start)).pooled()
-        if float(under_time_0(sums)[0]) <= under_time:
+        if float(under_time_0(sums)[0]) <= under_time and float(resizes_per_cycle(sums)[0]) <= _RESIZES:
             high, found, cost = middle, tried, float(over(sums)[0])
         elif step == 0:
             break

@@ -3,8 +3,8 @@
 At every sample the forest's distribution F of demand over a horizon is known from the container's past
 alone. The allocation is changed when another one costs so much less, at one price λ on time short for
 all containers, that it is worth a resize (`core.provisioning.pricing`). The demand that exceeds its
-allocation and the slack that lasts are the usual reasons. A container is never resized more often than it
-has begun cycles, which is one resize per cycle at most.
+allocation and the slack that lasts are the usual reasons. A container is resized at most as often as it
+has begun cycles, and once more; on training containers at most 0.9 times a cycle.
 
 Horizon, hurdle, reserve, and whether phases are looked at are chosen on training containers, each predicted
 by a forest that never saw it; λ is such that the fleet is short for the wanted share of time. Where the
@@ -20,8 +20,8 @@ import numpy as np
 
 from core.provisioning.cycles import maxima, quantiles, rules
 from core.provisioning.matching import factors
-from core.provisioning.metrics import over, tally
-from core.provisioning.outlook import Outlook, learn
+from core.provisioning.metrics import over, resizes_per_cycle, tally
+from core.provisioning.outlook import Outlook, at_samples, at_warm_samples, learn
 from core.provisioning.policy import Policy, PolicyKind
 from core.provisioning.pricing import Prices, fitted_price, follow
 from core.settings_fields import setting
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from core.phases.training import Progress
     from core.provisioning.distribution import Shares
-    from core.provisioning.fleet import Demand, Fleet, Floats
+    from core.provisioning.fleet import Demand, Fleet, Floats, Integers
     from core.provisioning.policy import Allocate
     from core.provisioning.recent import Recent
 
@@ -43,7 +43,10 @@ PHASES = {
     "never": "Never phases",
     "always": "Always phases, where there is a model",
 }
+FIRST_CYCLE = {"act": at_samples, "wait": at_warm_samples}
+FIRST_CHOICES = {"act": "Act as soon as there are samples", "wait": "The cold-start value all through"}
 _BETTER = 0.98
+_RESIZES = 0.9
 _PHASES_HELP = 0.99
 
 REACTIVE: dict[str, Callable[[Floats, Fleet], Floats]] = {
@@ -71,6 +74,9 @@ class PhasedockSettings:
     phases: str = setting(
         "helpful", label="Phases", choices=PHASES, help="Whether the forest looks at phases."
     )
+    first_cycle: str = setting(
+        "act", label="First cycle", choices=FIRST_CHOICES, help="What a container gets in its first cycle."
+    )
     fallback: bool = setting(
         True, label="Fallback", help="Take the best reactive rule where it was not beaten in training."
     )
@@ -79,15 +85,17 @@ class PhasedockSettings:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What was chosen: an outlook and prices, and the over-allocation they had in training."""
+    """What was chosen, and the over-allocation and the resizes per cycle that it led to in training."""
 
     outlook: Outlook
     prices: Prices
+    first_cycle: str
     over: float
+    resizes: float
 
-    def give(self, demand: Demand, past: Recent, shares: Shares) -> Floats:
+    def give(self, demand: Demand, past: Recent, row: Integers, shares: Shares) -> Floats:
         """The allocation of each sample, shape (n,)."""
-        return follow(demand, past.level, shares, self.outlook.forest.grid, past.known, self.prices)
+        return follow(demand, past.level, row, shares, self.outlook.forest.grid, self.prices)
 
 
 def planned(outlook: Outlook, hurdle: float, reserve: int, settings: PhasedockSettings) -> Plan:
@@ -95,12 +103,14 @@ def planned(outlook: Outlook, hurdle: float, reserve: int, settings: PhasedockSe
     plain = Prices(0.0, hurdle * outlook.unit, settings.cap, settings.under_time, outlook.start, reserve)
 
     def give(violation: float) -> Floats:
-        plan = Plan(outlook, replace(plain, violation=violation), 0.0)
-        return plan.give(outlook.demand, outlook.past, outlook.shares)
+        plan = Plan(outlook, replace(plain, violation=violation), settings.first_cycle, 0.0, 0.0)
+        return outlook.calibrated(FIRST_CYCLE[settings.first_cycle], plan.give)
 
     violation = fitted_price(outlook.demand, settings.under_time, give, outlook.unit)
-    matched = matched_over(outlook.demand, give(violation), settings.under_time)
-    return Plan(outlook, replace(plain, violation=violation), matched)
+    given = give(violation)
+    matched = matched_over(outlook.demand, given, settings.under_time)
+    resizes = float(resizes_per_cycle(tally(outlook.demand, given).pooled())[0])
+    return Plan(outlook, replace(plain, violation=violation), settings.first_cycle, matched, resizes)
 
 
 def matched_over(demand: Demand, given: Floats, under_time: float) -> float:
@@ -112,7 +122,8 @@ def matched_over(demand: Demand, given: Floats, under_time: float) -> float:
 def best_plan(outlook: Outlook, settings: PhasedockSettings) -> Plan:
     """The hurdle and the reserve with the least over-allocation in training."""
     plans = [planned(outlook, hurdle, reserve, settings) for hurdle in HURDLES for reserve in RESERVES]
-    return min(plans, key=lambda plan: plan.over)
+    fitting = [plan for plan in plans if plan.resizes <= _RESIZES]
+    return min(fitting or plans, key=lambda plan: plan.over if fitting else plan.resizes)
 
 
 def reactive(demand: Demand, name: str, start: float) -> Floats:
@@ -146,7 +157,7 @@ def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | Non
     best = min(costs, key=lambda name: costs[name])
     if settings.fallback and plan.over > _BETTER * costs[best]:
         return lambda demand: reactive(demand, best, start)
-    return lambda demand: plan.outlook.by_parts(demand, plan.give)
+    return lambda demand: plan.outlook.by_parts(demand, FIRST_CYCLE[plan.first_cycle], plan.give)
 
 
 PHASEDOCK = Policy(

@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.metrics import tally, under_time_0
-from core.provisioning.outlook import FEATURES, Outlook, learn
+from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.policy import Need, Policy, PolicyKind
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.phases.training import Progress
     from core.provisioning.distribution import Shares
-    from core.provisioning.fleet import Demand, Floats
+    from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.policy import Allocate
     from core.provisioning.recent import Recent
 
@@ -42,12 +44,23 @@ class QuantileSettings:
     seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
 
 
-def quantile_of(demand: Demand, past: Recent, shares: Shares, grid: Floats, level: float) -> Floats:
-    """The quantile of each cycle's coming demand, for all of its samples; NaN in first cycles, shape (n,)."""
-    starts = demand.fleet.starts
-    place = np.minimum((shares[starts] < np.float32(level)).sum(axis=1), len(grid) - 1)
-    amount = past.level[starts] * grid[place] * (1.0 + 1e-9)
-    return demand.fleet.per_sample(np.where(demand.fleet.first, np.nan, amount))
+def quantile_of(past: Recent, row: Integers, shares: Shares, grid: Floats, level: float) -> Floats:
+    """The quantile of the coming demand where F is known, shape (n,); NaN elsewhere."""
+    amount = np.full(len(row), np.nan)
+    at = np.flatnonzero(row >= 0)
+    place = np.minimum((shares[row[at]] < np.float32(level)).sum(axis=1), len(grid) - 1)
+    amount[at] = past.level[at] * grid[place] * (1.0 + 1e-9)
+    return amount
+
+
+def giver(outlook: Outlook, level: float) -> Callable[[Demand, Recent, Integers, Shares], Floats]:
+    """What allocates a quantile, each cycle the one of its first sample."""
+
+    def give(demand: Demand, past: Recent, row: Integers, shares: Shares) -> Floats:
+        fleet = demand.fleet
+        return fleet.per_sample(quantile_of(past, row, shares, outlook.forest.grid, level)[fleet.starts])
+
+    return give
 
 
 def calibrated_level(outlook: Outlook, under_time: float) -> float:
@@ -55,7 +68,7 @@ def calibrated_level(outlook: Outlook, under_time: float) -> float:
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        given = quantile_of(outlook.demand, outlook.past, outlook.shares, outlook.forest.grid, middle)
+        given = outlook.calibrated(at_cycles, giver(outlook, middle))
         given = np.where(np.isfinite(given), given, outlook.start)
         short = float(under_time_0(tally(outlook.demand, given).pooled())[0])
         low, high = (middle, high) if short > under_time else (low, middle)
@@ -68,10 +81,8 @@ def _fit(training: Demand, settings: QuantileSettings, progress: Progress | None
         progress(0.8, "Calibrating")
     level = calibrated_level(outlook, settings.under_time)
 
-    def give(demand: Demand, past: Recent, shares: Shares) -> Floats:
-        return quantile_of(demand, past, shares, outlook.forest.grid, level)
-
-    return lambda demand: outlook.by_parts(demand, give)
+    give = giver(outlook, level)
+    return lambda demand: outlook.by_parts(demand, at_cycles, give)
 
 
 def _variant(features: str, name: str, about: str, needs: frozenset[Need]) -> Policy:

@@ -12,17 +12,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from core.provisioning.outlook import FEATURES, learn
+from core.provisioning.outlook import FEATURES, at_cycles, learn
 from core.provisioning.policy import Policy, PolicyKind
 from core.provisioning.pricing import Prices, fitted_price, follow
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.phases.training import Progress
     from core.provisioning.distribution import Shares
-    from core.provisioning.fleet import Demand, Floats
+    from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.policy import Allocate
     from core.provisioning.recent import Recent
 
@@ -54,21 +54,21 @@ def _fit(training: Demand, settings: RiskSettings, progress: Progress | None) ->
         progress(0.8, "Finding the price of a violation")
     plain = Prices(0.0, 0.0, settings.cap, settings.under_time, outlook.start)
 
-    def give(demand: Demand, past: Recent, shares: Shares, violation: float) -> Floats:
-        begins = np.zeros(demand.fleet.n_samples, bool)
-        begins[demand.fleet.starts[~demand.fleet.first]] = True
+    def giver(violation: float) -> Callable[[Demand, Recent, Integers, Shares], Floats]:
         prices = replace(plain, violation=violation)
-        return follow(demand, past.level, shares, outlook.forest.grid, begins, prices)
+
+        def give(demand: Demand, past: Recent, row: Integers, shares: Shares) -> Floats:
+            return follow(demand, past.level, row, shares, outlook.forest.grid, prices)
+
+        return give
 
     violation = fitted_price(
         outlook.demand,
         settings.under_time,
-        lambda price: give(outlook.demand, outlook.past, outlook.shares, price),
+        lambda price: outlook.calibrated(at_cycles, giver(price)),
         outlook.unit,
     )
-    return lambda demand: outlook.by_parts(
-        demand, lambda part, past, shares: give(part, past, shares, violation)
-    )
+    return lambda demand: outlook.by_parts(demand, at_cycles, giver(violation))
 
 
 RISK_BUDGET = Policy(
