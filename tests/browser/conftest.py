@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=30_000)
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
