@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Floats, Integers
 
 _ABOVE = 1.0 + 1e-9
-_PRIOR_CYCLES = 4.0
+_PRIOR_CYCLES = 1.0
 _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 
 

@@ -68,8 +68,8 @@ class PhasedockSettings:
         help="The share of the fleet’s time that may fall short.",
     )
     cap: float = setting(
-        0.1, label="Cap", low=0.01, high=1.0,
-        help="Beyond this share of its own time short, a container’s violations cost more.",
+        1.2, label="Cap", low=0.5, high=1000.0,
+        help="A container short for more than so many times the fleet’s share pays more for its violations.",
     )  # fmt: skip
     phases: str = setting(
         "helpful", label="Phases", choices=PHASES, help="Whether the forest looks at phases."
@@ -100,7 +100,14 @@ class Plan:
 
 def planned(outlook: Outlook, hurdle: float, reserve: int, settings: PhasedockSettings) -> Plan:
     """The price of a violation for a hurdle and a reserve, and what that costs in training."""
-    plain = Prices(0.0, hurdle * outlook.unit, settings.cap, settings.under_time, outlook.start, reserve)
+    plain = Prices(
+        0.0,
+        hurdle * outlook.unit,
+        settings.cap * settings.under_time,
+        settings.under_time,
+        outlook.start,
+        reserve,
+    )
 
     def give(violation: float) -> Floats:
         plan = Plan(outlook, replace(plain, violation=violation), settings.first_cycle, 0.0, 0.0)

@@ -4,7 +4,7 @@ At each cycle the allocation minimises E[(A − D)⁺] + λ·P(D > A) over the f
 cycle's demand. λ is the same for all containers and is fitted on training containers, each predicted by
 a forest that never saw it, so that the fleet is short for the wanted share of time. Where a little time
 short saves much, it is bought; where it saves little, it is not. A container that was short for more
-than `cap` of its time pays more (`core.provisioning.pricing`).
+than `cap` times that share of its time pays more (`core.provisioning.pricing`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class RiskSettings:
         help="The share of the fleet’s time that may fall short.",
     )
     cap: float = setting(
-        0.1, label="Cap", low=0.01, high=1.0,
-        help="Beyond this share of its own time short, a container’s violations cost more.",
+        2.0, label="Cap", low=0.5, high=1000.0,
+        help="A container short for more than so many times the fleet’s share pays more for its violations.",
     )  # fmt: skip
     features: str = setting(
         "none", label="Features", choices=FEATURES, help="What the forest looks at besides past demand."
@@ -52,7 +52,7 @@ def _fit(training: Demand, settings: RiskSettings, progress: Progress | None) ->
     outlook = learn(training, 1.0, settings.features, settings.seed)
     if progress is not None:
         progress(0.8, "Finding the price of a violation")
-    plain = Prices(0.0, 0.0, settings.cap, settings.under_time, outlook.start)
+    plain = Prices(0.0, 0.0, settings.cap * settings.under_time, settings.under_time, outlook.start)
 
     def giver(violation: float) -> Callable[[Demand, Recent, Integers, Shares], Floats]:
         prices = replace(plain, violation=violation)
