@@ -21,6 +21,7 @@ def open_samples(page: Page) -> None:
     """Phases of the bundled samples; other tests put other sets on the same server."""
     page.goto("/traces")
     page.get_by_role("link", name="Synthetic training jobs").first.click()
+    page.wait_for_function("() => location.search.includes('traces=')")
     page.goto("/phases" + page.evaluate("location.search"))
 
 

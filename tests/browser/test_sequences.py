@@ -24,6 +24,7 @@ def open_samples(page: Page, more: str = "") -> None:
     """Sequences of the bundled samples; other tests put other sets on the same server."""
     page.goto("/traces")
     page.get_by_role("link", name="Synthetic training jobs").first.click()
+    page.wait_for_function("() => location.search.includes('traces=')")
     page.goto("/sequences" + page.evaluate("location.search") + more)
     page.wait_for_function(
         f"() => {{ try {{ return {GRAPH}.nodes().length > 3 }} catch (e) {{ return false }} }}"
