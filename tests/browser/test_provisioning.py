@@ -24,7 +24,6 @@ def open_samples(page: Page, more: str = SETTINGS) -> None:
     page.goto("/traces")
     page.get_by_role("link", name="Synthetic training jobs").first.click()
     page.wait_for_url(re.compile("traces="))
-    page.wait_for_function("() => location.search.includes('traces=')")
     search = page.evaluate("location.search")
     page.goto(f"/provisioning{search}&{more}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Provisioning")
