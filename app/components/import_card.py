@@ -26,15 +26,24 @@ _MOST_TASKS = 200
 _KINDS = ("ingest", "samples")
 
 
-def import_card(task_id: str) -> Node:
-    """The card of an import (or of loading the sample), which follows the task until it ends."""
+def import_card(task_id: str, known: bool = True) -> Node:
+    """The card of an import (or of loading the sample), which follows the task until it ends.
+
+    Parameters
+    ----------
+    task_id
+        The import.
+    known
+        Whether the address names a trace set. If not, even a task that ended before it was first drawn is
+        asked once, so that its set becomes the chosen one.
+    """
     try:
         task = workspace().tasks.get(task_id)
     except NotFoundError as error:
         return notice("info", error.hint, strong=error.message)
     return html.Div(
         [
-            dcc.Interval(id="import-tick", interval=_EVERY_MS, disabled=task.state.ended),
+            dcc.Interval(id="import-tick", interval=_EVERY_MS, disabled=task.state.ended and known),
             dcc.Store(id="import-task", data=task.id),
             html.Section(inside(task), id="import-card", className="card importcard"),
         ]

@@ -84,7 +84,7 @@ def _adding(query: Query) -> list[Node]:
     if upload:
         parts.append(mapping_view.mapping_view(upload))
     if task and not upload:
-        parts.append(import_card(task))
+        parts.append(import_card(task, known="traces" in query))
     parts.append(html.Div(_pending(query), id="traces-pending"))
     return parts
 

@@ -241,6 +241,13 @@ def test_a_finished_import_shows_its_report_and_the_next_step(place: Workspace) 
     assert "Train a model" in text
 
 
+def test_an_import_that_ended_before_it_was_drawn_is_still_asked_for_its_set(place: Workspace) -> None:
+    task = place.uploads.accept(upload(place, GOOD), None, "Quick")
+    run(place, task)
+    assert '"disabled": true' in shown(import_card.import_card(task))
+    assert '"disabled": true' not in shown(import_card.import_card(task, known=False))
+
+
 def test_an_import_that_keeps_nothing_says_all_that_was_found(place: Workspace) -> None:
     rows = "".join(f"a,{t},-1,2048\n" for t in range(9)) + "".join(f"a,no,{t},1\n" for t in range(5))
     made = upload(place, "execution,timestamp,cpu_cores,memory_bytes\n" + rows)

@@ -106,6 +106,13 @@ def _guarded(request: pytest.FixtureRequest) -> None:
 def stocked(server: Server) -> Server:
     """The session's server, with the bundled samples on it."""
     place = open_workspace(Settings(home=server.home))
-    load_samples(place)
+    traces, model = load_samples(place)
     place.close()
+    server.samples = f"traces={traces.id}&model={model.id}"
     return server
+
+
+@pytest.fixture(scope="session")
+def samples(stocked: Server) -> str:
+    """The bundled samples as an address names them; other tests add sets and models to the server."""
+    return stocked.samples

@@ -31,6 +31,7 @@ class Server:
     environment: dict[str, str]
     web: subprocess.Popen[bytes]
     worker: subprocess.Popen[bytes]
+    samples: str = ""
 
     def start_worker(self) -> None:
         self.worker = _start_worker(self.environment)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import Server, serious_axe_findings
+from tests.browser.serving import serious_axe_findings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -18,15 +18,15 @@ AI4DL = Path(__file__).resolve().parents[3] / "shared" / "reference" / "ai4dl"
 SLOWLY = {"Epochs": "20000", "Patience": "0"}
 
 
-def open_view(page: Page, view: str) -> None:
-    page.goto(f"/models?view={view}")
+def open_view(page: Page, samples: str, view: str) -> None:
+    page.goto(f"/models?{samples}&view={view}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Models")
     page.wait_for_load_state("networkidle")
 
 
-def start_training(page: Page, name: str, **fields: str) -> Locator:
+def start_training(page: Page, samples: str, name: str, **fields: str) -> Locator:
     """Fill the form and press Train; gives the card of the task."""
-    open_view(page, "train")
+    open_view(page, samples, "train")
     page.get_by_text("More settings").click()
     for label, value in fields.items():
         page.get_by_label(label, exact=True).fill(value)
@@ -43,8 +43,8 @@ def points_of(card: Locator) -> int:
     return int(graph.evaluate("each => (each.data && each.data[0] && each.data[0].x || []).length"))
 
 
-def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, stocked: Server) -> None:
-    card = start_training(page, "evening", **(SLOWLY | {"Epochs": "6000"}))
+def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, samples: str) -> None:
+    card = start_training(page, samples, "evening", **(SLOWLY | {"Epochs": "6000"}))
     expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=20_000)
     page.wait_for_timeout(1_500)
     before = points_of(card)
@@ -62,8 +62,8 @@ def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, s
     expect(page.locator("#pick-model")).to_have_value("evening")
 
 
-def test_a_training_can_be_cancelled_and_retried(page: Page, stocked: Server) -> None:
-    card = start_training(page, "given up", **SLOWLY)
+def test_a_training_can_be_cancelled_and_retried(page: Page, samples: str) -> None:
+    card = start_training(page, samples, "given up", **SLOWLY)
     card.get_by_role("button", name="Cancel").click()
     expect(card.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
     expect(card.get_by_text("Nothing was kept")).to_be_visible()
@@ -73,8 +73,8 @@ def test_a_training_can_be_cancelled_and_retried(page: Page, stocked: Server) ->
     expect(again.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
 
 
-def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, stocked: Server) -> None:
-    open_view(page, "train")
+def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, samples: str) -> None:
+    open_view(page, samples, "train")
     page.get_by_label("Hidden units", exact=True).fill("0")
     page.get_by_label("Learning rate", exact=True).fill("fast")
     page.get_by_role("button", name="Train", exact=True).click()
@@ -83,16 +83,16 @@ def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, stocked: Server)
     assert serious_axe_findings(page) == []
 
 
-def test_presets_fill_the_form(page: Page, stocked: Server) -> None:
-    open_view(page, "train")
+def test_presets_fill_the_form(page: Page, samples: str) -> None:
+    open_view(page, samples, "train")
     page.get_by_role("button", name="Published model").click()
     expect(page.get_by_label("Epochs", exact=True)).to_have_value("1000")
     page.get_by_text("More settings").click()
     expect(page.get_by_label("Seed", exact=True)).to_have_value("1234")
 
 
-def test_choosing_k_recommends_and_fills_the_form(page: Page, stocked: Server) -> None:
-    open_view(page, "choose")
+def test_choosing_k_recommends_and_fills_the_form(page: Page, samples: str) -> None:
+    open_view(page, samples, "choose")
     page.get_by_role("button", name="Compare k = 2 to 12").click()
     train = page.get_by_role("link", name=re.compile(r"Train with k = \d+"))
     expect(train).to_be_visible(timeout=60_000)
@@ -104,8 +104,8 @@ def test_choosing_k_recommends_and_fills_the_form(page: Page, stocked: Server) -
     expect(page.get_by_label("Phases", exact=True)).to_have_value(best)
 
 
-def test_a_search_fills_the_form(page: Page, stocked: Server) -> None:
-    open_view(page, "search")
+def test_a_search_fills_the_form(page: Page, samples: str) -> None:
+    open_view(page, samples, "search")
     page.get_by_label("Hidden units to try").fill("3, 6")
     page.get_by_label("History to try").fill("2")
     page.get_by_label("Learning rate to try").fill("0.002")
@@ -122,8 +122,8 @@ def test_a_search_fills_the_form(page: Page, stocked: Server) -> None:
 
 
 @pytest.mark.skipif(not AI4DL.exists(), reason="AI4DL's published files are not here")
-def test_the_published_files_are_imported_by_their_names(page: Page, stocked: Server) -> None:
-    open_view(page, "import")
+def test_the_published_files_are_imported_by_their_names(page: Page, samples: str) -> None:
+    open_view(page, samples, "import")
     files = [*(AI4DL / "ai4dl_crbm1").iterdir(), *AI4DL.glob("*.joblib")]
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="choose files").click()
@@ -136,10 +136,10 @@ def test_the_published_files_are_imported_by_their_names(page: Page, stocked: Se
     expect(page.locator(".modelhead").get_by_text("AI4DL import")).to_be_visible()
 
 
-def test_code_in_a_pickle_is_refused_by_its_name(page: Page, stocked: Server, tmp_path: Path) -> None:
+def test_code_in_a_pickle_is_refused_by_its_name(page: Page, samples: str, tmp_path: Path) -> None:
     bad = tmp_path / "model_dict.pickle"
     bad.write_bytes(b"cos\nsystem\n(S'touch /tmp/was-run'\ntR.")
-    open_view(page, "import")
+    open_view(page, samples, "import")
     with page.expect_file_chooser() as chooser:
         page.locator('[data-slot="crbm"]').get_by_role("button").click()
     chooser.value.set_files(bad)
@@ -151,7 +151,7 @@ def test_code_in_a_pickle_is_refused_by_its_name(page: Page, stocked: Server, tm
     expect(page.get_by_text("Nothing was run and nothing was kept.")).to_be_visible()
 
 
-def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, stocked: Server) -> None:
+def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, samples: str) -> None:
     page.goto("/models")
     link = page.locator(".modelitem a.name", has_text=re.compile("^Synthetic training jobs, 5 phases$"))
     page.goto(link.get_attribute("href") or "")
@@ -182,8 +182,8 @@ def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, stocked: Se
     expect(row).to_have_count(0)
 
 
-def test_two_models_are_compared(page: Page, stocked: Server) -> None:
-    card = start_training(page, "second", Epochs="5")
+def test_two_models_are_compared(page: Page, samples: str) -> None:
+    card = start_training(page, samples, "second", Epochs="5")
     expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Compare", exact=True).click()
     expect(page.get_by_text("adjusted Rand index")).to_be_visible(timeout=20_000)
@@ -199,10 +199,10 @@ def test_two_models_are_compared(page: Page, stocked: Server) -> None:
 @pytest.mark.parametrize("view", ["", "train", "choose", "search", "compare", "import"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_view_is_fine_for_axe_and_fits_a_phone(
-    page: Page, stocked: Server, view: str, scheme: str
+    page: Page, samples: str, view: str, scheme: str
 ) -> None:
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    open_view(page, view)
+    open_view(page, samples, view)
     page.wait_for_timeout(800)
     assert serious_axe_findings(page) == []
     page.set_viewport_size({"width": 390, "height": 844})

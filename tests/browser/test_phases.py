@@ -17,16 +17,14 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("stocked")
 
 
-def open_samples(page: Page) -> None:
-    """Phases of the bundled samples; other tests put other sets on the same server."""
-    page.goto("/traces")
-    page.get_by_role("link", name="Synthetic training jobs").first.click()
-    page.wait_for_function("() => location.search.includes('traces=')")
-    page.goto("/phases" + page.evaluate("location.search"))
+def open_samples(page: Page, samples: str) -> None:
+    page.goto(f"/phases?{samples}")
 
 
-def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(page: Page) -> None:
-    open_samples(page)
+def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(
+    page: Page, samples: str
+) -> None:
+    open_samples(page, samples)
     title = page.locator("#execution-title")
     expect(page.locator("#executions .ag-row.chosen")).to_have_count(1)
     first = title.inner_text()
@@ -47,7 +45,7 @@ def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(pag
     page.mouse.down()
     page.mouse.move(box["x"] + 400, box["y"] + 40, steps=8)
     page.mouse.up()
-    page.wait_for_url(re.compile(r"x0=[\d.]+&x1=[\d.]+"))
+    expect(page).to_have_url(re.compile(r"x0=[\d.]+&x1=[\d.]+"))
     zoomed = plot.evaluate("plot => plot.layout.xaxis.range")
     page.reload()
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
@@ -58,8 +56,8 @@ def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(pag
     page.wait_for_function("() => !location.search.includes('x0=')")
 
 
-def test_keys_may_come_fast(page: Page) -> None:
-    open_samples(page)
+def test_keys_may_come_fast(page: Page, samples: str) -> None:
+    open_samples(page, samples)
     expect(page.locator("#executions .ag-row.chosen")).to_have_count(1)
     for _ in range(10):
         page.keyboard.press("ArrowDown")
@@ -69,8 +67,8 @@ def test_keys_may_come_fast(page: Page) -> None:
     expect(page.locator("#execution-title")).not_to_contain_text("0011")
 
 
-def test_hover_says_time_and_units(page: Page) -> None:
-    open_samples(page)
+def test_hover_says_time_and_units(page: Page, samples: str) -> None:
+    open_samples(page, samples)
     plot = page.locator(".js-plotly-plot").first
     expect(plot.locator(".xtick").first).to_be_visible(timeout=20_000)
     page.wait_for_timeout(600)
@@ -113,8 +111,8 @@ def test_windows_of_the_shell_are_accessible(page: Page, scheme: Literal["light"
     assert serious_axe_findings(page) == []
 
 
-def test_pictures_and_tables_can_be_taken_away(page: Page) -> None:
-    open_samples(page)
+def test_pictures_and_tables_can_be_taken_away(page: Page, samples: str) -> None:
+    open_samples(page, samples)
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
     page.get_by_role("button", name="Export timeline").click()
     with page.expect_download() as picture:
@@ -126,9 +124,9 @@ def test_pictures_and_tables_can_be_taken_away(page: Page) -> None:
     assert head.startswith("phase,description,samples")
 
 
-def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page) -> None:
+def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page, samples: str) -> None:
     page.emulate_media(color_scheme="light")
-    open_samples(page)
+    open_samples(page, samples)
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
     colour = "plot => plot._fullData.find(t => t.name === 'CPU').line.color"
     plot = page.locator(".js-plotly-plot").first

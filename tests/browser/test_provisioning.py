@@ -20,18 +20,14 @@ SETTINGS = (
 )
 
 
-def open_samples(page: Page, more: str = SETTINGS) -> None:
-    page.goto("/traces")
-    page.get_by_role("link", name="Synthetic training jobs").first.click()
-    page.wait_for_url(re.compile("traces="))
-    search = page.evaluate("location.search")
-    page.goto(f"/provisioning{search}&{more}")
+def open_samples(page: Page, samples: str, more: str = SETTINGS) -> None:
+    page.goto(f"/provisioning?{samples}&{more}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Provisioning")
 
 
-def evaluate(page: Page) -> None:
+def evaluate(page: Page, samples: str) -> None:
     """Make the comparison of the address, unless another test made it already."""
-    open_samples(page)
+    open_samples(page, samples)
     page.locator("#evaluate-start").wait_for(state="attached")
     if not page.locator("table.policies").count():
         page.get_by_role("button", name="Evaluate").click()
@@ -39,19 +35,21 @@ def evaluate(page: Page) -> None:
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
 
 
-def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation(page: Page) -> None:
-    evaluate(page)
+def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation(
+    page: Page, samples: str
+) -> None:
+    evaluate(page, samples)
     rows = page.locator("table.policies tbody tr")
     expect(rows).to_have_count(6)
     expect(rows.first).to_contain_text("budget.oracle")
     expect(page.locator("table.policies")).to_contain_text("best reactive")
     page.locator("table.policies a", has_text=re.compile(r"^phase\.rule$")).click()
-    page.wait_for_url(re.compile(r"policy=phase\.rule"))
+    expect(page).to_have_url(re.compile(r"policy=phase\.rule"))
     worst = page.locator("section", has_text="Worst containers first").locator("tbody a").first
     expect(page.get_by_text("under phase.rule as published")).to_be_visible()
     name = worst.inner_text()
     worst.click()
-    page.wait_for_url(re.compile(r"/phases\?.*overlay=phase\.rule"))
+    expect(page).to_have_url(re.compile(r"/phases\?.*overlay=phase\.rule"))
     expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2])
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
     traces = "plot => (plot._fullData || []).filter(t => /allocation/.test(t.name)).map(t => t.name)"
@@ -70,13 +68,13 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
 
 
-def test_what_is_looked_at_is_in_the_address(page: Page) -> None:
-    evaluate(page)
+def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:
+    evaluate(page, samples)
     page.get_by_role("link", name="Memory", exact=True).click()
-    page.wait_for_url(re.compile("resource=memory"))
+    expect(page).to_have_url(re.compile("resource=memory"))
     expect(page.get_by_text("Over-allocation of Memory")).to_be_visible()
     page.get_by_role("link", name="As published").click()
-    page.wait_for_url(re.compile("scale=published"))
+    expect(page).to_have_url(re.compile("scale=published"))
     expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
     page.get_by_role("link", name="Under time", exact=True).click()
     expect(page.get_by_text("sorted by under time")).to_be_visible()
@@ -85,8 +83,8 @@ def test_what_is_looked_at_is_in_the_address(page: Page) -> None:
     expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
 
 
-def test_the_recommendation_is_taken_away_in_each_format(page: Page) -> None:
-    evaluate(page)
+def test_the_recommendation_is_taken_away_in_each_format(page: Page, samples: str) -> None:
+    evaluate(page, samples)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     begins = {
         "Kubernetes VPA": "VerticalPodAutoscaler",
@@ -119,8 +117,8 @@ def text_of_manifest(page: Page) -> str:
     return file.value.path().read_text()
 
 
-def test_tables_and_pictures_can_be_taken_away(page: Page) -> None:
-    evaluate(page)
+def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str) -> None:
+    evaluate(page, samples)
     with page.expect_download() as table:
         page.get_by_role("link", name="Export policies, CSV").click()
     lines = table.value.path().read_text().splitlines()
@@ -137,10 +135,10 @@ def test_tables_and_pictures_can_be_taken_away(page: Page) -> None:
     assert set(json.loads(report.value.path().read_text())["resources"]) == {"cpu", "memory"}
 
 
-def test_what_cannot_be_compared_is_said_in_place(page: Page) -> None:
-    open_samples(page, "cycle=0.001")
+def test_what_cannot_be_compared_is_said_in_place(page: Page, samples: str) -> None:
+    open_samples(page, samples, "cycle=0.001")
     expect(page.get_by_role("alert")).to_contain_text("Cycle (cycle) cannot be")
-    open_samples(page, "cycle=100000")
+    open_samples(page, samples, "cycle=100000")
     page.get_by_role("button", name="Evaluate").click()
     expect(page.get_by_role("alert")).to_contain_text("longer than one cycle", timeout=60_000)
     page.locator("details.settings summary").click()
@@ -151,10 +149,12 @@ def test_what_cannot_be_compared_is_said_in_place(page: Page) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
-def test_the_page_is_accessible_and_fits(page: Page, scheme: Literal["light", "dark"], width: int) -> None:
+def test_the_page_is_accessible_and_fits(
+    page: Page, samples: str, scheme: Literal["light", "dark"], width: int
+) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
-    evaluate(page)
+    evaluate(page, samples)
     page.wait_for_timeout(500)
     assert serious_axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width

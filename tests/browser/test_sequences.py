@@ -16,16 +16,11 @@ from tests.browser.serving import serious_axe_findings
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.usefixtures("stocked")
 GRAPH = "document.getElementById('sequence-graph')._cyreg.cy"
 
 
-def open_samples(page: Page, more: str = "") -> None:
-    """Sequences of the bundled samples; other tests put other sets on the same server."""
-    page.goto("/traces")
-    page.get_by_role("link", name="Synthetic training jobs").first.click()
-    page.wait_for_function("() => location.search.includes('traces=')")
-    page.goto("/sequences" + page.evaluate("location.search") + more)
+def open_samples(page: Page, samples: str, more: str = "") -> None:
+    page.goto(f"/sequences?{samples}{more}")
     page.wait_for_function(
         f"() => {{ try {{ return {GRAPH}.nodes().length > 3 }} catch (e) {{ return false }} }}"
     )
@@ -47,9 +42,9 @@ def emit(page: Page, selector: str) -> None:
     page.mouse.click(*place)
 
 
-def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page) -> None:
+def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page, samples: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 1050})
-    open_samples(page)
+    open_samples(page, samples)
     assert serious_axe_findings(page) == []
     emit(page, "node.p4")
     title = page.locator("#behind-name")
@@ -65,13 +60,13 @@ def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page) -
     page.reload()
     expect(title).to_have_text("φ4", timeout=20_000)
     page.locator("#seq-behind-grid .ag-row").first.click()
-    page.wait_for_url(re.compile("/phases"))
+    expect(page).to_have_url(re.compile("/phases"))
     expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2], timeout=20_000)
 
 
-def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Page) -> None:
+def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Page, samples: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 1050})
-    open_samples(page, "&hide=0.30")
+    open_samples(page, samples, "&hide=0.30")
     title = page.locator("#behind-name")
     emit(page, "edge[p > 0.8]")
     expect(title).to_have_text("φ5 → φ4")
@@ -95,8 +90,8 @@ def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Pag
     expect(title).to_contain_text("and what follows")
 
 
-def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: Page) -> None:
-    open_samples(page)
+def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: Page, samples: str) -> None:
+    open_samples(page, samples)
     page.locator("#seq-memory").get_by_text("2", exact=True).click()
     page.wait_for_function(f"() => {GRAPH}.nodes('.long').length > 3")
     page.wait_for_function("() => location.search.includes('memory=2')")
@@ -112,8 +107,8 @@ def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: P
     )
 
 
-def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page) -> None:
-    open_samples(page, "&after=0")
+def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page, samples: str) -> None:
+    open_samples(page, samples, "&after=0")
     line = page.locator("#seq-next .afterline")
     expect(line).to_contain_text("φ1")
     page.get_by_role("button", name="Change the phases to start from").click()
@@ -128,8 +123,8 @@ def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page)
     assert sum(chances) == pytest.approx(1.0, abs=0.03)
 
 
-def test_tables_and_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
-    open_samples(page, "&memory=2")
+def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str, tmp_path: Path) -> None:
+    open_samples(page, samples, "&memory=2")
     page.get_by_role("button", name="Export tables").click()
     for name, head in (
         ("Transitions", "from"),
@@ -152,9 +147,9 @@ def test_tables_and_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> No
         page.keyboard.press("Escape")
 
 
-def test_colours_follow_the_scheme(page: Page) -> None:
+def test_colours_follow_the_scheme(page: Page, samples: str) -> None:
     page.emulate_media(color_scheme="light")
-    open_samples(page)
+    open_samples(page, samples)
     colour = f"{GRAPH}.nodes('.p1').style('background-color')"
     page.wait_for_function(f"() => {colour} === 'rgb(64,151,207)'")
     page.get_by_role("button", name="Switch between light and dark").click()
@@ -162,15 +157,15 @@ def test_colours_follow_the_scheme(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_has_everything_without_scrolling_sideways(page: Page, scheme: str) -> None:
+def test_a_phone_has_everything_without_scrolling_sideways(page: Page, samples: str, scheme: str) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 390, "height": 844})
-    open_samples(page)
+    open_samples(page, samples)
     page.wait_for_timeout(800)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert serious_axe_findings(page) == []
 
 
-def test_an_address_that_points_nowhere_says_so(page: Page) -> None:
-    open_samples(page, "&pick=tree:999999999")
+def test_an_address_that_points_nowhere_says_so(page: Page, samples: str) -> None:
+    open_samples(page, samples, "&pick=tree:999999999")
     expect(page.get_by_text("What this address points to is not in these sequences.")).to_be_visible()

@@ -67,7 +67,7 @@ def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
     expect(marked).to_have_count(5)
     assert serious_axe_findings(page) == []
     import_it(page, "Night batch")
-    page.wait_for_url(re.compile("traces="))
+    expect(page).to_have_url(re.compile("traces="))
     expect(page.locator(".importcard")).to_contain_text("All 120 rows were kept, in 4 executions.")
     expect(page.locator(".ag-center-cols-container .ag-row")).to_have_count(4)
     expect(page.locator("#pick-traces")).to_have_value("Night batch")
@@ -76,8 +76,9 @@ def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".importcard")).to_contain_text("“Night batch” is here.")
     page.get_by_label("Find executions by name or attribute").fill("job-2")
     expect(page.locator("#executions-count")).to_have_text("1 of 4")
+    expect(page.locator(".ag-center-cols-container .ag-row")).to_have_count(1)
     page.locator(".ag-row").filter(has_text="job-2").first.click()
-    page.wait_for_url(re.compile(r"/phases\?.*execution=job-2"))
+    expect(page).to_have_url(re.compile(r"/phases\?.*execution=job-2"))
 
 
 def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
@@ -95,7 +96,7 @@ def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#map-state")).to_contain_text("Column “cpu_cores” is mapped twice.")
     expect(page.locator("#map-import")).to_be_disabled()
     page.get_by_role("button", name="Discard", exact=True).first.click()
-    page.wait_for_url(re.compile(r"/traces$"))
+    expect(page).to_have_url(re.compile(r"/traces$"))
 
 
 def test_a_flawed_file_is_imported_with_a_report(page: Page, tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_pa
     expect(notice).to_contain_text("“broken.csv”")
     assert serious_axe_findings(page) == []
     notice.get_by_role("button", name="Discard this one").click()
-    page.wait_for_url(re.compile(r"/traces$"))
+    expect(page).to_have_url(re.compile(r"/traces$"))
     expect(page.get_by_text("broken.csv", exact=True)).to_have_count(0)
 
 
@@ -222,7 +223,7 @@ def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_p
         page.locator(".sending").first.get_by_role("button", name="Cancel").click()
     expect(page.locator(".mapcard")).to_contain_text("after.csv", timeout=20_000)
     page.get_by_role("button", name="Discard", exact=True).first.click()
-    page.wait_for_url(re.compile(r"/traces$"))
+    expect(page).to_have_url(re.compile(r"/traces$"))
 
 
 def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guard) -> None:
@@ -255,7 +256,7 @@ def test_a_file_may_be_dropped_anywhere_on_the_page(page: Page) -> None:
     assert page.evaluate(DROP, "\n".join([HEADER, *rows(1)]))
     expect(page.locator(".mapcard")).to_contain_text("dropped.csv")
     page.get_by_role("button", name="Discard", exact=True).first.click()
-    page.wait_for_url(re.compile(r"/traces$"))
+    expect(page).to_have_url(re.compile(r"/traces$"))
 
 
 def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Guard) -> None:
