@@ -1,0 +1,1 @@
+"""The worlds that a scheduler can steer; each fills the `Engine` port."""

@@ -1,0 +1,1 @@
+"""An experiment as validated data, and what its runs say when they are compared."""

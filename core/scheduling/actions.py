@@ -1,0 +1,107 @@
+"""What a scheduler can do. An engine performs these in order, and says of each whether it worked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start a waiting job on a worker, with a limit in cores or without."""
+
+    job: str
+    worker: str
+    limit: float | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetLimit:
+    """Give a job at most `limit` cores (None: no limit), and `weight` where cores are scarce."""
+
+    job: str
+    limit: float | None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class SetThreads:
+    """Ask a job to compute with this many threads."""
+
+    job: str
+    threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Migrate:
+    """Checkpoint a job, stop it, and start it from the checkpoint on another worker."""
+
+    job: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Take the processor from a job without ending it."""
+
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resume:
+    """Give a paused job the processor back."""
+
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End a job."""
+
+    job: str
+
+
+Action: TypeAlias = Start | SetLimit | SetThreads | Migrate | Pause | Resume | Stop
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a scheduler did, or did not do, something.
+
+    Parameters
+    ----------
+    rule
+        The line of the algorithm or the name of the rule, such as ``"Algorithm 1, line 22"``.
+    text
+        One sentence for people.
+    job, worker
+        What it is about, or None.
+    values
+        Figures that decided: names and numbers, in a fixed order.
+    """
+
+    rule: str
+    text: str
+    job: str | None = None
+    worker: str | None = None
+    values: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a scheduler thinks of a job at this moment; drawn as bands and lines beside its usage.
+
+    Parameters
+    ----------
+    job
+        The job.
+    label
+        The list or category that it is in, such as ``"NL"``, or empty.
+    growth
+        Its growth (efficiency) as the scheduler computes it, or None where it is not known.
+    """
+
+    job: str
+    label: str = ""
+    growth: float | None = None

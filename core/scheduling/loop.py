@@ -1,0 +1,105 @@
+"""The one loop of every run: wait, observe, decide, act, record; and decisions made again from a record.
+
+Nothing here knows whether the engine is a simulator or a cluster. What was seen, decided and done is one
+`Entry` after another; a run's entries are its ledger, and `replay` proves that the policy, shown the same
+observations, decides the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from core.scheduling.actions import Action, Mark, Reason
+    from core.scheduling.model import Failure, Observation
+    from core.scheduling.ports import Engine, SchedulingPolicy
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of a ledger: what was seen, what was decided and why, and what failed at once.
+
+    Parameters
+    ----------
+    observation
+        What the policy was shown.
+    actions, reasons, marks, wake
+        Its decision.
+    failures
+        Actions that the engine refused at once; those that fail later are in a later observation.
+    """
+
+    observation: Observation
+    actions: tuple[Action, ...]
+    reasons: tuple[Reason, ...]
+    marks: tuple[Mark, ...]
+    wake: float | None
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a replayed policy decides otherwise than its ledger says."""
+
+    number: int
+    recorded: tuple[Action, ...]
+    decided: tuple[Action, ...]
+
+
+def drive(engine: Engine, policy: SchedulingPolicy, settings: Any, seed: int) -> Iterator[Entry]:
+    """Run a policy on an engine until every job has ended, entry by entry.
+
+    Whoever takes the entries may stop between two of them; the engine is then left as it is.
+
+    Parameters
+    ----------
+    engine
+        The world.
+    policy
+        The policy.
+    settings
+        An instance of the policy's settings.
+    seed
+        Of the policy's own chance.
+
+    Yields
+    ------
+    Entry
+        What was seen and done, in order.
+    """
+    state, wake = policy.begin(settings, seed), None
+    while not engine.finished:
+        engine.wait(wake)
+        seen = engine.observe()
+        decision = policy.decide(state, seen)
+        failures = engine.apply(decision.actions)
+        state, wake = decision.state, decision.wake
+        yield Entry(seen, decision.actions, decision.reasons, decision.marks, wake, failures)
+
+
+def replay(
+    policy: SchedulingPolicy, settings: Any, seed: int, entries: Iterable[Entry]
+) -> Iterator[Difference]:
+    """Show a policy what its ledger says it saw, and give every decision that is not the recorded one.
+
+    Parameters
+    ----------
+    policy, settings, seed
+        As they were in the run.
+    entries
+        The run's ledger, in order.
+
+    Yields
+    ------
+    Difference
+        Nothing, if the policy is the pure function that it must be and has not changed since.
+    """
+    state = policy.begin(settings, seed)
+    for entry in entries:
+        decision = policy.decide(state, entry.observation)
+        state = decision.state
+        if decision.actions != entry.actions:
+            yield Difference(entry.observation.number, entry.actions, decision.actions)

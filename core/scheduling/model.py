@@ -1,0 +1,184 @@
+"""What a scheduler sees: workers and jobs at one moment, as frozen values.
+
+Times are seconds of the run's clock, which may be virtual; CPU is in cores and core-seconds. Nothing here
+says how it was measured: a simulator, a Docker host and a cluster fill in the same values. Usage is a
+cumulative counter, so that a policy takes the mean over whatever interval it looks back on, and evaluation
+values are only those that were printed since the observation before, so that a ledger keeps each once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from core.scheduling.actions import Action
+
+Reading: TypeAlias = tuple[float, float]
+"""When a value of the evaluation function was printed, and the value: (seconds, E, lower is better)."""
+
+
+class JobState(StrEnum):
+    """Where a job is in its life."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    PAUSED = "paused"
+    MIGRATING = "migrating"
+    DONE = "done"
+    FAILED = "failed"
+
+    @property
+    def ended(self) -> bool:
+        """True once it will never run again."""
+        return self in (JobState.DONE, JobState.FAILED)
+
+    @property
+    def placed(self) -> bool:
+        """True while it holds a place on a worker."""
+        return self in (JobState.RUNNING, JobState.PAUSED, JobState.MIGRATING)
+
+
+class Trigger(StrEnum):
+    """Why the scheduler is asked now."""
+
+    TICK = "tick"
+    ARRIVAL = "arrival"
+    DEPARTURE = "departure"
+    OUTCOME = "outcome"
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One machine, or one named part of it.
+
+    Parameters
+    ----------
+    id
+        Its name.
+    capacity
+        Its cores.
+    used
+        Cores in use over the last moments, all containers together.
+    """
+
+    id: str
+    capacity: float
+    used: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What no scheduler can know, for the oracles that look on purpose.
+
+    Parameters
+    ----------
+    work_left
+        Core-seconds to completion.
+    """
+
+    work_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One training job as it is now.
+
+    Parameters
+    ----------
+    id
+        Its name; never used twice in a run.
+    state
+        Where it is in its life.
+    worker
+        The worker that it is on; while it migrates, the one it goes to; None while it waits.
+    arrived
+        When it was submitted, seconds.
+    started
+        When it first ran, seconds, or None.
+    cpu_seconds
+        Core-seconds used so far, all starts together.
+    limit
+        Cores that it may use at most, or None without a limit.
+    weight
+        Its share against the others on its worker where cores are scarce; 1 is usual.
+    threads
+        How many threads it computes with, or None where it does not say.
+    readings
+        Values of E printed since the observation before, oldest first.
+    steps, total_steps
+        Training steps done and to do, or None where it does not say.
+    request
+        Cores that its owner asked for, or None.
+    can_migrate
+        Whether it writes checkpoints on request.
+    can_resize
+        Whether it follows its cores with its threads.
+    hidden
+        What only oracles look at; None wherever it is not known.
+    """
+
+    id: str
+    state: JobState
+    worker: str | None = None
+    arrived: float = 0.0
+    started: float | None = None
+    cpu_seconds: float = 0.0
+    limit: float | None = None
+    weight: float = 1.0
+    threads: int | None = None
+    readings: tuple[Reading, ...] = ()
+    steps: int | None = None
+    total_steps: int | None = None
+    request: float | None = None
+    can_migrate: bool = True
+    can_resize: bool = False
+    hidden: Hidden | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An action that did not work; it comes back as something seen, never as an exception.
+
+    Parameters
+    ----------
+    action
+        What was asked.
+    why
+        One sentence.
+    """
+
+    action: Action
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Everything that a scheduler is shown at one moment.
+
+    Parameters
+    ----------
+    number
+        Counts the observations of a run from 0; a scheduler that is shown an older one again does nothing.
+    time
+        Seconds of the run's clock; never decreases.
+    trigger
+        Why it is asked now.
+    workers
+        All workers, in a fixed order.
+    jobs
+        Jobs that were submitted and have not ended, in order of submission.
+    ended
+        Jobs that ended since the observation before, as they were at their end.
+    failures
+        Actions that failed since the observation before.
+    """
+
+    number: int
+    time: float
+    trigger: Trigger
+    workers: tuple[Worker, ...]
+    jobs: tuple[Job, ...]
+    ended: tuple[Job, ...] = ()
+    failures: tuple[Failure, ...] = ()

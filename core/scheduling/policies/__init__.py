@@ -1,0 +1,1 @@
+"""Every scheduling policy, one file each, and the register that names them."""

@@ -1,0 +1,119 @@
+"""The ports: a policy that decides, and an engine that shows and does.
+
+A policy is a pure function with typed settings: ``decide(state, observation)`` gives the next state, the
+actions and the reasons. The same object runs in the simulator, on a Docker host and on clusters. An engine
+owns time: `Engine.wait` returns when something happened or when the policy wants to be asked again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+from core.settings_fields import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from core.scheduling.actions import Action, Mark, Reason
+    from core.scheduling.model import Failure, Observation
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision(Generic[State]):
+    """What a policy answers.
+
+    Parameters
+    ----------
+    state
+        What it wants to remember; a frozen value.
+    actions
+        What to do, in this order.
+    reasons
+        Why, for the ledger.
+    marks
+        What it thinks of each job now.
+    wake
+        When it wants to be asked again at the latest, seconds of the run's clock; None: only when something
+        happens.
+    """
+
+    state: State
+    actions: tuple[Action, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    wake: float | None = None
+
+
+class Scope(StrEnum):
+    """What a policy steers."""
+
+    WORKER = "one worker"
+    CLUSTER = "a cluster"
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """For a policy with nothing to choose."""
+
+
+@dataclass(frozen=True)
+class SchedulingPolicy:
+    """A way of sharing machines among training jobs.
+
+    Parameters
+    ----------
+    name
+        Its name in tables and on the command line.
+    about
+        One sentence for people.
+    begin
+        ``begin(settings, seed)`` gives the state before the first observation. Whatever is left to chance
+        is drawn from `seed` and the state alone.
+    decide
+        ``decide(state, observation)``: pure; it never sees time, chance, files or an engine.
+    settings
+        The frozen dataclass of what can be chosen.
+    oracle
+        True if it looks at `Job.hidden`.
+    defaults
+        Settings that this variant has instead of the dataclass's own.
+    """
+
+    name: str
+    about: str
+    begin: Callable[[Any, int], Any]
+    decide: Callable[[Any, Observation], Decision[Any]]
+    settings: type[Any] = NoSettings
+    oracle: bool = False
+    defaults: Mapping[str, object] = field(default_factory=dict)
+
+    def chosen(self, values: Mapping[str, object] | None = None) -> Any:
+        """The policy's settings with some values chosen.
+
+        Raises
+        ------
+        InputError
+            If a setting is unknown or out of bounds.
+        """
+        return build(self.settings, {**self.defaults, **(values or {})})
+
+
+class Engine(Protocol):
+    """A world with workers and jobs: the simulator, a Docker host, a cluster."""
+
+    def wait(self, until: float | None) -> None:
+        """Let time pass until something happens, or until `until` at the latest."""
+
+    def observe(self) -> Observation:
+        """Show everything that can be seen now; each reading of E is shown once."""
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided, in order; what fails at once is given back, and seen next time."""
+
+    @property
+    def finished(self) -> bool:
+        """True once every job has ended and none is to come."""

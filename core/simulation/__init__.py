@@ -1,0 +1,1 @@
+"""A world of workers and jobs with exact, seeded, event-driven time."""
