@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 _ABSOLUTE = (Unit.CORES, Unit.BYTES)
 _LEAST_MEMORY = 6 * 2**20
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_HOW_TO_SCALE = (
+    "Names are made from the groups’ names: put your job’s or deployment’s kind and name into targetRef.",
+    "Then: kubectl apply -f FILE",
+)
+_HOW_TO_PATCH = (
+    "Names are made from the groups’ names: put your pod’s name into metadata, your container’s into spec.",
+    "Then, for one document at a time: kubectl patch pod NAME --subresource resize --patch-file FILE",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +88,7 @@ class _Text:
 
 
 def as_docker(rows: Sequence[Advice], origin: Origin) -> str:
-    """One ``docker update`` command per group; a group's name stands for its containers' names.
+    """One ``docker update`` command per group; a placeholder stands where its containers' names go.
 
     Raises
     ------
@@ -88,7 +96,11 @@ def as_docker(rows: Sequence[Advice], origin: Origin) -> str:
         If neither CPU is in cores nor memory in bytes.
     """
     lines = [f"# {line}" for line in origin.lines()]
-    lines += ["# Put your containers’ names in place of the groups’ names.", *_left_out(rows)]
+    lines += [
+        "# The last word of each command is a placeholder made from the group’s name, not a container:",
+        "# put the names of the group’s containers there, with spaces between them.",
+        *_left_out(rows),
+    ]
     for group, advice in _by_group(rows):
         lines += ["", f"# {_one_line(group)}"]
         for phase, parts in _by_phase(advice):
@@ -96,7 +108,9 @@ def as_docker(rows: Sequence[Advice], origin: Origin) -> str:
                 lines.append(f"# while in {_words(parts)}")
         whole = dict(_by_phase(advice))[None]
         lines += [f"# {line}" for line in _reasons(whole)]
-        lines.append(f"docker update {' '.join(_docker_options(whole))} {shlex.quote(_docker_name(group))}")
+        name = _docker_name(group)
+        lines.append(f"# in place of {name}: the names of the containers of “{_one_line(group)}”")
+        lines.append(f"docker update {' '.join(_docker_options(whole))} {shlex.quote(name)}")
     return "\n".join(lines) + "\n"
 
 
@@ -108,7 +122,7 @@ def as_vpa(rows: Sequence[Advice], origin: Origin) -> str:
     InputError
         If neither CPU is in cores nor memory in bytes.
     """
-    return _documents(rows, origin, _vpa)
+    return _documents(rows, origin, _vpa, _HOW_TO_SCALE)
 
 
 def as_patch(rows: Sequence[Advice], origin: Origin) -> str:
@@ -119,7 +133,7 @@ def as_patch(rows: Sequence[Advice], origin: Origin) -> str:
     InputError
         If neither CPU is in cores nor memory in bytes.
     """
-    return _documents(rows, origin, _pod)
+    return _documents(rows, origin, _pod, _HOW_TO_PATCH)
 
 
 FORMATS: dict[str, Callable[[Sequence[Advice], Origin], str]] = {
@@ -145,9 +159,12 @@ def export(rows: Sequence[Advice], origin: Origin, style: str) -> str:
 
 
 def _documents(
-    rows: Sequence[Advice], origin: Origin, make: Callable[[str, Sequence[Advice]], dict[str, Any]]
+    rows: Sequence[Advice],
+    origin: Origin,
+    make: Callable[[str, Sequence[Advice]], dict[str, Any]],
+    how: Sequence[str],
 ) -> str:
-    head = [f"# {line}" for line in origin.lines()] + _left_out(rows)
+    head = [f"# {line}" for line in (*origin.lines(), *how)] + _left_out(rows)
     parts, taken = [], set[str]()
     for group, advice in _by_group(rows):
         name = _free_name(kubernetes_name(group), taken)
