@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from dash import html
 
 from app.components.basics import Node, bar, button, link_button, notice, state_badge
 from app.components.forms import data
+from app.components.provisioning_view import address_values
+from core.errors import PhaseDockError
+from core.runtime.evaluations import Question
 from core.runtime.infos import TaskState
 from core.units import format_duration
 
@@ -135,9 +139,24 @@ def result_link(task: TaskInfo) -> str | None:
         return f"/models?view=choose&task={task.id}{tail}"
     if task.kind == "search":
         return f"/models?view=search&task={task.id}{tail}"
+    if task.kind == "evaluate":
+        return _evaluated(task) if "evaluation" in result else None
     if "model" in result:
         return f"/phases?model={result['model']}{tail}" if traces else f"/models?model={result['model']}"
     return f"/traces?traces={result['trace_set']}" if "trace_set" in result else None
+
+
+def _evaluated(task: TaskInfo) -> str | None:
+    """The Provisioning page with the settings of a comparison; None where the address cannot say them."""
+    try:
+        asked = Question.from_dict(task.params)
+    except (PhaseDockError, KeyError):
+        return None
+    if asked.own_settings:
+        return None
+    choice = {"traces": asked.trace_set, "model": asked.model}
+    values = choice | address_values(asked.settings, asked.policies)
+    return f"/provisioning?{urlencode({key: value for key, value in values.items() if value})}"
 
 
 def failure(task: TaskInfo) -> Node:

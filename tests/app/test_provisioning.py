@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.components import provisioning_results as results
+from app.components import task_words
 from app.components.links import Query
 from app.components.phase_views import execution_timeline
 from app.components.provisioning_form import given_settings, policies_asked, proposed, summary
@@ -357,3 +360,29 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     alone = len(report["split"]["held_out_groups"]) == 1
     assert ("Hold out a larger share" in text) == alone
     assert "Times short" not in text
+
+
+def test_the_card_of_a_comparison_leads_to_what_it_made(
+    place: Workspace, evaluated: dict[str, str], model: ModelInfo
+) -> None:
+    """Also when a later comparison has other settings: the address says which one is meant."""
+    first = place.tasks.list(1)[0]
+    later = results.submit(chosen(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
+    Worker(place).work(later)
+    link = task_words.result_link(place.tasks.get(first.id))
+    assert link is not None
+    where = urlsplit(link)
+    assert where.path == "/provisioning"
+    assert dict(parse_qsl(where.query)) == evaluated
+    assert "cycle 1 min" in shown(**dict(parse_qsl(where.query)))
+    assert "cycle 1 min 30 s" in shown(**chosen().query())
+
+
+def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(
+    place: Workspace, evaluated: dict[str, str], model: ModelInfo
+) -> None:
+    done = place.tasks.list(1)[0]
+    assert task_words.result_link(replace(done, result=None)) is None
+    own = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}
+    assert task_words.result_link(replace(done, params=own)) is None
+    assert task_words.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None
