@@ -1,0 +1,193 @@
+"""What a simulation is given: workers, jobs and the rules of their world, as frozen and validated values.
+
+Nothing here is random. Chance enters with the seed of `core.engines.simulated.simulated`, and what is drawn
+for a job depends on that seed and the job's id only, so that two policies meet the same jobs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from core.errors import InputError
+from core.simulation.loss import FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.simulation.loss import LossCurve
+    from core.simulation.speedup import SpeedUp
+
+Contention: TypeAlias = Literal["count", "effective"]
+
+_VAE: Final = FAMILIES["exponential"]["VAE"]
+
+
+def _refuse(owner: str, what: str, hint: str) -> None:
+    raise InputError(f"{owner}: {what}.", hint)
+
+
+def _positive(owner: str, **values: float | None) -> None:
+    for name, value in values.items():
+        if value is not None and not (isfinite(value) and value > 0):
+            _refuse(owner, f"{name} is {value:g}", "Give a number above zero.")
+
+
+def _not_negative(owner: str, **values: float | None) -> None:
+    for name, value in values.items():
+        if value is not None and not (isfinite(value) and value >= 0):
+            _refuse(owner, f"{name} is {value:g}", "Give zero or a number above it.")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSpec:
+    """One machine.
+
+    Parameters
+    ----------
+    id
+        Its name.
+    cores
+        Its processors, above zero.
+    """
+
+    id: str
+    cores: float
+
+    def __post_init__(self) -> None:
+        _positive(f"Worker {self.id}", cores=self.cores)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """One training job as it really is; a scheduler is shown only part of it.
+
+    Parameters
+    ----------
+    id
+        Its name.
+    work
+        Core-seconds on one core without contention.
+    arrival
+        When it is submitted, seconds.
+    demand
+        Most cores that it can use; None without a bound.
+    loss
+        Its loss against its work.
+    values
+        How many values of E it prints; value i (1…values) is printed when i/values of the work is done.
+    noise_sigma
+        Standard deviation of the noise of a printed value.
+    noise_phi
+        Correlation of the noise of one printed value with that of the next (AR(1)).
+    request
+        Cores that its owner asked for, or None.
+    checkpoint_s, restore_s
+        Seconds to write a checkpoint and to start from it; `checkpoint_s` None: it writes none.
+    steps
+        Training steps in all; None: it does not say how many it did and has to do.
+    size_error
+        Steps that it claims to have, as a factor of `steps`; 1 tells the truth.
+    deadline
+        Seconds after its arrival within which it should end, or None.
+    threads
+        Threads that it computes with, or None: as many as it has cores.
+    resizable
+        Whether it follows its cores with its threads (has the agent).
+    speedup
+        Its speed at more than one core; None: proportional to its cores.
+    thread_penalty
+        Seconds lost per useful second and per thread too many for each core (`core.simulation.speedup`).
+    crash_at
+        Share of the work at which it fails by itself, or None.
+    model
+        Name of its kind in tables.
+    """
+
+    id: str
+    work: float
+    arrival: float = 0.0
+    demand: float | None = None
+    loss: LossCurve = _VAE
+    values: int = 200
+    noise_sigma: float = 0.003
+    noise_phi: float = 0.5
+    request: float | None = None
+    checkpoint_s: float | None = 1.5
+    restore_s: float = 2.0
+    steps: int | None = 200
+    size_error: float = 1.0
+    deadline: float | None = None
+    threads: int | None = None
+    resizable: bool = False
+    speedup: SpeedUp | None = None
+    thread_penalty: float = 2.4
+    crash_at: float | None = None
+    model: str = ""
+
+    def __post_init__(self) -> None:
+        owner = f"Job {self.id}"
+        _positive(owner, work=self.work, demand=self.demand, request=self.request, values=self.values)
+        _positive(owner, steps=self.steps, threads=self.threads, deadline=self.deadline)
+        _positive(owner, size_error=self.size_error)
+        _not_negative(owner, arrival=self.arrival, noise_sigma=self.noise_sigma, restore_s=self.restore_s)
+        _not_negative(owner, checkpoint_s=self.checkpoint_s, thread_penalty=self.thread_penalty)
+        if not -1 < self.noise_phi < 1:
+            _refuse(owner, f"noise_phi is {self.noise_phi:g}", "Give a number between −1 and 1.")
+        if self.crash_at is not None and not 0 < self.crash_at < 1:
+            _refuse(owner, f"crash_at is {self.crash_at:g}", "Give a share of the work between 0 and 1.")
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A world: its workers, its jobs, and how it treats them.
+
+    Parameters
+    ----------
+    workers, jobs
+        At least one of each; every id once.
+    gamma
+        γ ≥ 0: a worker's speed with n jobs is 1/(1 + γ(n_e − 1)) of its cores.
+    contention
+        n_e is the ``count`` of runnable jobs, or their ``effective`` number (Σa)²/Σa² with shares a.
+    control_s
+        Seconds of a migration beside checkpoint and restore.
+    checkpoint_failure
+        Probability that a job does not answer the request for a checkpoint; it goes on where it is.
+    restore_failure
+        Probability that a migrated job does not start on its target; it is restored where it came from.
+    horizon
+        Seconds after which a run without an end is given up.
+    """
+
+    workers: tuple[WorkerSpec, ...]
+    jobs: tuple[JobSpec, ...]
+    gamma: float = 0.0
+    contention: Contention = "count"
+    control_s: float = 1.1
+    checkpoint_failure: float = 0.0
+    restore_failure: float = 0.0
+    horizon: float = 1e7
+
+    def __post_init__(self) -> None:
+        owner = "The scenario"
+        if not self.workers or not self.jobs:
+            _refuse(owner, "it has no workers or no jobs", "Give at least one of each.")
+        _unique("worker", (worker.id for worker in self.workers))
+        _unique("job", (job.id for job in self.jobs))
+        _not_negative(owner, gamma=self.gamma, control_s=self.control_s)
+        _positive(owner, horizon=self.horizon)
+        if self.contention not in ("count", "effective"):
+            _refuse(owner, f"contention is “{self.contention}”", "Choose “count” or “effective”.")
+        for name in ("checkpoint_failure", "restore_failure"):
+            if not 0 <= getattr(self, name) <= 1:
+                _refuse(owner, f"{name} is {getattr(self, name):g}", "Give a probability.")
+
+
+def _unique(what: str, ids: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for name in ids:
+        if name in seen:
+            _refuse("The scenario", f"there are two {what}s “{name}”", f"Give every {what} its own id.")
+        seen.add(name)
