@@ -81,8 +81,8 @@ def test_hover_says_time_and_units(page: Page, samples: str) -> None:
     expect(label).to_contain_text("cores")
 
 
-def test_search_finds_pages_and_executions(page: Page) -> None:
-    page.goto("/")
+def test_search_finds_pages_and_executions(page: Page, samples: str) -> None:
+    page.goto(f"/?{samples}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
     page.keyboard.press("Control+k")
     page.locator("#search-text").fill("0003")
@@ -92,9 +92,11 @@ def test_search_finds_pages_and_executions(page: Page) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_windows_of_the_shell_are_accessible(page: Page, scheme: Literal["light", "dark"]) -> None:
+def test_windows_of_the_shell_are_accessible(
+    page: Page, samples: str, scheme: Literal["light", "dark"]
+) -> None:
     page.emulate_media(color_scheme=scheme)
-    page.goto("/")
+    page.goto(f"/?{samples}")
     expect(page.get_by_text("What your jobs do")).to_be_visible()
     expect(page.locator(".js-plotly-plot .barlayer path").first).to_be_visible()
     assert serious_axe_findings(page) == []
