@@ -1,1 +1,16 @@
-"""Every scheduling policy, one file each, and the register that names them."""
+"""The scheduling policies there are: one module or package each, one line each in the register."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.registry import Registry
+from core.scheduling.policies.flowcon import FLOWCON
+from core.scheduling.policies.free import DEFAULT_SCHEDULERS, FREE
+
+if TYPE_CHECKING:
+    from core.scheduling.ports import SchedulingPolicy
+
+POLICIES: Registry[SchedulingPolicy] = Registry("scheduling policy")
+for _policy in (FREE, *DEFAULT_SCHEDULERS, FLOWCON):
+    POLICIES.add(_policy.name, _policy)

@@ -1,0 +1,185 @@
+"""The default scheduler: which worker a waiting job starts on.
+
+The rule is what is compared (`fewest`, `random`, `half`, `requested`); it decides much of the result of any
+policy that migrates afterwards, so every policy on several workers names it. A start that fails is tried on
+the other workers, and after those again, later and later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling.actions import Reason, Start
+from core.scheduling.chance import below, draw, seeded
+from core.scheduling.model import JobState
+from core.settings_fields import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.scheduling.model import Job, Observation
+
+PLACEMENTS = {
+    "fewest": "The worker with the fewest jobs; chance decides ties",
+    "random": "Any worker",
+    "half": "A fair coin between fewest and random",
+    "requested": "The least allocated worker, by declared requests",
+}
+UNREQUESTED = 0.1
+"""Cores that a job without a request counts with, as in kube-scheduler's scoring (100 millicores)."""
+PATIENCE = 60.0
+"""Seconds after which a start that nobody confirmed or refused is asked for again."""
+_RETRY, _DOUBLINGS = 5.0, 7
+
+
+def placement_setting() -> str:
+    """The field of a settings dataclass that names the default scheduler."""
+    help_ = "Which worker a new job starts on."
+    chosen: str = setting("fewest", label="Default scheduler", choices=PLACEMENTS, help=help_)
+    return chosen
+
+
+class Attempt(NamedTuple):
+    """What was last tried for a job that still waits: on which worker, and when it may be tried again."""
+
+    worker: str | None
+    again: float
+    refused: tuple[str, ...] = ()
+    rounds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Placer:
+    """The default scheduler's state: its rule, its chance, and starts that were not confirmed."""
+
+    rule: str
+    chance: int
+    attempts: Mapping[str, Attempt] = field(default_factory=dict)
+
+
+class Placing(NamedTuple):
+    """What the default scheduler answers.
+
+    Parameters
+    ----------
+    placer
+        Its next state.
+    pending
+        The worker of each waiting job whose start was asked for before and not refused.
+    starts
+        Jobs to start now, each with its worker.
+    reasons
+        Why, one for each start and each refusal.
+    wake
+        When it wants to be asked again, or None.
+    """
+
+    placer: Placer
+    pending: Mapping[str, str]
+    starts: tuple[tuple[Job, str], ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    wake: float | None = None
+
+    @property
+    def actions(self) -> tuple[Start, ...]:
+        """The starts, without limits."""
+        return tuple(Start(job.id, worker) for job, worker in self.starts)
+
+
+def placer(rule: str, seed: int) -> Placer:
+    """A default scheduler that has seen nothing yet."""
+    return Placer(rule, seeded(seed))
+
+
+def place(state: Placer, seen: Observation) -> Placing:
+    """Choose a worker for every waiting job whose start was not asked for already."""
+    waiting = [job for job in seen.jobs if job.state is JobState.WAITING]
+    if not waiting or not seen.workers:
+        return Placing(state if waiting or not state.attempts else Placer(state.rule, state.chance), {})
+    attempts, reasons = _after_failures(state, seen, waiting)
+    pending = {name: a.worker for name, a in attempts.items() if a.worker is not None and a.again > seen.time}
+    ready = [job for job in waiting if job.id not in attempts or attempts[job.id].again <= seen.time]
+    load, chance, starts = _Load(state.rule, seen, waiting, pending), state.chance, []
+    for job in ready:
+        before = attempts.get(job.id, Attempt(None, 0.0))
+        worker, why, chance = load.choose(job, before.refused, chance)
+        attempts[job.id] = before._replace(worker=worker, again=seen.time + PATIENCE)
+        starts.append((job, worker))
+        reasons.append(why)
+    retries = [attempt.again for attempt in attempts.values() if attempt.worker is None]
+    after = Placer(state.rule, chance, attempts)
+    return Placing(after, pending, tuple(starts), tuple(reasons), min(retries, default=None))
+
+
+def _after_failures(
+    state: Placer, seen: Observation, waiting: Sequence[Job]
+) -> tuple[dict[str, Attempt], list[Reason]]:
+    """What is known of the jobs that still wait, with the refusals of this observation."""
+    attempts = {job.id: state.attempts[job.id] for job in waiting if job.id in state.attempts}
+    reasons = []
+    for failure in seen.failures:
+        action = failure.action
+        if isinstance(action, Start) and (before := attempts.get(action.job)) is not None:
+            attempts[action.job] = _refused(before, action.worker, seen)
+            text = f"{action.job} could not start on {action.worker}: {failure.why}"
+            reasons.append(Reason("Default scheduler, failed start", text, action.job, action.worker))
+    return attempts, reasons
+
+
+def _refused(before: Attempt, worker: str, seen: Observation) -> Attempt:
+    """The other workers first, at once; when all have refused, all again after a pause that doubles."""
+    refused = (*before.refused, worker)
+    if any(each.id not in refused for each in seen.workers):
+        return Attempt(None, seen.time, refused, before.rounds)
+    pause = _RETRY * 2.0 ** min(before.rounds, _DOUBLINGS)
+    return Attempt(None, seen.time + pause, (), before.rounds + 1)
+
+
+class _Load:
+    """How full each worker is, by the rule's own measure; grows with each start that is chosen."""
+
+    def __init__(
+        self, rule: str, seen: Observation, waiting: Sequence[Job], pending: Mapping[str, str]
+    ) -> None:
+        self._rule = rule
+        self._capacity = {worker.id: worker.capacity for worker in seen.workers}
+        self._load = dict.fromkeys(self._capacity, 0.0)
+        for job in seen.jobs:
+            if job.worker is not None:
+                self._add(job, job.worker)
+        for job in waiting:
+            if job.id in pending:
+                self._add(job, pending[job.id])
+
+    def _share(self, job: Job, worker: str) -> float:
+        if self._rule != "requested":
+            return 1.0
+        return (UNREQUESTED if job.request is None else job.request) / self._capacity[worker]
+
+    def _add(self, job: Job, worker: str) -> None:
+        if worker in self._load:
+            self._load[worker] += self._share(job, worker)
+
+    def choose(self, job: Job, refused: tuple[str, ...], chance: int) -> tuple[str, Reason, int]:
+        """The job's worker, why, and the chance to keep."""
+        free = [worker for worker in self._load if worker not in refused] or list(self._load)
+        rule = self._rule
+        if rule == "half":
+            coin, chance = draw(chance)
+            rule = "fewest" if coin < 0.5 else "random"
+        ties = free if rule == "random" else self._least(job, free)
+        place, chance = below(chance, len(ties)) if len(ties) > 1 else (0, chance)
+        worker = ties[place]
+        values = (("load", self._load[worker]), ("ties", float(len(ties))))
+        self._add(job, worker)
+        text = f"{job.id} starts on {worker}."
+        return worker, Reason(f"Default scheduler, {rule}", text, job.id, worker, values), chance
+
+    def _least(self, job: Job, free: list[str]) -> list[str]:
+        if self._rule == "requested":
+            loads = [self._load[worker] + self._share(job, worker) for worker in free]
+        else:
+            loads = [self._load[worker] for worker in free]
+        least = min(loads)
+        return [worker for worker, load in zip(free, loads, strict=True) if load == least]

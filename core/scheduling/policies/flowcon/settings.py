@@ -1,0 +1,73 @@
+"""What can be chosen of FlowCon; the first of every choice is the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.scheduling.placement import placement_setting
+from core.settings_fields import setting
+
+GROWTHS = {"endpoints": "E at the interval's two ends", "means": "Means of E over two intervals"}
+NEW_LIMITS = {
+    "one": "The whole node",
+    "ratio": "Its part of all growth, at least an equal share",
+    "multiplicative": "Its limit times one plus its part of all growth",
+}
+UNKNOWNS = {
+    "known": "Sum the growth that is known",
+    "unknown-inf": "The lower bound while any growth is unknown",
+}
+THRESHOLDS = {"absolute": "α per second", "peak": "α of the job's own largest growth"}
+LIMITS = {
+    "hard": "A quota that unused time does not pass on",
+    "soft": "Weights: unused time goes to others",
+    "hybrid": "Weights, and a quota in the completing list only",
+}
+PRESETS = {f"α = {percent}%": {"alpha": percent / 100} for percent in (1, 3, 5, 10, 15)}
+"""The thresholds of the thesis' experiments, by their names."""
+
+
+@dataclass(frozen=True)
+class FlowConSettings:
+    """FlowCon's parameters and variants."""
+
+    alpha: float = setting(
+        0.03,
+        label="Threshold α",
+        low=0.0001,
+        high=1.0,
+        help="Growth below which a job moves on in the lists.",
+    )
+    itval: float = setting(
+        20.0, label="Interval", low=1.0, high=3600.0, unit="s", help="Time between two runs of Algorithm 1."
+    )
+    beta: float = setting(
+        2.0, label="β", low=1.0, high=100.0, help="A completing job keeps at least 1/(β·jobs) of the node."
+    )
+    growth: str = setting(
+        "endpoints", label="Growth from", choices=GROWTHS, help="Which values of E a growth compares."
+    )
+    new_limit: str = setting(
+        "one", label="Limit in the new list", choices=NEW_LIMITS, help="What a quickly growing job gets."
+    )
+    unknown: str = setting(
+        "known", label="Unknown growth", choices=UNKNOWNS, help="How a job without a growth yet counts."
+    )
+    threshold: str = setting(
+        "absolute", label="Threshold is", choices=THRESHOLDS, help="What α is compared with."
+    )
+    limits: str = setting(
+        "hard", label="Limits are", choices=LIMITS, help="How a limit is enforced on the machine."
+    )
+    work_conserving: bool = setting(
+        False, label="Work-conserving", help="Raise all limits by one factor where the node would idle."
+    )
+    back_off: int = setting(
+        16,
+        label="Longest interval",
+        low=1,
+        high=1024,
+        unit="intervals",
+        help="The most that itval doubles to.",
+    )
+    placement: str = placement_setting()

@@ -1,0 +1,70 @@
+"""``free``: every job starts at once, without limits, and competes freely. The thesis' NA.
+
+On several workers the default scheduler chooses the worker; the same policy is registered under each of its
+rules, because a result of a policy that migrates means little without its default scheduler beside it.
+Source: Zheng, "Efficient resource management for deep learning applications", 6.1 (NA) and 6.2 (DS).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.scheduling.placement import PLACEMENTS, Placer, place, placement_setting, placer
+from core.scheduling.ports import Decision, SchedulingPolicy
+
+if TYPE_CHECKING:
+    from core.scheduling.model import Observation
+
+__all__ = ["DEFAULT_SCHEDULERS", "FREE", "FreeSettings"]
+
+
+@dataclass(frozen=True)
+class FreeSettings:
+    """What can be chosen where nothing is limited."""
+
+    placement: str = placement_setting()
+
+
+@dataclass(frozen=True, slots=True)
+class FreeState:
+    """The last observation's number, when it wants to be asked again, and the default scheduler."""
+
+    number: int
+    wake: float | None
+    placer: Placer
+
+
+def begin(settings: FreeSettings, seed: int) -> FreeState:
+    """The state before the first observation."""
+    return FreeState(-1, None, placer(settings.placement, seed))
+
+
+def decide(state: FreeState, seen: Observation) -> Decision[FreeState]:
+    """Start what waits; limit nothing."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    placing = place(state.placer, seen)
+    after = FreeState(seen.number, placing.wake, placing.placer)
+    return Decision(after, placing.actions, placing.reasons, wake=placing.wake)
+
+
+FREE = SchedulingPolicy(
+    name="free",
+    about="Every job starts at once and competes freely: no limits, no migration (the thesis' NA).",
+    begin=begin,
+    decide=decide,
+    settings=FreeSettings,
+)
+
+DEFAULT_SCHEDULERS = tuple(
+    SchedulingPolicy(
+        name=rule,
+        about=f"The default scheduler without limits or migration. {text}.",
+        begin=begin,
+        decide=decide,
+        settings=FreeSettings,
+        defaults={"placement": rule},
+    )
+    for rule, text in PLACEMENTS.items()
+)
