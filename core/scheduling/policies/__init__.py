@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from core.registry import Registry
 from core.scheduling.policies.flowcon import FLOWCON
 from core.scheduling.policies.free import DEFAULT_SCHEDULERS, FREE
+from core.scheduling.policies.specon import SPECON
 
 if TYPE_CHECKING:
     from core.scheduling.ports import SchedulingPolicy
 
 POLICIES: Registry[SchedulingPolicy] = Registry("scheduling policy")
-for _policy in (FREE, *DEFAULT_SCHEDULERS, FLOWCON):
+for _policy in (FREE, *DEFAULT_SCHEDULERS, FLOWCON, SPECON):
     POLICIES.add(_policy.name, _policy)

@@ -1,0 +1,164 @@
+"""SpeCon, Algorithm 3: which containers still progress, and which ask for another worker.
+
+G(t_m) = |E(t_m) − E(t_{m−1})| on normalised E, at ticks of the whole cluster; E is first read at the first
+tick after a container's start, and nothing is decided before two G exist. Lines 10 to 12 are misprinted
+(they do in WC what lines 7 to 9 do in PC, so that CC would never be reached); the prose is followed:
+WC → CC. All categories of a tick are settled first; then line 15 counts them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling.actions import Mark, Reason
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.growth import Track, Tracks
+    from core.scheduling.model import Observation
+    from core.scheduling.policies.specon.settings import SpeConSettings
+
+PROGRESSING, WATCHING, CONVERGED = "PC", "WC", "CC"
+_LOWER = {PROGRESSING: (WATCHING, "6–9"), WATCHING: (CONVERGED, "10–12"), CONVERGED: (CONVERGED, "13–14")}
+
+
+class Watched(NamedTuple):
+    """What SpeCon remembers of one container.
+
+    Parameters
+    ----------
+    mark
+        Its category and growth, as shown.
+    level
+        E (raw) at the last tick, or None if it was not read yet.
+    converged
+        When it entered CC or was decided, seconds; None in PC and WC.
+    decided
+        True once Algorithm 4 has decided on it (the thesis' ``migrated``); happens once.
+    asked
+        True while its request waits to be served.
+    rebalanced
+        True once Algorithm 5 has moved it.
+    """
+
+    mark: Mark
+    level: float | None = None
+    converged: float | None = None
+    decided: bool = False
+    asked: bool = False
+    rebalanced: bool = False
+
+    @property
+    def category(self) -> str:
+        """``"PC"``, ``"WC"`` or ``"CC"``; a container is in exactly one."""
+        return self.mark.label
+
+    @property
+    def settled(self) -> bool:
+        """True if it is decided or in CC."""
+        return self.decided or self.mark.label == CONVERGED
+
+
+def joined(job: str) -> Watched:
+    """A container that joins a worker: in PC, undecided (Algorithm 3, line 2)."""
+    return Watched(Mark(job, PROGRESSING))
+
+
+class Looked(NamedTuple):
+    """What a tick changed.
+
+    Parameters
+    ----------
+    watched
+        All containers after it.
+    requests
+        Those that ask to be reallocated, in order of submission.
+    reasons
+        One for each container that was classified.
+    """
+
+    watched: dict[str, Watched]
+    requests: tuple[str, ...]
+    reasons: tuple[Reason, ...]
+
+
+def look(
+    watched: Mapping[str, Watched], seen: Observation, tracks: Tracks, settings: SpeConSettings
+) -> Looked:
+    """Algorithm 3 for every running container that is not decided (line 3)."""
+    after, reasons, slowing = dict(watched), [], []
+    for job in seen.jobs:
+        before, track = after.get(job.id), tracks.get(job.id)
+        running = job.state in (JobState.RUNNING, JobState.PAUSED)
+        if before is None or track is None or before.decided or not running:
+            continue
+        after[job.id], why = classified(before, track, seen.time, settings.alpha, job.worker)
+        if why is not None:
+            reasons.append(why)
+            if slows(before, after[job.id], settings.alpha):
+                slowing.append((job.id, job.worker))
+    if not slowing:
+        return Looked(after, (), tuple(reasons))
+    active = _active(after, seen)
+    requests = []
+    for name, worker in slowing:
+        if active.get(worker, 0) > 1 and not after[name].asked:
+            requests.append(name)
+            after[name] = after[name]._replace(asked=True)
+            reasons.append(_asks(name, worker, active[worker]))
+    return Looked(after, tuple(requests), tuple(reasons))
+
+
+def classified(
+    before: Watched, track: Track, now: float, alpha: float, worker: str | None
+) -> tuple[Watched, Reason | None]:
+    """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
+    if before.level is None:
+        return before._replace(level=track.last), None
+    mark, growth = before.mark, track.change(before.level, track.last)
+    if mark.growth is None:
+        return before._replace(level=track.last, mark=Mark(mark.job, mark.label, growth)), None
+    category, lines = following(mark.label, growth, mark.growth, alpha)
+    entered = now if mark.label != CONVERGED else before.converged
+    after = before._replace(
+        mark=Mark(mark.job, category, growth),
+        level=track.last,
+        converged=entered if category == CONVERGED else None,
+    )
+    values = (("G", growth), ("previous G", mark.growth), ("alpha", alpha), ("E", track.last))
+    text = f"{mark.job} grew {growth:.3g} after {mark.growth:.3g}: {mark.label} → {category}."
+    return after, Reason(f"Algorithm 3, lines {lines}", text, mark.job, worker, values)
+
+
+def following(category: str, growth: float, previous: float, alpha: float) -> tuple[str, str]:
+    """A container's next category, and the lines that say so."""
+    if growth >= alpha:
+        return PROGRESSING, "19–22"
+    if growth >= previous:
+        return category, "17–18"
+    return _LOWER[category]
+
+
+def slows(before: Watched, after: Watched, alpha: float) -> bool:
+    """Lines 6 and 13: it was in CC, and its growth has fallen again."""
+    last, growth = before.mark.growth, after.mark.growth
+    if before.category != CONVERGED or last is None or growth is None:
+        return False
+    return growth < last and growth < alpha
+
+
+def _active(watched: Mapping[str, Watched], seen: Observation) -> dict[str | None, int]:
+    """|PC| + |WC| of every worker."""
+    active: dict[str | None, int] = {}
+    for job in seen.jobs:
+        each = watched.get(job.id)
+        if each is not None and job.worker is not None and each.category != CONVERGED:
+            active[job.worker] = active.get(job.worker, 0) + 1
+    return active
+
+
+def _asks(name: str, worker: str | None, active: int) -> Reason:
+    text = f"{name} converges beside {active} that progress: it asks to be reallocated."
+    return Reason("Algorithm 3, lines 15–16", text, name, worker, (("PC and WC", float(active)),))

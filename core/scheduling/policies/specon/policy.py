@@ -1,0 +1,220 @@
+"""SpeCon's `decide`: place what waits, look at every tick, serve one request after the other, rebalance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import floor
+from typing import TYPE_CHECKING
+
+from core.scheduling.actions import Migrate, Reason
+from core.scheduling.growth import follow
+from core.scheduling.placement import Placer, place, placer
+from core.scheduling.policies.specon.monitor import CONVERGED, Looked, Watched, joined, look
+from core.scheduling.policies.specon.moving import Move, followed
+from core.scheduling.policies.specon.reallocation import chosen, scores
+from core.scheduling.policies.specon.rebalancing import REBALANCE, Placed
+from core.scheduling.policies.specon.settings import SpeConSettings
+from core.scheduling.ports import Decision, SchedulingPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.actions import Action, Mark
+    from core.scheduling.growth import Tracks
+    from core.scheduling.model import Job, Observation
+    from core.scheduling.placement import Placing
+
+_NOW = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class SpeConState:
+    """What SpeCon remembers.
+
+    Parameters
+    ----------
+    settings
+        As chosen.
+    placer
+        The default scheduler.
+    number
+        Of the last observation.
+    tracks
+        What every job has printed.
+    watched
+        Every container that was started.
+    moves
+        Migrations under way; requests are served one at a time.
+    queue
+        Containers whose requests wait.
+    tick
+        When every E is looked at next: multiples of the interval.
+    wake
+        What it last asked for.
+    marks
+        As last shown.
+    """
+
+    settings: SpeConSettings
+    placer: Placer
+    number: int = -1
+    tracks: Tracks = field(default_factory=dict)
+    watched: Mapping[str, Watched] = field(default_factory=dict)
+    moves: Mapping[str, Move] = field(default_factory=dict)
+    queue: tuple[str, ...] = ()
+    tick: float | None = None
+    wake: float | None = None
+    marks: tuple[Mark, ...] = ()
+
+
+class _Turn:
+    """One decision while it is made; what it begins with is never changed."""
+
+    def __init__(self, state: SpeConState, seen: Observation, placing: Placing) -> None:
+        self.state, self.seen, self.placing = state, seen, placing
+        self.tracks = follow(state.tracks, seen)
+        self.jobs: dict[str, Job] = {job.id: job for job in seen.jobs}
+        self.soon = {**placing.pending, **{job.id: worker for job, worker in placing.starts}}
+        self.watched = _known(state.watched, self)
+        self.moves, over = followed(state.moves, seen)
+        self.queue = state.queue
+        self.actions: list[Action] = list(placing.actions)
+        self.reasons: list[Reason] = [*placing.reasons, *over]
+
+    def worker_of(self, name: str) -> str | None:
+        """Where a container is, goes to, or starts."""
+        move = self.moves.get(name)
+        return move.to if move else self.jobs[name].worker or self.soon.get(name)
+
+    def migrate(self, name: str, to: str, why: Reason) -> None:
+        """Ask for a migration."""
+        self.actions.append(Migrate(name, to))
+        self.reasons.append(why)
+        if name not in self.moves:
+            self.moves = {**self.moves, name: Move(to, self.seen.time)}
+
+
+def begin(settings: SpeConSettings, seed: int) -> SpeConState:
+    """The state before the first observation."""
+    return SpeConState(settings, placer(settings.placement, seed))
+
+
+def decide(state: SpeConState, seen: Observation) -> Decision[SpeConState]:
+    """Start what waits; at a tick classify, then serve requests, then rebalance."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    turn = _Turn(state, seen, place(state.placer, seen))
+    ticks = state.tick is not None and seen.time >= state.tick - _NOW
+    if ticks:
+        _look(turn)
+    if turn.queue and not turn.moves:
+        _serve(turn)
+    if ticks:
+        _rebalance(turn)
+    return _answer(turn)
+
+
+def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]:
+    """Who is watched: those that ended are forgotten, those that start or run join in PC.
+
+    Who must wait again (a start that failed, a lost worker) stays known, for it is decided on only once.
+    """
+    new = [job.id for job in turn.seen.jobs if job.id not in watched and (job.worker or job.id in turn.soon)]
+    gone = [name for name in watched if name not in turn.jobs]
+    if not new and not gone:
+        return watched
+    after = {**watched, **{name: joined(name) for name in new}}
+    for name in gone:
+        del after[name]
+    return after
+
+
+def _look(turn: _Turn) -> None:
+    looked: Looked = look(turn.watched, turn.seen, turn.tracks, turn.state.settings)
+    turn.watched = looked.watched
+    turn.queue += looked.requests
+    turn.reasons += looked.reasons
+
+
+def _serve(turn: _Turn) -> None:
+    """Algorithm 4 for the requests in order, until one needs a migration; scored as things are now."""
+    watched, workers = dict(turn.watched), turn.seen.workers
+    on = [(worker, each.category) for name, each in watched.items() if (worker := turn.worker_of(name))]
+    score, queue = scores(on, workers, turn.state.settings.weights), list(turn.queue)
+    while queue and not turn.moves:
+        name = queue.pop(0)
+        each, job = watched.get(name), turn.jobs.get(name)
+        if each is None or job is None or job.worker not in score:
+            continue
+        if each.category != CONVERGED:
+            watched[name] = each._replace(asked=False)
+            turn.reasons.append(Reason("Request dropped", f"{name} progresses again.", name, job.worker))
+            continue
+        watched[name] = each._replace(decided=True, asked=False, converged=turn.seen.time)
+        to, why = chosen(name, job.worker, score, workers)
+        if to == job.worker:
+            turn.reasons.append(why)
+        elif not job.can_migrate:
+            text = f"{name} stays on {job.worker}: it writes no checkpoints."
+            turn.reasons.append(Reason("Algorithm 4, cannot migrate", text, name, job.worker, why.values))
+        else:
+            turn.migrate(name, to, why)
+    turn.watched, turn.queue = watched, tuple(queue)
+
+
+def _rebalance(turn: _Turn) -> None:
+    """Algorithm 5, while every running container is decided or in CC and nothing is on its way."""
+    if turn.moves or turn.queue or not turn.watched or not turn.seen.workers:
+        return
+    workers = turn.seen.workers
+    known = {worker.id for worker in workers}
+    here = [(turn.jobs[name], each, turn.worker_of(name)) for name, each in turn.watched.items()]
+    if not all(each.settled for _, each, worker in here if worker is not None):
+        return
+    placed = [
+        Placed(
+            job.id,
+            worker,
+            turn.seen.time - (each.converged or 0.0),
+            job.can_migrate and not each.rebalanced,
+        )
+        for job, each, worker in here
+        if worker is not None and worker in known
+    ]
+    for move in REBALANCE[turn.state.settings.rebalance](placed, workers):
+        turn.migrate(move.job, move.to, move.reason)
+        changed = turn.watched[move.job]._replace(rebalanced=True)
+        turn.watched = {**turn.watched, move.job: changed}
+
+
+def _answer(turn: _Turn) -> Decision[SpeConState]:
+    """The decision; ticks are asked for only while something is there to look at."""
+    state, seen, interval = turn.state, turn.seen, turn.state.settings.interval
+    tick = (floor(seen.time / interval + _NOW) + 1) * interval
+    marks = state.marks
+    if turn.watched is not state.watched:
+        marks = tuple([each.mark for each in turn.watched.values()])
+    due = [tick] if turn.watched else []
+    wake = min([*due, *([] if turn.placing.wake is None else [turn.placing.wake])], default=None)
+    after = SpeConState(
+        state.settings,
+        turn.placing.placer,
+        seen.number,
+        turn.tracks,
+        turn.watched,
+        turn.moves,
+        turn.queue,
+        tick,
+        wake,
+        marks,
+    )
+    return Decision(after, tuple(turn.actions), tuple(turn.reasons), marks, wake)
+
+
+SPECON = SchedulingPolicy(
+    name="specon",
+    about="Moves jobs that have nearly converged to other workers, so that those that still learn have room.",
+    begin=begin,
+    decide=decide,
+    settings=SpeConSettings,
+)
