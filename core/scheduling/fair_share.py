@@ -106,7 +106,11 @@ def finishes(
 
 
 def slack(
-    promised: Mapping[str, float], left: Mapping[str, float], capacity: float, now: float
+    promised: Mapping[str, float],
+    left: Mapping[str, float],
+    demands: Mapping[str, float],
+    capacity: float,
+    now: float,
 ) -> list[tuple[str, float]]:
     """How long work for others can be put first before a promise needs the whole machine.
 
@@ -116,6 +120,8 @@ def slack(
         When each job must have finished, seconds of the run's clock.
     left
         Core-seconds that each needs in reality.
+    demands
+        Most cores that each can use.
     capacity
         Cores.
     now
@@ -130,5 +136,5 @@ def slack(
     due, spare = 0.0, []
     for name in order:
         due += left[name] / capacity
-        spare.append((name, promised[name] - now - due))
+        spare.append((name, promised[name] - now - max(due, left[name] / demands[name])))
     return spare

@@ -19,6 +19,7 @@ _STEPS = 2
 _LEAST = 0.01
 _GUESS = 0.4
 _GROWTH = 1.25
+_BRIEF = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Left:
 def learn(known: Known, job: Job, now: float) -> Known:
     """Take in what a job shows now; its curve is fitted anew when it has printed a quarter more."""
     passed, used = now - known.time, job.cpu_seconds - known.cpu_seconds
-    fastest = max(known.fastest, used / passed) if passed > 1 else known.fastest
+    fastest = max(known.fastest, used / passed) if passed >= _BRIEF else known.fastest
     values = known.values + tuple(value for _, value in job.readings)
     knee, fitted = known.knee, known.fitted
     if len(values) >= max(_GROWTH * fitted, fitted + 4) and job.total_steps and job.steps:

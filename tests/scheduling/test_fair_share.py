@@ -63,5 +63,5 @@ def test_looking_twice_is_looking_once(left: list[float], seconds: float) -> Non
 
 
 def test_slack_counts_everything_that_is_promised_earlier() -> None:
-    spare = slack({"a": 30.0, "b": 20.0}, {"a": 8.0, "b": 4.0}, 2.0, 10.0)
+    spare = slack({"a": 30.0, "b": 20.0}, {"a": 8.0, "b": 4.0}, {"a": 2.0, "b": 2.0}, 2.0, 10.0)
     assert spare == [("b", 8.0), ("a", 14.0)]

@@ -45,7 +45,7 @@ class Settings:
         help="How much longer than under fair sharing a job may take.",
     )
     goal: float = setting(
-        1.0, label="Weight of 90%", low=0.0, high=100.0,
+        1.25, label="Weight of 90%", low=0.0, high=100.0,
         help="Worth of reaching 90% of the loss reduction, against 1 for ending.",
     )  # fmt: skip
     interval: float = setting(
@@ -69,6 +69,7 @@ class State:
     fair: Mapping[str, Mapping[str, Fair]] = field(default_factory=dict)
     totals: Mapping[str, float] = field(default_factory=dict)
     promised: Mapping[str, float] = field(default_factory=dict)
+    home: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,24 +96,24 @@ def decide(state: State, seen: Observation) -> Decision[State]:
         return Decision(state)
     view = _look(state, seen)
     state = view.state
-    actions: list[Action] = []
-    reasons: list[Reason] = []
-    spare = state.settings.interval
     here: dict[str, list[Job]] = {worker.id: [] for worker in seen.workers}
     for job in seen.jobs:
         if job.worker in here and job.state in (JobState.RUNNING, JobState.PAUSED):
             here[job.worker].append(job)
     starts = _place(view, here)
-    actions += starts
+    moves, reasons, state = _move(view, here, bool(starts))
+    going = {move.job for move in moves if isinstance(move, Migrate)}
+    actions = [*starts, *moves]
+    wait = state.settings.interval
     for worker in seen.workers:
-        done, why, seconds = _share(view, worker, here[worker.id])
+        staying = [job for job in here[worker.id] if job.id not in going]
+        done, why, seconds = _share(view, worker, staying)
         actions += done
         reasons += why
-        spare = min(spare, seconds)
-    moves, why_moves, state = _move(view, here, bool(starts))
-    wake = seen.time + spare
+        wait = min(wait, seconds)
     marks = tuple(Mark(job.id, _label(view.lefts.get(job.id))) for job in seen.jobs)
-    return Decision(state, (*actions, *moves), (*reasons, *why_moves), marks, wake if seen.jobs else None)
+    wake = seen.time + wait if seen.jobs else None
+    return Decision(state, tuple(actions), tuple(reasons), marks, wake)
 
 
 def _label(known: Left | None) -> str:
@@ -140,8 +141,10 @@ def _look(state: State, seen: Observation) -> _View:
         demands = {name: view.demand(name, worker.capacity) for name in on_it}
         for name, end in finishes(on_it, needs, demands, worker.capacity, seen.time).items():
             came = on_it[name].arrived
-            promised[name] = came + (1 + state.settings.delta) * (end - came)
-    state = replace(view.state, number=seen.number, time=seen.time, fair=fair, promised=promised)
+            if name in known and not (known[name].moves and name in promised):
+                promised[name] = came + (1 + state.settings.delta) * (end - came)
+    home = {job.id: job.worker for job in seen.jobs if job.worker is not None}
+    state = replace(view.state, number=seen.number, time=seen.time, fair=fair, promised=promised, home=home)
     return _View(seen, state, lefts)
 
 
@@ -154,9 +157,12 @@ def _virtual(view: _View, worker: Worker) -> dict[str, Fair]:
     needs = {name: view.state.totals.get(name, view.typical()) for name in on_it}
     demands = {name: view.demand(name, worker.capacity) for name in on_it}
     after = advance(on_it, needs, demands, worker.capacity, view.seen.time - view.state.time)
-    came = {n: Fair(j.arrived, j.cpu_seconds) for n, j in here.items() if n not in view.state.promised}
-    moved = {n: Fair(j.arrived, j.cpu_seconds) for n, j in here.items() if n not in before}
-    return after | came | moved
+    came = {
+        name: Fair(job.arrived, job.cpu_seconds)
+        for name, job in here.items()
+        if view.state.home.get(name) != worker.id
+    }
+    return after | came
 
 
 def _place(view: _View, here: Mapping[str, list[Job]]) -> list[Action]:
@@ -184,7 +190,8 @@ def _share(view: _View, worker: Worker, jobs: Sequence[Job]) -> tuple[list[Actio
     new = [job.id for job in jobs if job.id not in sure and job.total_steps]
     blind = [job.id for job in jobs if job.id not in sure and not job.total_steps]
     ends = {name: each.end for name, each in sure.items()}
-    spare = slack(view.state.promised, ends, worker.capacity, view.seen.time)
+    caps = {name: view.demand(name, worker.capacity) for name in sure}
+    spare = slack(view.state.promised, ends, caps, worker.capacity, view.seen.time)
     tight = next((k for k, (_, seconds) in enumerate(spare) if seconds <= settings.interval), None)
     urgent = [name for name, _ in spare[: tight + 1]] if tight is not None else []
     free = sorted((n for n in sure if n not in urgent), key=lambda n: (-_index(sure[n], settings.goal), n))
@@ -200,7 +207,9 @@ def _share(view: _View, worker: Worker, jobs: Sequence[Job]) -> tuple[list[Actio
 
 def _index(known: Left, goal: float) -> float:
     """What a core-second for this job is worth."""
-    return max(goal / known.knee if known.knee else 0.0, 1.0 / known.end)
+    if known.knee is None:
+        return 1.0 / known.end
+    return max(goal / known.knee, (1.0 + goal) / known.end)
 
 
 def _weights(view: _View, worker: Worker, front: Sequence[str], blind: Sequence[str]) -> dict[str, float]:
@@ -246,9 +255,16 @@ def _move(view: _View, here: Mapping[str, list[Job]], busy: bool) -> tuple[list[
         return [], [], state
     known = dict(state.known)
     known[move.job] = replace(known[move.job], moves=known[move.job].moves + 1)
-    why = Reason("move", "Moving it saves more than three times its cost.", move.job, move.to,
-                 (("saved", move.gain), ("cost", state.settings.cost)))  # fmt: skip
-    return [Migrate(move.job, move.to)], [why], replace(state, known=known)
+    why = Reason(
+        "move",
+        "Moving it saves more than three times its cost.",
+        move.job,
+        move.to,
+        (("saved", move.gain), ("cost", state.settings.cost)),
+    )
+    paused = any(job.id == move.job and job.state is JobState.PAUSED for job in seen.jobs)
+    wakes: list[Action] = [Resume(move.job)] if paused else []  # it cannot write a checkpoint while it sleeps
+    return [*wakes, Migrate(move.job, move.to)], [why], replace(state, known=known)
 
 
 POLICY = SchedulingPolicy(
