@@ -1,0 +1,86 @@
+"""The simulated engine: virtual time, seeded chance, and the same port as every real one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+from core.simulation.doing import perform
+from core.simulation.showing import observe
+from core.simulation.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Failure, Observation, Worker
+    from core.simulation.scenario import Scenario
+
+
+class SimulatedEngine:
+    """`core.scheduling.ports.Engine` over a `core.simulation.world.World`.
+
+    Parameters
+    ----------
+    world
+        The world, at its beginning.
+    hidden
+        Whether observations carry what only oracles look at.
+    """
+
+    def __init__(self, world: World, *, hidden: bool = True) -> None:
+        self._world, self._hidden = world, hidden
+        self._number = 0
+        self._workers: dict[str, Worker] = {}
+
+    @property
+    def time(self) -> float:
+        """Seconds of virtual time."""
+        return self._world.now
+
+    @property
+    def finished(self) -> bool:
+        """True once every job has ended and was shown as ended, and none is to come."""
+        world = self._world
+        return not (world.to_come or world.jobs or world.ended)
+
+    def wait(self, until: float | None) -> None:
+        """Let virtual time pass until a job arrives, ends or has migrated, or until `until` at the latest.
+
+        Raises
+        ------
+        ConflictError
+            If nothing can ever happen again, or the scenario's horizon is passed.
+        """
+        self._world.advance(until)
+
+    def observe(self) -> Observation:
+        """Show everything that can be seen now; each reading, end and failure is shown once."""
+        number, self._number = self._number, self._number + 1
+        return observe(self._world, number, self._workers, hidden=self._hidden)
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided, in order; what cannot be done is given back, and seen next time."""
+        return perform(self._world, actions)
+
+
+def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> SimulatedEngine:
+    """A simulated engine at time 0.
+
+    Parameters
+    ----------
+    scenario
+        Workers, jobs and rules.
+    seed
+        Of noise and of failing migrations, 0 or above; the same seed gives the same jobs to every policy.
+    hidden
+        False keeps `Job.hidden` empty, so that only an oracle can be one.
+
+    Raises
+    ------
+    InputError
+        If the seed is negative.
+    """
+    if seed < 0:
+        raise InputError(f"The seed is {seed}.", "Give zero or a whole number above it.")
+    return SimulatedEngine(World(scenario, seed), hidden=hidden)

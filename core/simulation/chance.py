@@ -1,0 +1,49 @@
+"""What is left to chance, drawn from the seed and a job's id alone.
+
+No draw depends on the order of events, so two policies that are compared under one seed meet the same noise
+and the same failures, and adding a job changes nothing for the others.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import sqrt
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from core.simulation.scenario import JobSpec
+
+_NOISE, _MIGRATION = 0, 1
+
+
+def _generator(seed: int, job: str, *purpose: int) -> np.random.Generator:
+    return np.random.default_rng([seed, crc32(job.encode()), *purpose])
+
+
+def noise_of(job: JobSpec, seed: int) -> list[float]:
+    """Noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, so that each has deviation σ."""
+    if job.noise_sigma == 0:
+        return [0.0] * job.values
+    phi = job.noise_phi
+    drawn = _generator(seed, job.id, _NOISE).normal(0.0, job.noise_sigma, job.values)
+    drawn[1:] *= sqrt(1 - phi * phi)
+    return list(accumulate(drawn.tolist(), lambda before, new: phi * before + new))
+
+
+def printed_values(job: JobSpec, seed: int) -> list[float]:
+    """E as the job prints it: value i of n at i/n of its work, with noise."""
+    work = np.arange(1, job.values + 1) / job.values
+    levels = job.loss.level(work)
+    if job.noise_sigma > 0:
+        levels = levels + np.array(noise_of(job, seed))
+    return [float(value) for value in levels.tolist()]
+
+
+def migration_fails(job: str, seed: int, attempt: int, stage: int, probability: float) -> bool:
+    """Whether this stage (0 checkpoint, 1 restore) of a job's attempt to migrate fails."""
+    if probability <= 0:
+        return False
+    return bool(_generator(seed, job, _MIGRATION, attempt, stage).random() < probability)

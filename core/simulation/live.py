@@ -1,0 +1,152 @@
+"""A job while it lives in the simulated world: how far it is, and what it prints on the way.
+
+Between two changes of its speed everything is a straight line from `at`: the work is `done` + rate·(t − at),
+the counter of its usage `cpu_seconds` + share·(t − at). Looking at a job changes neither, so how often a
+policy looks cannot move a completion by a rounding error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from core.scheduling.actions import Migrate
+    from core.scheduling.model import Job, Reading
+    from core.simulation.scenario import JobSpec, WorkerSpec
+
+NANOSECOND: Final = 1e-9
+"""Moments closer than this are one moment."""
+
+_SLACK: Final = 1e-9  # of a printed value or step: what rounding may leave undone at its boundary
+
+
+@dataclass(eq=False, slots=True)
+class Node:
+    """A worker with the jobs that run on it.
+
+    Parameters
+    ----------
+    spec
+        What was given.
+    running
+        Runnable jobs, in order of their start; the values mean nothing.
+    used
+        Cores in use now.
+    plan
+        Number of the plan that its next completion belongs to; older ones are void.
+    """
+
+    spec: WorkerSpec
+    running: dict[Live, None] = field(default_factory=dict)
+    used: float = 0.0
+    plan: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Live:
+    """One job that was submitted.
+
+    Parameters
+    ----------
+    spec
+        What was given.
+    levels
+        E as it prints it, value by value.
+    state, node, started, limit, weight, threads
+        As `core.scheduling.model.Job` shows them.
+    at, done, cpu_seconds, share, rate
+        The straight line that it is on; see the module.
+    printed
+        Values that were already collected.
+    readings
+        Values collected but not shown yet.
+    move, origin, stage, moves
+        The migration under way, where it came from, how far it is, and how many there were.
+    shown
+        What was shown of it last, while that stays true.
+    """
+
+    spec: JobSpec
+    levels: list[float]
+    state: JobState = JobState.WAITING
+    node: Node | None = None
+    started: float | None = None
+    limit: float | None = None
+    weight: float = 1.0
+    threads: int | None = None
+    at: float = 0.0
+    done: float = 0.0
+    cpu_seconds: float = 0.0
+    share: float = 0.0
+    rate: float = 0.0
+    printed: int = 0
+    readings: list[Reading] = field(default_factory=list)
+    move: Migrate | None = None
+    origin: Node | None = None
+    stage: int = 0
+    moves: int = 0
+    shown: Job | None = None
+
+    @property
+    def goal(self) -> float:
+        """Core-seconds of work at which it ends, by completion or by its own fault."""
+        return self.spec.work * (self.spec.crash_at or 1.0)
+
+    @property
+    def cap(self) -> float:
+        """Most cores that it may and can use."""
+        most = inf if self.limit is None else self.limit
+        if self.spec.demand is not None and self.spec.demand < most:
+            most = self.spec.demand
+        return most if self.threads is None else min(most, float(self.threads))
+
+    @property
+    def finish(self) -> float:
+        """When it ends if nothing changes; infinite while it does not run."""
+        return self.at + (self.goal - self.done) / self.rate if self.rate > 0 else inf
+
+    def done_at(self, now: float) -> float:
+        """Core-seconds of work done by `now`."""
+        return min(self.done + self.rate * (now - self.at), self.goal)
+
+    def used_at(self, now: float) -> float:
+        """Core-seconds used by `now`."""
+        return self.cpu_seconds + self.share * (now - self.at)
+
+    def steps_at(self, done: float) -> int:
+        """Training steps done with `done` core-seconds of work."""
+        steps = self.spec.steps or 0
+        return min(int(done / self.spec.work * steps + _SLACK), steps)
+
+    @property
+    def claimed_steps(self) -> int:
+        """Training steps that it says it has in all, true or not."""
+        return max(1, round((self.spec.steps or 0) * self.spec.size_error))
+
+    def collect(self, now: float, done: float) -> None:
+        """Note the values printed since the last collection, at the moments when they were printed."""
+        each = self.spec.work / self.spec.values
+        reached = min(int(done / each + _SLACK), self.spec.values)
+        if reached <= self.printed or self.rate <= 0:
+            return
+        begun, per_value = self.at - self.done / self.rate, each / self.rate
+        times = [begun + per_value * i for i in range(self.printed + 1, reached + 1)]
+        times[0], times[-1] = max(times[0], self.at), min(times[-1], now)
+        self.readings += zip(times, self.levels[self.printed : reached], strict=True)
+        self.printed = reached
+
+    def settle(self, now: float, share: float, rate: float) -> None:
+        """End the straight line at `now` and begin one with another share and speed."""
+        self.collect(now, self.done_at(now))
+        self.done, self.cpu_seconds = self.done_at(now), self.used_at(now)
+        self.at, self.share, self.rate = now, share, rate
+
+    def reach_goal(self, now: float) -> None:
+        """End the straight line at `now` with all of its work done, however it was rounded."""
+        self.collect(now, self.goal)
+        self.settle(now, 0.0, 0.0)
+        self.done = self.goal

@@ -1,0 +1,174 @@
+"""The world: workers, jobs and one queue of events; exact between events, with no time step.
+
+Only three kinds of event exist: a job arrives, a worker's next job ends, and a stage of a migration is over.
+A worker's cores are shared anew only when something about that worker changed; the completion that was
+planned before is then void by its number and skipped when it comes up, so nothing is ever searched for
+in the queue.
+"""
+
+from __future__ import annotations
+
+from heapq import heapify, heappop, heappush
+from itertools import count
+from math import inf
+from typing import TYPE_CHECKING, TypeAlias
+
+from core.errors import ConflictError
+from core.scheduling.model import JobState, Trigger
+from core.simulation.chance import printed_values
+from core.simulation.live import NANOSECOND, Live, Node
+from core.simulation.migrating import go_on
+from core.simulation.sharing import efficiency, water_fill
+from core.simulation.speedup import speed_of
+
+if TYPE_CHECKING:
+    from core.scheduling.model import Failure
+    from core.simulation.scenario import JobSpec, Scenario
+
+Event: TypeAlias = tuple[float, int, "JobSpec | Node | Live", int]
+"""When, a number that breaks ties, whom it is about, and the plan or move that it belongs to."""
+
+
+class World:
+    """Everything that is true in a simulation at `now`.
+
+    Parameters
+    ----------
+    scenario
+        Its workers, jobs and rules.
+    seed
+        Of whatever is left to chance.
+    """
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.scenario, self.seed, self.now = scenario, seed, 0.0
+        self.nodes = {worker.id: Node(worker) for worker in scenario.workers}
+        self.jobs: dict[str, Live] = {}
+        self.ended: list[Live] = []
+        self.failures: list[Failure] = []
+        self.happened: set[Trigger] = set()
+        self.to_come = len(scenario.jobs)
+        self._changed: dict[Node, None] = {}
+        self._numbers = count()
+        self._events: list[Event] = [
+            (float(job.arrival), next(self._numbers), job, 0) for job in scenario.jobs
+        ]
+        heapify(self._events)
+
+    def advance(self, until: float | None) -> None:
+        """Let time pass until something happens that a scheduler should see, or until `until`.
+
+        Raises
+        ------
+        ConflictError
+            If nothing can ever happen again, or the scenario's horizon is passed.
+        """
+        until = inf if until is None else max(until, self.now)
+        while not self.happened:
+            moment = self._next_moment()
+            if min(moment, until) > self.scenario.horizon:
+                raise self._endless(min(moment, until))
+            self.now = until if until <= moment + NANOSECOND else moment
+            self._take_due()
+            if self.now >= until:
+                break
+
+    def plan(self, moment: float, job: Live) -> None:
+        """Ask for the next stage of a job's migration to be over at `moment`."""
+        heappush(self._events, (moment, next(self._numbers), job, job.moves))
+
+    def change(self, node: Node) -> None:
+        """Note that a worker's cores must be shared anew."""
+        self._changed[node] = None
+
+    def run(self, job: Live, node: Node) -> None:
+        """Let a job run on a worker from now on."""
+        job.node, job.state, job.shown = node, JobState.RUNNING, None
+        node.running[job] = None
+        self.change(node)
+
+    def rest(self, job: Live, state: JobState) -> None:
+        """Take a job off its worker's processors, settled at this moment."""
+        job.settle(self.now, 0.0, 0.0)
+        job.state, job.shown = state, None
+        if job.node is not None and job in job.node.running:
+            del job.node.running[job]
+            self.change(job.node)
+
+    def end(self, job: Live, state: JobState) -> None:
+        """End a job for good."""
+        self.rest(job, state)
+        del self.jobs[job.spec.id]
+        self.ended.append(job)
+        self.happened.add(Trigger.DEPARTURE)
+
+    def share_anew(self) -> None:
+        """Share the cores of every worker that changed, and plan its next completion."""
+        for node in self._changed:
+            self._share(node)
+        self._changed.clear()
+
+    def _share(self, node: Node) -> None:
+        jobs = list(node.running)
+        shares = water_fill(node.spec.cores, [job.cap for job in jobs], [job.weight for job in jobs])
+        eta = efficiency(shares, self.scenario.gamma, self.scenario.contention)
+        soonest = inf
+        for job, share in zip(jobs, shares, strict=True):
+            spec = job.spec
+            rate = eta * speed_of(share, spec.speedup, job.threads, spec.thread_penalty)
+            if rate != job.rate or share != job.share:
+                job.settle(self.now, share, rate)
+            soonest = min(soonest, job.finish)
+        node.used = sum(shares)
+        node.plan += 1
+        if soonest < inf:
+            heappush(self._events, (soonest, next(self._numbers), node, node.plan))
+
+    def _next_moment(self) -> float:
+        while self._events and self._void(self._events[0]):
+            heappop(self._events)
+        return max(self._events[0][0], self.now) if self._events else inf
+
+    @staticmethod
+    def _void(event: Event) -> bool:
+        _, _, whom, number = event
+        if isinstance(whom, Node):
+            return whom.plan != number
+        return isinstance(whom, Live) and (whom.state is not JobState.MIGRATING or whom.moves != number)
+
+    def _take_due(self) -> None:
+        while self._next_moment() <= self.now + NANOSECOND:
+            whom = heappop(self._events)[2]
+            if isinstance(whom, Node):
+                self._complete(whom)
+            elif isinstance(whom, Live):
+                go_on(self, whom)
+            else:
+                self._arrive(whom)
+            self.share_anew()
+
+    def _arrive(self, spec: JobSpec) -> None:
+        job = Live(spec, printed_values(spec, self.seed), threads=spec.threads, at=self.now)
+        self.jobs[spec.id] = job
+        self.to_come -= 1
+        self.happened.add(Trigger.ARRIVAL)
+
+    def _complete(self, node: Node) -> None:
+        self.change(node)
+        for job in [job for job in node.running if job.finish <= self.now + NANOSECOND]:
+            job.reach_goal(self.now)
+            self.end(job, JobState.DONE if job.spec.crash_at is None else JobState.FAILED)
+
+    def _endless(self, moment: float) -> ConflictError:
+        waiting = ", ".join(list(self.jobs)[:5])
+        if moment == inf:
+            return ConflictError(
+                f"Nothing can happen any more after {self.now:.1f} s, and {len(self.jobs)} jobs have not "
+                f"ended ({waiting}).",
+                "Let the policy start every job that waits, and resume every job that it pauses.",
+            )
+        return ConflictError(
+            f"The run passed its horizon of {self.scenario.horizon:g} s, and {len(self.jobs)} jobs have not "
+            f"ended ({waiting}).",
+            "Give the scenario a later horizon, or let the policy start every job.",
+        )
