@@ -267,7 +267,7 @@ def _move(view: _View, here: Mapping[str, list[Job]], busy: bool) -> tuple[list[
     return [*wakes, Migrate(move.job, move.to)], [why], replace(state, known=known)
 
 
-POLICY = SchedulingPolicy(
+PHASEDOCK = SchedulingPolicy(
     "phasedock",
     "First what is nearly there, as long as nobody waits much longer than fair.",
     begin=lambda settings, _seed: State(settings),

@@ -1,0 +1,102 @@
+"""The project's own policy: its order, its promises, and what it does where it knows nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from core.engines.simulated import simulated
+from core.scheduling.actions import Migrate, Pause
+from core.scheduling.loop import drive
+from core.scheduling.policies import POLICIES
+from core.scheduling.policies.phasedock import PHASEDOCK
+from core.simulation.loss import FAMILIES
+from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+
+if TYPE_CHECKING:
+    from core.scheduling.loop import Entry
+    from core.scheduling.ports import SchedulingPolicy
+
+
+def drawn(n: int, seed: int, workers: int = 1, *, caps: bool = True, says: bool = True) -> Scenario:
+    chance = np.random.default_rng([seed, n])
+    kinds = list(FAMILIES["exponential"])
+    jobs = tuple(
+        JobSpec(
+            id=f"job-{k:02d}",
+            work=float(chance.uniform(28, 300)),
+            arrival=float(chance.uniform(0, 200)),
+            demand=float(chance.uniform(0.6, 1.0)) if caps else None,
+            loss=FAMILIES["exponential"][kinds[k % 3]],
+            steps=200 if says else None,
+        )
+        for k in range(n)
+    )
+    return Scenario(tuple(WorkerSpec(f"w{k}", 1.0) for k in range(workers)), jobs)
+
+
+def run(scenario: Scenario, policy: SchedulingPolicy = PHASEDOCK, **settings: object) -> list[Entry]:
+    return list(drive(simulated(scenario, 1), policy, policy.chosen(settings), 1))
+
+
+def completions(entries: list[Entry]) -> dict[str, float]:
+    return {
+        job.id: entry.observation.time - job.arrived for entry in entries for job in entry.observation.ended
+    }
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("delta", [0.1, 0.3])
+def test_nobody_waits_much_longer_than_its_promise(seed: int, delta: float) -> None:
+    scenario = drawn(10, seed)
+    mine = completions(run(scenario, delta=delta, goal=10.0))
+    fair = completions(run(scenario, POLICIES["free"]))
+    # what is left is known to half a step of 200, and a promise is looked at every ten seconds
+    assert max(mine[name] / fair[name] for name in fair) <= 1 + delta + 0.1
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_jobs_end_sooner_on_the_whole(seed: int) -> None:
+    scenario = drawn(10, 100 + seed)
+    mine, free = completions(run(scenario)), completions(run(scenario, POLICIES["free"]))
+    assert sum(mine.values()) < 0.85 * sum(free.values())
+
+
+def test_who_does_not_say_how_much_is_left_keeps_a_fair_share() -> None:
+    scenario = drawn(8, 5, says=False)
+    entries = run(scenario)
+    assert not [action for entry in entries for action in entry.actions if isinstance(action, Pause)]
+    mine, free = completions(entries), completions(run(scenario, POLICIES["free"]))
+    for name, seconds in free.items():
+        assert mine[name] == pytest.approx(seconds, rel=1e-6)
+
+
+def test_one_silent_job_among_others_is_not_starved() -> None:
+    scenario = drawn(8, 6, caps=False)
+    silent = dataclasses.replace(scenario.jobs[0], steps=None)
+    scenario = dataclasses.replace(scenario, jobs=(silent, *scenario.jobs[1:]))
+    mine, free = completions(run(scenario)), completions(run(scenario, POLICIES["free"]))
+    assert mine[silent.id] <= 1.05 * free[silent.id]
+
+
+def test_a_job_that_has_more_steps_than_it_said_still_ends() -> None:
+    scenario = drawn(6, 7)
+    liars = tuple(dataclasses.replace(job, size_error=0.5) for job in scenario.jobs)
+    assert len(completions(run(dataclasses.replace(scenario, jobs=liars)))) == 6
+
+
+def test_moves_are_few_and_wake_the_job_first() -> None:
+    entries = run(drawn(24, 8, workers=3, caps=False))
+    moves = [action.job for entry in entries for action in entry.actions if isinstance(action, Migrate)]
+    assert moves
+    assert max(moves.count(name) for name in set(moves)) <= 2
+    assert not [failure for entry in entries for failure in entry.failures]
+
+
+def test_without_pauses_everybody_keeps_running() -> None:
+    entries = run(drawn(8, 9), pause=False)
+    assert not [action for entry in entries for action in entry.actions if isinstance(action, Pause)]
+    assert len(completions(entries)) == 8
