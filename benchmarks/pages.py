@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _REPEATS = 25
 _WARM_MS, _COLD_MS = 150.0, 1_000.0
-_PATHS = ("/", "/traces", "/models", "/phases", "/tasks")
+_PATHS = ("/", "/traces", "/models", "/phases", "/sequences", "/provisioning", "/tasks")
 
 
 def _open(client: FlaskClient, path: str, search: str) -> float:

@@ -64,7 +64,7 @@ def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
     seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
     rows = []
     for place, (name, note, strip) in enumerate(
-        zip(table["execution"], notes, _strips(labelling), strict=True)
+        zip(table["execution"], notes, strips(labelling), strict=True)
     ):
         folder, _, title = name.rpartition("/")
         said = f"{runs[place]:,} run{'' if runs[place] == 1 else 's'}"
@@ -83,19 +83,25 @@ def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
     return rows
 
 
-def _strips(labelling: Labelling) -> list[list[int]]:
-    """Every execution's strip; a run that is too narrow to be seen joins the one before."""
-    runs, offsets = labelling.runs, labelling.run_offsets
-    counts = np.diff(offsets)
-    owner = np.repeat(np.arange(len(counts)), counts)
-    samples = np.maximum(np.diff(labelling.offsets), 1)
-    first = np.zeros(len(runs.start), dtype=bool)
-    first[offsets[:-1][counts > 0]] = True
-    shown = first | (runs.length * 1000 >= _NARROWEST * samples[owner])
-    start = np.round((runs.start - labelling.offsets[owner]) * 1000 / samples[owner]).astype(int)[shown]
+def strips(labelling: Labelling, places: Sequence[int] | None = None) -> list[list[int]]:
+    """The strips of executions, all or some; a run that is too narrow to be seen joins the one before."""
+    chosen = np.arange(len(labelling.ids)) if places is None else np.asarray(places, np.int64)
+    offsets = labelling.run_offsets
+    counts = (offsets[1:] - offsets[:-1])[chosen]
+    first_run = np.cumsum(counts) - counts
+    owner = np.repeat(np.arange(len(chosen)), counts)
+    at = np.arange(len(owner)) + (offsets[chosen] - first_run)[owner]
+    begin, length, phase = (
+        part[at] for part in (labelling.runs.start, labelling.runs.length, labelling.runs.phase)
+    )
+    samples = np.maximum(labelling.offsets[chosen + 1] - labelling.offsets[chosen], 1)
+    first = np.zeros(len(owner), dtype=bool)
+    first[first_run[counts > 0]] = True
+    shown = first | (length * 1000 >= _NARROWEST * samples[owner])
+    start = np.round((begin - labelling.offsets[chosen][owner]) * 1000 / samples[owner]).astype(int)[shown]
     ends = np.append(start[1:], 1000)
     ends[np.append(first[shown][1:], True)] = 1000
-    flat = np.column_stack([ends - start, runs.phase[shown]]).ravel().tolist()
+    flat = np.column_stack([ends - start, phase[shown]]).ravel().tolist()
     bounds = 2 * np.concatenate([[0], np.cumsum(np.bincount(owner[shown], minlength=len(counts)))])
     return [flat[low:high] for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 

@@ -9,9 +9,10 @@ import orjson
 
 from app.cache import cached
 from app.components.grid import grid
-from app.components.phase_views import execution_rows
+from app.components.phase_views import execution_rows, strips
 from app.components.sequence_graph import drawn_states
 from app.components.sequence_view import name_of, written, written_path
+from app.context import workspace
 from app.figures.transitions import matrix
 from app.figures.tree import Node as TreeNode
 from app.figures.tree import icicle, node_link
@@ -39,11 +40,13 @@ def path_rows(view: View) -> list[dict[str, Any]]:
 
 def _path_rows(view: View) -> list[dict[str, Any]]:
     analysis = view.analysis()
-    executions = {row["place"]: row for row in orjson.loads(execution_rows(view.traces, view.model))}
-    largest = analysis.paths[0].count if analysis.paths else 1
+    shown = analysis.paths[:_MOST_PATHS]
+    largest = shown[0].count if shown else 1
     prototypes = len(analysis.prototypes)
+    labelling = workspace().labels.get(view.traces, view.model)
+    examples = strips(labelling, [path.example for path in shown])
     rows = []
-    for number, path in enumerate(analysis.paths[:_MOST_PATHS], 1):
+    for number, (path, strip) in enumerate(zip(shown, examples, strict=True), 1):
         elements = path.elements
         rows.append(
             {
@@ -52,8 +55,8 @@ def _path_rows(view: View) -> list[dict[str, Any]]:
                 "text": written_path(elements),
                 "elements": [[*each.phases] for each in elements[:_MOST_ELEMENTS]],
                 "more": max(len(elements) - _MOST_ELEMENTS, 0),
-                "strip": executions[path.example]["strip"],
-                "example": executions[path.example]["name"],
+                "strip": strip,
+                "example": labelling.ids[path.example],
                 "seconds": path.seconds,
                 "count": path.count,
                 "width": path.count / largest,

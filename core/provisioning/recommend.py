@@ -8,13 +8,14 @@ against the request made from the others.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.phases import predict
 from core.provisioning.building import prepare
+from core.provisioning.fleet import Resource
 from core.provisioning.intervals import group_numbers
 from core.settings_fields import build, setting
 from core.units import Unit, format_share, format_value
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from core.phases import PhaseModel
-    from core.provisioning.fleet import Demand, Floats, Integers, Resource
+    from core.provisioning.fleet import Demand, Floats, Integers
     from core.traces.model import TraceSet
 
 EVERYBODY = "all containers"
@@ -112,6 +113,12 @@ class Advice:
         """As JSON takes it."""
         values = asdict(self)
         return {**values, "resource": self.resource.value, "unit": self.unit.value, "name": self.phase_name}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Advice:
+        """Read back what `to_dict` gave."""
+        known = {spec.name: values[spec.name] for spec in fields(cls)}
+        return cls(**{**known, "resource": Resource(values["resource"]), "unit": Unit(values["unit"])})
 
 
 def phase_name(phase: int | None) -> str:

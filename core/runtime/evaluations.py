@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from core.errors import NotFoundError
+from core.errors import NotFoundError, PhaseDockError
 from core.provisioning.evaluate import EvaluationSettings, evaluate
 from core.provisioning.exports import Origin, export
 from core.provisioning.policies import chosen
 from core.provisioning.recommend import Advice, RecommendSettings, recommend
 from core.runtime.caching import ByteCache
-from core.runtime.files import disk_errors, publishing, sweep_older
+from core.runtime.files import disk_errors, publishing, sweep_older, write_atomically
 from core.units import MIB
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from core.runtime.trace_library import TraceLibrary
     from core.traces.model import FloatArray
 
+_LOG = logging.getLogger(__name__)
 _KEPT = 64 * MIB
 _KEPT_SECONDS = 90 * 86_400.0
 _FORMAT = 1
@@ -174,7 +177,7 @@ class Evaluations:
             [policy.name for policy in chosen(question.policies)],
             {name: dict(values) for name, values in question.own_settings.items()},
         ]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+        return _digest(parts)
 
     def find(self, question: Question) -> StoredEvaluation | None:
         """The comparison if it was made already, or None."""
@@ -218,12 +221,18 @@ class Evaluations:
         if not target.exists():
             with disk_errors("the comparison"), publishing(target, self._scratch) as draft:
                 write_evaluation(made, draft)
+        if question.model:
+            # made here, so that showing the comparison reads no samples
+            settings = question.settings
+            with suppress(PhaseDockError):
+                alike = RecommendSettings(group_by=settings.group_by, tolerance=settings.tolerance)
+                self.recommend(question.trace_set, question.model, alike)
         return self.get(key)
 
     def recommend(
         self, trace_set: str, model: str, settings: RecommendSettings | None = None
     ) -> tuple[Advice, ...]:
-        """Request and limit per group, phase and resource.
+        """Request and limit per group, phase and resource; kept on disk by what they depend on.
 
         Raises
         ------
@@ -232,7 +241,17 @@ class Evaluations:
         InputError
             If there is nothing to allocate, or the group column is not there.
         """
-        return recommend(self._traces.load(trace_set), self._models.load(model), settings)
+        settings = settings or RecommendSettings()
+        prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
+        path = self._folder / f"{_digest([_FORMAT, *prints, asdict(settings)])}.advice.json"
+        found = _read_advice(path)
+        if found is None:
+            found = recommend(self._traces.load(trace_set), self._models.load(model), settings)
+            try:
+                write_atomically(path, orjson.dumps([each.to_dict() for each in found]))
+            except OSError:
+                _LOG.warning("a recommendation could not be kept on the disk", exc_info=True)
+        return found
 
     def export(
         self, trace_set: str, model: str, style: str, date: str, settings: RecommendSettings | None = None
@@ -255,6 +274,17 @@ class Evaluations:
             return StoredEvaluation(key, orjson.loads(data), folder), 4 * len(data)
 
         return self._kept.get(key, load)[0]
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _read_advice(path: Path) -> tuple[Advice, ...] | None:
+    try:
+        return tuple(Advice.from_dict(each) for each in orjson.loads(path.read_bytes())) or None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def write_evaluation(made: Evaluation, folder: Path) -> None:

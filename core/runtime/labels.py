@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from core.phases import PhaseStatistics, phase_runs, phase_statistics, predict
+from core.phases import PhaseStatistics, Runs, phase_runs, phase_statistics, predict
 from core.runtime.caching import ByteCache
 from core.runtime.files import sweep_older, write_atomically
 from core.runtime.memory import share_of_memory
@@ -27,7 +27,7 @@ from core.runtime.memory import share_of_memory
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.phases import PhaseModel, Runs
+    from core.phases import PhaseModel
     from core.runtime.model_library import ModelLibrary
     from core.runtime.trace_library import TraceLibrary
     from core.traces.model import FloatArray, IntArray, TraceSet
@@ -36,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 Labels = npt.NDArray[np.int16]
 _SHARE = 0.1
 _KEPT_SECONDS = 30 * 86400.0
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
@@ -139,45 +139,68 @@ class Labellings:
         return sweep_older(self._folder, _KEPT_SECONDS)
 
     def _make(self, key: tuple[str, str], trace_set: str, model: str) -> Labelling:
-        traces, phases = self._traces.load(trace_set), self._models.load(model)
+        phases = self._models.load(model)
+        ids = tuple(self._traces.summary(trace_set)["execution"].tolist())
         path = self._folder / f"{hashlib.sha256(':'.join(key).encode()).hexdigest()[:32]}.npz"
-        found = _read(path, traces)
+        found = _read(path, ids, phases.phases)
         if found is None:
-            found = _compute(traces, phases)
+            found = _compute(self._traces.load(trace_set), phases, key[0])
             try:
-                write_atomically(path, _pack(*found))
+                write_atomically(path, _pack(found))
             except OSError:
                 _LOG.warning("labels could not be kept on the disk", exc_info=True)
-        labels, statistics = found
-        labels.flags.writeable = False
-        return Labelling(
-            traces.ids, traces.offsets, labels, phases.phases, statistics, phase_runs(traces, labels)
-        )
+        found.labels.flags.writeable = False
+        return found
 
 
-def _compute(traces: TraceSet, model: PhaseModel) -> tuple[Labels, tuple[PhaseStatistics, ...]]:
+def _compute(traces: TraceSet, model: PhaseModel, fingerprint: str) -> Labelling:
     labels = predict(model, traces)
-    return labels, phase_statistics(traces, labels, model.phases)
+    statistics = _known(model, labels, fingerprint) or phase_statistics(traces, labels, model.phases)
+    return Labelling(traces.ids, traces.offsets, labels, model.phases, statistics, phase_runs(traces, labels))
 
 
-def _pack(labels: Labels, statistics: tuple[PhaseStatistics, ...]) -> bytes:
-    text = json.dumps({"format": _FORMAT, "statistics": [each.to_dict() for each in statistics]})
+def _known(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseStatistics, ...]:
+    """The model's own statistics where they are of these very samples; empty where they are not.
+
+    A model that was expanded on other traces keeps the record of its training, so the counts are compared.
+    """
+    if model.training is None or model.training.fingerprint != fingerprint:
+        return ()
+    phases, counts = np.unique(labels, return_counts=True)
+    said = {each.phase: each.samples for each in model.statistics if each.samples}
+    return model.statistics if said == dict(zip(phases.tolist(), counts.tolist(), strict=True)) else ()
+
+
+def _pack(found: Labelling) -> bytes:
+    text = json.dumps({"format": _FORMAT, "statistics": [each.to_dict() for each in found.statistics]})
     buffer = io.BytesIO()
-    np.savez(buffer, labels=labels, about=np.frombuffer(text.encode(), np.uint8))
+    np.savez(
+        buffer,
+        labels=found.labels,
+        offsets=found.offsets,
+        start=found.runs.start,
+        length=found.runs.length,
+        seconds=found.runs.seconds,
+        about=np.frombuffer(text.encode(), np.uint8),
+    )
     return buffer.getvalue()
 
 
-def _read(path: Path, traces: TraceSet) -> tuple[Labels, tuple[PhaseStatistics, ...]] | None:
-    """What was kept, or None where nothing usable was."""
+def _read(path: Path, ids: tuple[str, ...], phases: tuple[int, ...]) -> Labelling | None:
+    """What was kept, or None where nothing usable was; no sample is read."""
     try:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as data:
-            labels: Labels = data["labels"]
             about = json.loads(data["about"].tobytes())
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile):
+            if about.get("format") != _FORMAT:
+                return None
+            labels, offsets, start = data["labels"], data["offsets"], data["start"]
+            runs = Runs(start, data["length"], labels[start], data["seconds"])
+    except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile):
         return None
-    if about.get("format") != _FORMAT or labels.shape != (traces.n_samples,):
+    if len(offsets) != len(ids) + 1 or int(offsets[-1]) != len(labels):
         return None
-    return labels, tuple(PhaseStatistics.from_dict(each) for each in about["statistics"])
+    statistics = tuple(PhaseStatistics.from_dict(each) for each in about["statistics"])
+    return Labelling(ids, offsets, labels, phases, statistics, runs)
 
 
 def _weight(labelling: Labelling) -> float:

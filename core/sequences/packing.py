@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.sequences.groups import grouped
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -76,7 +78,9 @@ class PackedSequences:
             inside = self.unit > place
             at = np.where(inside, self.start + place, 0)
             key = key * n + np.where(inside, code[at] + 1 if len(code) else 0, 0)
-        _, first, symbol = np.unique(key, return_index=True, return_inverse=True)
+        found, symbol = grouped(key, 2 * n**MOST_UNIT)
+        first = np.empty(len(found), np.int64)
+        first[symbol[::-1]] = np.arange(len(symbol))[::-1]
         phase = self.sequences.phase
         table = tuple(
             Element(tuple(phase[self.start[i] : self.start[i] + self.unit[i]].tolist()), 1 + many)
@@ -123,12 +127,23 @@ def _elements(phase: IntArray, owner: IntArray, least: int = 1) -> tuple[IntArra
         found = _repetitions(phase, owner, size)
         better = (found > 1) & (found * size > unit * repeats)
         unit[better], repeats[better] = size, found[better]
-    covered, at, starts = (unit * repeats).tolist(), 0, []
-    while at < len(covered):
-        starts.append(at)
-        at += covered[at]
-    start = np.array(starts, np.int64)
+    start = _walk(unit * repeats)
     return start, unit[start], repeats[start]
+
+
+def _walk(covered: IntArray) -> IntArray:
+    """Where elements begin if each takes the runs that it covers, from the left."""
+    longer = np.flatnonzero(covered > 1)
+    inside = np.zeros(len(covered) + 1, np.int64)
+    free, taken = 0, []
+    for at, size in zip(longer.tolist(), covered[longer].tolist(), strict=True):
+        if at >= free:
+            taken.append(at)
+            free = at + size
+    begin = np.array(taken, np.int64)
+    inside[begin + 1] += 1
+    np.subtract.at(inside, begin + covered[begin], 1)
+    return np.flatnonzero(np.cumsum(inside[:-1]) == 0)
 
 
 def pack_sequences(sequences: PhaseSequences) -> PackedSequences:

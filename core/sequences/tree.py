@@ -88,10 +88,10 @@ class PrefixTree:
 def prefix_tree(packed: PackedSequences) -> PrefixTree:
     """Grow the tree of all executions."""
     begin, sizes = packed.offsets[:-1], np.diff(packed.offsets)
-    n = len(sizes)
     node_of = np.zeros(len(packed.start), np.int64)
-    at = np.zeros(n, np.int64)
-    levels = [(np.array([-1]), np.array([-1]), np.array([n]))]
+    at = np.zeros(len(sizes), np.int64)
+    root = np.array([-1])
+    levels = [(root, root, np.array([len(sizes)]), np.array([0]))]
     depth, total, going = 0, 1, np.flatnonzero(sizes > 0)
     n_symbols = max(len(packed.symbols), 1)
     while len(going):
@@ -105,9 +105,35 @@ def prefix_tree(packed: PackedSequences) -> PrefixTree:
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
         at[going] = node_of[element] = total + rank[inverse]
-        levels.append((parent[order], found[order] % n_symbols, count[order]))
-        depth, total = depth + 1, total + len(found)
+        depth, total, alone = depth + 1, total + len(found), len(found) == len(going)
+        levels.append((parent[order], found[order] % n_symbols, count[order], np.full(len(found), depth)))
         going = going[sizes[going] > depth]
-    parent, symbol, count = (np.concatenate(parts) for parts in zip(*levels, strict=True))
-    depths = np.repeat(np.arange(len(levels)), [len(level[0]) for level in levels])
+        if alone:
+            levels.append(_chains(packed, node_of, going[np.argsort(at[going])], depth, total))
+            break
+    parent, symbol, count, depths = (np.concatenate(parts) for parts in zip(*levels, strict=True))
     return PrefixTree(packed, parent, symbol, depths, count, node_of)
+
+
+def _chains(
+    packed: PackedSequences, node_of: IntArray, going: IntArray, depth: int, total: int
+) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """All further nodes where every execution stands alone: one chain each, numbered level by level.
+
+    Parameters
+    ----------
+    node_of
+        The node of each element; those of the chains are written into it.
+    going
+        The executions that go on, in the order of the nodes that they stand at.
+    depth, total
+        The depth of those nodes, and the number of nodes so far.
+    """
+    left = np.diff(packed.offsets)[going] - depth
+    owner = np.repeat(np.arange(len(going)), left)
+    further = np.arange(len(owner)) - np.repeat(np.cumsum(left) - left, left)
+    element = packed.offsets[:-1][going][owner] + depth + further
+    order = np.argsort(further, kind="stable")
+    node_of[element[order]] = total + np.arange(len(order))
+    element = element[order]
+    return node_of[element - 1], packed.symbol[element], np.ones_like(element), depth + 1 + further[order]

@@ -10,6 +10,7 @@ import pytest
 from core.errors import Cancelled, InputError, NotFoundError
 from core.provisioning.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
+from core.provisioning.recommend import RecommendSettings, recommend
 from core.runtime.evaluations import Question
 from core.runtime.infos import TaskState
 from core.runtime.worker import Worker
@@ -105,3 +106,41 @@ def test_recommendations_carry_names_and_date(stored):
     assert "# model: model\n# traces: set\n# date: 2026-03-04\n" in text
     rows = workspace.evaluations.recommend(question.trace_set, question.model)
     assert {row.resource.value for row in rows} == {"cpu", "memory"}
+
+
+def test_a_recommendation_is_made_with_the_comparison_and_read_without_a_sample(
+    stored, settings, monkeypatch
+):
+    workspace, traces, question = stored
+    workspace.evaluations.make(question)
+    alike = RecommendSettings(group_by="workload", tolerance=SETTINGS.tolerance)
+    expected = recommend(traces, workspace.models.load(question.model), alike)
+    monkeypatch.setattr("core.runtime.evaluations.recommend", None)
+    other = open_workspace(settings)
+    assert other.evaluations.recommend(question.trace_set, question.model, alike) == expected
+    assert "VerticalPodAutoscaler" in other.evaluations.export(
+        question.trace_set, question.model, "vpa", "2026-01-02", alike
+    )
+    other.close()
+
+
+def test_a_damaged_recommendation_is_made_anew(stored, settings):
+    workspace, _, question = stored
+    alike = RecommendSettings()
+    first = workspace.evaluations.recommend(question.trace_set, question.model, alike)
+    (path,) = (settings.home / "evaluations").glob("*.advice.json")
+    for damage in (b"", b"{}", b'[{"group": 1}]'):
+        path.write_bytes(damage)
+        found = workspace.evaluations.recommend(question.trace_set, question.model, alike)
+        assert found == first
+
+
+def test_a_disk_that_keeps_nothing_does_not_hide_the_recommendation(stored, monkeypatch, caplog):
+    workspace, _, question = stored
+
+    def full(*_args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("core.runtime.evaluations.write_atomically", full)
+    assert workspace.evaluations.recommend(question.trace_set, question.model)
+    assert "could not be kept" in caplog.text

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.errors import NotFoundError
-from core.phases import phase_statistics, predict
+from core.phases import expand, phase_statistics, predict
 from core.runtime.workspace import open_workspace
 from tests.builders import small_model, small_traces
 
@@ -53,11 +53,32 @@ def test_labels_are_kept_in_memory_and_on_disk(labelled, settings, monkeypatch):
     with pytest.raises(ValueError, match="read-only"):
         first.labels[0] = 9
     monkeypatch.setattr("core.runtime.labels.predict", None)
+    monkeypatch.setattr("core.runtime.trace_library.TraceLibrary.load", None)
     other = open_workspace(settings)
     again = other.labels.get(info.id, model.id)
     other.close()
     np.testing.assert_array_equal(again.labels, first.labels)
-    assert again.statistics == first.statistics
+    np.testing.assert_array_equal(again.offsets, first.offsets)
+    assert (again.ids, again.phases, again.statistics) == (first.ids, first.phases, first.statistics)
+    for name in ("start", "length", "phase", "seconds"):
+        np.testing.assert_array_equal(getattr(again.runs, name), getattr(first.runs, name))
+
+
+def test_statistics_of_the_training_set_are_the_models_own(labelled, monkeypatch):
+    workspace, info, model, traces = labelled
+    expected = phase_statistics(traces, predict(workspace.models.load(model.id), traces), (0, 1, 2))
+    monkeypatch.setattr("core.runtime.labels.phase_statistics", None)
+    assert workspace.labels.get(info.id, model.id).statistics == expected
+
+
+def test_statistics_of_a_model_that_was_expanded_elsewhere_are_those_of_the_set(labelled):
+    workspace, info, _, traces = labelled
+    other = small_traces(9, samples=70, seed=5)
+    expanded = expand(small_model(traces), other, 0, 2, 1)
+    stored = workspace.models.add(expanded, name="expanded")
+    found = workspace.labels.get(info.id, stored.id)
+    assert found.statistics == phase_statistics(traces, predict(expanded, traces), expanded.phases)
+    assert found.statistics != expanded.statistics
 
 
 @pytest.mark.parametrize("damage", [b"", b"not a zip", None])
