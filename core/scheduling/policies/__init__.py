@@ -17,5 +17,5 @@ if TYPE_CHECKING:
     from core.scheduling.ports import SchedulingPolicy
 
 POLICIES: Registry[SchedulingPolicy] = Registry("scheduling policy")
-for _policy in (FREE, *DEFAULT_SCHEDULERS, FLOWCON, SPECON, PHASEDOCK):
+for _policy in (FREE, *DEFAULT_SCHEDULERS, FLOWCON, SPECON, LAS, SRPT, SLAQ, PHASEDOCK):
     POLICIES.add(_policy.name, _policy)

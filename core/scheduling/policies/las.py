@@ -1,0 +1,54 @@
+"""``las``: least attained service. Who has had the least processor time goes first.
+
+Good where job sizes are unknown and differ much: short jobs are through before long ones compete with them.
+Source: Nuyens and Wierman, "The foreground–background queue: a survey", 2008; Tiresias (Gu et al.,
+NSDI 2019) uses it for training jobs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.scheduling.placement import placement_setting, placer
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.priority import in_order
+from core.scheduling.weighing import WeighingState, decide_by_weights, quantum_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.model import Job, Observation, Worker
+    from core.scheduling.weighing import Memory, Weighed
+
+
+@dataclass(frozen=True)
+class LasSettings:
+    """How often service is compared."""
+
+    quantum: float = quantum_setting()
+    placement: str = placement_setting()
+
+
+def begin(settings: LasSettings, seed: int) -> WeighingState:
+    """The state before the first observation."""
+    return WeighingState(settings, placer(settings.placement, seed))
+
+
+def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Weighed]:
+    """First who has the least core-seconds; among equals who came first."""
+    return in_order([job.id for job in sorted(jobs, key=lambda job: job.cpu_seconds)])
+
+
+def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
+    """Order every worker by attained service."""
+    return decide_by_weights(state, seen, "Least attained service", weigh)
+
+
+LAS = SchedulingPolicy(
+    name="las",
+    about="Least attained service: the job that has had the least processor time goes first.",
+    begin=begin,
+    decide=decide,
+    settings=LasSettings,
+)

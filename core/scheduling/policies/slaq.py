@@ -1,0 +1,144 @@
+"""``slaq``: greedy marginal loss reduction. The next piece of a worker goes where the loss falls most.
+
+At every quantum a job's gain g = loss reduction per core-second (normalised) and its decay q, by which gains
+fall per core-second, are taken from its last two intervals; with x core-seconds more its marginal gain is
+g·exp(−q·x). Each job has one unit of its worker, against starvation; every further unit goes to the job with
+the largest marginal gain. A job whose gain is not known yet comes first.
+Source: Zhang et al., "SLAQ: quality-driven scheduling for distributed machine learning", SoCC 2017, 4.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heapify, heapreplace
+from math import exp, inf, log
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling.actions import Mark
+from core.scheduling.placement import placement_setting, placer
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.weighing import Weighed, WeighingState, decide_by_weights, quantum_setting
+from core.settings_fields import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.scheduling.growth import Track, Tracks
+    from core.scheduling.model import Job, Observation, Worker
+    from core.scheduling.weighing import Memory
+
+_LEAST_SECONDS = 1e-6
+
+
+@dataclass(frozen=True)
+class SlaqSettings:
+    """How often gains are measured, and how finely a worker is divided."""
+
+    quantum: float = quantum_setting()
+    units: int = setting(
+        50, label="Units", low=1, high=1000, help="Equal pieces that a worker is divided into."
+    )
+    placement: str = placement_setting()
+
+
+class Gain(NamedTuple):
+    """What is known of a job's loss against its processor time.
+
+    Parameters
+    ----------
+    cpu_seconds, level
+        Core-seconds and E (raw) when it was last measured.
+    seconds
+        Core-seconds of the interval that the gain is from.
+    gain
+        Loss reduction per core-second, or None before it was measured.
+    decay
+        By which the gain falls per core-second; at least 0.
+    """
+
+    cpu_seconds: float
+    level: float
+    seconds: float = 0.0
+    gain: float | None = None
+    decay: float = 0.0
+
+
+def measured(before: Gain | None, job: Job, track: Track) -> Gain:
+    """A job's gain after another interval; as before if it had no processor time."""
+    if before is None:
+        return Gain(job.cpu_seconds, track.last)
+    seconds = job.cpu_seconds - before.cpu_seconds
+    if seconds <= _LEAST_SECONDS:
+        return before
+    fallen = max(0.0, before.level - track.last) / (track.largest or 1.0)
+    gain, decay = fallen / seconds, before.decay
+    if before.gain and gain:
+        decay = max(0.0, log(before.gain / gain) / (0.5 * (seconds + before.seconds)))
+    return Gain(job.cpu_seconds, track.last, seconds, gain, decay)
+
+
+def learn(memory: Memory, jobs: Sequence[Job], tracks: Tracks) -> Memory:
+    """Measure the gain of every job that has printed something."""
+    return {
+        job.id: measured(memory.get(job.id), job, track)
+        for job in jobs
+        if (track := tracks.get(job.id)) is not None
+    }
+
+
+def divided(gains: Mapping[str, Gain | None], units: int, piece: float) -> dict[str, int]:
+    """Units of one worker for each job, greedily.
+
+    Parameters
+    ----------
+    gains
+        Of each job on it; None where nothing is known.
+    units
+        How many there are; each job has at least one.
+    piece
+        Core-seconds that one unit is in a quantum.
+    """
+    units = max(units, len(gains))
+    heap = [(_order(each, 1, piece), 1, place, name) for place, (name, each) in enumerate(gains.items())]
+    heapify(heap)
+    for _ in range(units - len(heap)):
+        _, got, place, name = heap[0]
+        heapreplace(heap, (_order(gains[name], got + 1, piece), got + 1, place, name))
+    return {name: got for _, got, _, name in heap}
+
+
+def _order(gain: Gain | None, got: int, piece: float) -> float:
+    """The negative marginal gain of one more unit; least is first."""
+    if gain is None or gain.gain is None:
+        return -inf
+    return -gain.gain * exp(-gain.decay * got * piece)
+
+
+def begin(settings: SlaqSettings, seed: int) -> WeighingState:
+    """The state before the first observation."""
+    return WeighingState(settings, placer(settings.placement, seed))
+
+
+def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
+    """Divide every worker by marginal gains."""
+    settings: SlaqSettings = state.settings
+
+    def weigh(worker: Worker, jobs: Sequence[Job], memory: Memory) -> dict[str, Weighed]:
+        gains: dict[str, Gain | None] = {job.id: memory.get(job.id) for job in jobs}
+        units = max(settings.units, len(jobs))
+        got = divided(gains, units, settings.quantum * worker.capacity / units)
+        return {
+            name: Weighed(got[name] / units, Mark(name, growth=each.gain if each else None))
+            for name, each in gains.items()
+        }
+
+    return decide_by_weights(state, seen, "Greedy marginal loss reduction", weigh, learn)
+
+
+SLAQ = SchedulingPolicy(
+    name="slaq",
+    about="Greedy marginal loss reduction (SLAQ): the processor goes where the loss falls most.",
+    begin=begin,
+    decide=decide,
+    settings=SlaqSettings,
+)

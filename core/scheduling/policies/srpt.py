@@ -1,0 +1,60 @@
+"""``srpt``: shortest remaining processing time, an oracle.
+
+It looks at the work that is really left, which no scheduler can know. On one worker nothing has a lower
+mean completion time; it says nothing of losses. Where the work left is not known, it comes last.
+Source: Schrage, "A proof of the optimality of the shortest remaining processing time discipline", 1968.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+from typing import TYPE_CHECKING
+
+from core.scheduling.placement import placement_setting, placer
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.priority import in_order
+from core.scheduling.weighing import WeighingState, decide_by_weights, quantum_setting
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.model import Job, Observation, Worker
+    from core.scheduling.weighing import Memory, Weighed
+
+
+@dataclass(frozen=True)
+class SrptSettings:
+    """How often what is left is compared."""
+
+    quantum: float = quantum_setting()
+    placement: str = placement_setting()
+
+
+def begin(settings: SrptSettings, seed: int) -> WeighingState:
+    """The state before the first observation."""
+    return WeighingState(settings, placer(settings.placement, seed))
+
+
+def _left(job: Job) -> float:
+    return inf if job.hidden is None else job.hidden.work_left
+
+
+def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Weighed]:
+    """First who has the least work left; among equals who came first."""
+    return in_order([job.id for job in sorted(jobs, key=_left)])
+
+
+def decide(state: WeighingState, seen: Observation) -> Decision[WeighingState]:
+    """Order every worker by the work that is left."""
+    return decide_by_weights(state, seen, "Shortest remaining work", weigh)
+
+
+SRPT = SchedulingPolicy(
+    name="srpt",
+    about="An oracle: the job with the least work left goes first.",
+    begin=begin,
+    decide=decide,
+    settings=SrptSettings,
+    oracle=True,
+)
