@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, String, Text
+from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, LargeBinary, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 SCHEMA_VERSION = 1
@@ -108,3 +108,55 @@ class LogRow(Base):
     time: Mapped[float]
     text: Mapped[str] = mapped_column(Text)
     internal: Mapped[bool] = mapped_column(default=False)
+
+
+class ExperimentRow(Base):
+    """An experiment that was asked for, and what its runs say when they are compared."""
+
+    __tablename__ = "experiments"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    created: Mapped[float] = mapped_column(index=True)
+    task: Mapped[str | None] = mapped_column(String(32), index=True)
+    facts: Mapped[dict[str, Any]]
+    runs: Mapped[list[Any]]
+    report: Mapped[dict[str, Any] | None]
+
+
+class RunRow(Base):
+    """One policy on one seed of an experiment."""
+
+    __tablename__ = "runs"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    experiment: Mapped[str] = mapped_column(String(32), index=True)
+    name: Mapped[str] = mapped_column(Text)
+    label: Mapped[str] = mapped_column(Text)
+    policy: Mapped[str] = mapped_column(String(64), index=True)
+    settings: Mapped[dict[str, Any]]
+    seed: Mapped[int]
+    scenario: Mapped[str] = mapped_column(String(64), index=True)
+    key: Mapped[str] = mapped_column(String(64), index=True)
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    task: Mapped[str | None] = mapped_column(String(32), index=True)
+    created: Mapped[float] = mapped_column(index=True)
+    entries: Mapped[int] = mapped_column(default=0)
+    summary: Mapped[dict[str, Any] | None]
+    jobs: Mapped[list[Any] | None] = mapped_column(deferred=True)
+
+
+class LedgerRow(Base):
+    """A part of a run's ledger: some entries, and when they were and why."""
+
+    __tablename__ = "run_ledger"
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    first: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    heads: Mapped[list[Any]]
+    data: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class SeriesRow(Base):
+    """A run's lines over time: usage, limits and lists of its jobs, and the use of its workers."""
+
+    __tablename__ = "run_series"
+    run: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
+    data: Mapped[bytes] = mapped_column(LargeBinary)

@@ -17,6 +17,7 @@ from core.runtime.kinds import KINDS
 from core.runtime.labels import Labellings
 from core.runtime.model_library import ModelLibrary
 from core.runtime.queueing import WorkQueue
+from core.runtime.runs import Runs
 from core.runtime.sequences import SequenceLibrary
 from core.runtime.tasks import Tasks
 from core.runtime.trace_library import TraceLibrary
@@ -62,6 +63,7 @@ class Workspace:
         self.evaluations = Evaluations(
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
+        self.runs = Runs(self.database, self.tasks)
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""
@@ -69,7 +71,7 @@ class Workspace:
         needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
         left = sweep_older(self.scratch, _UNFINISHED_AFTER)
         left += self.uploads.sweep(needed) + self.traces.sweep()
-        return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep()
+        return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
 
     def close(self) -> None:
         """Give all connections back."""

@@ -11,11 +11,12 @@ from core.runtime.kinds.expand import EXPAND
 from core.runtime.kinds.ingest import INGEST
 from core.runtime.kinds.samples import SAMPLES
 from core.runtime.kinds.search import SEARCH
+from core.runtime.kinds.simulate import SIMULATE
 from core.runtime.kinds.train import TRAIN
 
 if TYPE_CHECKING:
     from core.runtime.kinds.base import Kind
 
 KINDS: Registry[Kind] = Registry("kind of task")
-for _kind in (INGEST, TRAIN, CHOOSE_K, SEARCH, EXPAND, SAMPLES, EVALUATE):
+for _kind in (INGEST, TRAIN, CHOOSE_K, SEARCH, EXPAND, SAMPLES, EVALUATE, SIMULATE):
     KINDS.add(_kind.name, _kind)

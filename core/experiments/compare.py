@@ -1,0 +1,159 @@
+"""Policies compared over seeds: paired differences with bootstrap intervals, never one lucky run.
+
+On one seed every policy meets the same jobs, so their difference on it is paired. A difference is relative,
+(policy − baseline) / baseline; below zero the policy is better. The interval holds 95% of the means of seeds
+drawn with replacement (percentile method), the range holds the middle 90% of single seeds: a published single
+run is reproduced where its figure lies within the range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.provisioning.intervals import bounds, resampled
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.experiments.outcome import RunResult
+
+MEASURES = {
+    "mean": "Mean completion time",
+    "p95": "95th percentile of completion times",
+    "makespan": "Makespan",
+    "t90": "Time to 90% of the fall of the loss",
+    "t95": "Time to 95% of the fall of the loss",
+    "t99": "Time to 99% of the fall of the loss",
+    "worst_slowdown": "Worst slowdown against fair sharing",
+}
+DRAWS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A policy's relative difference from the baseline in one measure.
+
+    Parameters
+    ----------
+    value
+        Mean over seeds.
+    low, high
+        Bounds of the 95% interval of that mean; None with fewer than two seeds.
+    p5, p95
+        The middle 90% of single seeds.
+    seconds
+        Mean absolute difference, in the measure's unit.
+    n
+        Seeds on which both have the measure.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p5: float | None
+    p95: float | None
+    seconds: float | None
+    n: int
+
+
+def difference(mine: Sequence[float | None], base: Sequence[float | None], draws: int = DRAWS) -> Difference:
+    """The paired relative difference of two policies over the same seeds.
+
+    Parameters
+    ----------
+    mine, base
+        A measure per seed, in the same order; None where it is not known.
+    draws
+        How many bootstrap draws.
+    """
+    pairs = [(a, b) for a, b in zip(mine, base, strict=True) if a is not None and b is not None and b > 0]
+    if not pairs:
+        return Difference(None, None, None, None, None, None, 0)
+    table = np.array(pairs)
+    relative = table[:, 0] / table[:, 1] - 1.0
+    low, high = (None, None)
+    if len(pairs) > 1:
+        low, high = bounds(resampled(relative[:, None], draws, 0)[:, 0] / len(pairs))
+    p5, p95 = np.percentile(relative, [5, 95])
+    seconds = float((table[:, 0] - table[:, 1]).mean())
+    return Difference(float(relative.mean()), low, high, float(p5), float(p95), seconds, len(pairs))
+
+
+def compare(
+    results: Mapping[str, Mapping[int, RunResult]], baseline: str, draws: int = DRAWS
+) -> list[dict[str, Any]]:
+    """Every policy beside the baseline.
+
+    Parameters
+    ----------
+    results
+        Per label and seed.
+    baseline
+        The label that the others are compared with.
+    draws
+        How many bootstrap draws.
+
+    Returns
+    -------
+    list of dict
+        Per label, in order: ``label``; ``mean`` of every measure over seeds under ``measures``;
+        ``migrations`` per run; and, under ``differences``, a `Difference` per measure and ``jobs``: the share
+        of jobs that ended sooner, and the best and worst single job. The baseline has no differences.
+    """
+    base = results[baseline]
+    rows = []
+    for label, runs in results.items():
+        seeds = [seed for seed in runs if seed in base]
+        row: dict[str, Any] = {
+            "label": label,
+            "seeds": len(runs),
+            "measures": {name: _average([getattr(run, name) for run in runs.values()]) for name in MEASURES},
+            "migrations": _average([float(run.migrations) for run in runs.values()]),
+            "failed_jobs": sum(run.failed_jobs for run in runs.values()),
+            "differences": None,
+        }
+        if label != baseline and seeds:
+            row["differences"] = {
+                name: asdict(_measured(name, [runs[s] for s in seeds], [base[s] for s in seeds], draws))
+                for name in MEASURES
+            }
+            row["jobs"] = single_jobs([runs[s] for s in seeds], [base[s] for s in seeds])
+        rows.append(row)
+    return rows
+
+
+def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[str, Any]:
+    """How single jobs fare, as the thesis reports them.
+
+    Returns
+    -------
+    dict
+        ``sooner``, the mean share of jobs that ended sooner by more than 1 ms; ``best`` and ``worst``, the
+        mean over seeds of the best and worst job's relative change; ``by_job``, each job's mean change.
+    """
+    changes: dict[str, list[float]] = {}
+    sooner, best, worst = [], [], []
+    for run, other in zip(mine, base, strict=True):
+        before = {job.id: job.completion for job in other.jobs if job.completion > 0}
+        pairs = [(job.id, job.completion, before[job.id]) for job in run.jobs if job.id in before]
+        relative = [now / then - 1.0 for _, now, then in pairs]
+        for (name, _, _), change in zip(pairs, relative, strict=True):
+            changes.setdefault(name, []).append(change)
+        if pairs:
+            sooner.append(sum(then - now > 1e-3 for _, now, then in pairs) / len(pairs))
+            best.append(min(relative))
+            worst.append(max(relative))
+    by_job = {name: sum(values) / len(values) for name, values in changes.items()}
+    return {"sooner": _average(sooner), "best": _average(best), "worst": _average(worst), "by_job": by_job}
+
+
+def _measured(name: str, mine: Sequence[RunResult], base: Sequence[RunResult], draws: int) -> Difference:
+    return difference([getattr(run, name) for run in mine], [getattr(run, name) for run in base], draws)
+
+
+def _average(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

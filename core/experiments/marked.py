@@ -1,0 +1,186 @@
+"""YAML and JSON as plain values that know their lines, so that every refusal can say where.
+
+JSON is a part of YAML, so one parser reads both. Only what an experiment needs is accepted: mappings with
+text keys, lists, text, numbers, true, false and null, read as YAML 1.2 has them (``1e3`` is a number, ``no``
+is text). Tags, aliases and keys that stand twice are refused: the first run nothing here, the second can
+grow without bounds, and the third hide a mistake.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import yaml
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Path: TypeAlias = tuple[str | int, ...]
+
+_INTEGER = re.compile(r"[-+]?\d+")
+_FLOAT = re.compile(r"[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?")
+_HALVES = re.compile(r"((?<!\\)(?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_WORDS: dict[str, Any] = {
+    "": None, "~": None, "null": None, "Null": None, "NULL": None,
+    "true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False,
+    ".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan"),
+}  # fmt: skip
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is many times faster, where it was built
+LARGEST = 1_000_000
+"""Characters that an experiment may have."""
+_DEEPEST = 12
+
+
+class SpecError(InputError):
+    """Something in an experiment cannot be; `path` says where in its values.
+
+    Parameters
+    ----------
+    path
+        Keys and positions from the outermost value to the wrong one.
+    message, hint
+        As for every error.
+    """
+
+    def __init__(self, path: Path, message: str, hint: str = "") -> None:
+        super().__init__(message, hint)
+        self.path = path
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Values and the line on which each begins.
+
+    Parameters
+    ----------
+    values
+        Plain dictionaries, lists, text and numbers.
+    lines
+        The line of each value, counted from 1, by its path.
+    """
+
+    values: dict[str, Any]
+    lines: dict[Path, int] = field(default_factory=dict)
+
+    def line(self, path: Path) -> int:
+        """The line of a value, or of the nearest one around it that is written down."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+    def located(self, error: SpecError) -> InputError:
+        """The error with its line in front."""
+        return InputError(f"Line {self.line(error.path)}: {error.message}", error.hint)
+
+
+def read_marked(text: str) -> Marked:
+    """Read a YAML or JSON document whose outermost value is a mapping.
+
+    Raises
+    ------
+    InputError
+        If it is no such document; the sentence names the line.
+    """
+    if len(text) > LARGEST:
+        raise InputError(f"The experiment has more than {LARGEST:,} characters.", "Describe jobs by groups.")
+    if text.lstrip().startswith("{"):
+        # where JSON and YAML differ: tabs between values, and characters written as two escapes
+        text = _HALVES.sub(_joined, text.replace("\t", " "))
+    lines: dict[Path, int] = {}
+    try:
+        values = _document(_events(text.encode("utf-8", "replace").decode()), lines)
+    except yaml.MarkedYAMLError as error:
+        raise _unreadable(error) from None
+    except yaml.YAMLError as error:
+        what = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"This is no YAML or JSON: {what}.", "Save it as plain text in UTF-8.") from None
+    return Marked(values, lines)
+
+
+def _events(text: str) -> Iterator[Any]:
+    """The parser's events without those around documents; what is not read is refused before it is built."""
+    for event in yaml.parse(text, Loader=_LOADER):
+        if (
+            isinstance(event, yaml.AliasEvent)
+            or getattr(event, "anchor", None)
+            or getattr(event, "tag", None)
+        ):
+            raise InputError(
+                f"Line {_line(event)}: anchors (&), aliases (*) and tags (!) are not read.",
+                "Write plain values.",
+            )
+        if not isinstance(event, yaml.StreamStartEvent | yaml.DocumentStartEvent | yaml.DocumentEndEvent):
+            yield event
+
+
+def _document(events: Iterator[Any], lines: dict[Path, int]) -> dict[str, Any]:
+    first = next(events)
+    if not isinstance(first, yaml.MappingStartEvent):
+        raise InputError("Line 1: an experiment is a mapping.", "Begin with “version: 1”.")
+    values = _mapping(events, (), lines)
+    after = next(events)
+    if not isinstance(after, yaml.StreamEndEvent):
+        raise InputError(f"Line {_line(after)}: a second document begins.", "Put one experiment in a file.")
+    return values
+
+
+def _unreadable(error: yaml.MarkedYAMLError) -> InputError:
+    mark = error.problem_mark or error.context_mark
+    where = f"Line {mark.line + 1}: " if mark else ""
+    return InputError(
+        f"{where}this is no YAML or JSON: {error.problem or error.context}.",
+        "Look at the indentation, brackets and colons there and just above.",
+    )
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
+
+
+def _value(event: Any, events: Iterator[Any], path: Path, lines: dict[Path, int]) -> Any:
+    lines.setdefault(path, _line(event))
+    if len(path) > _DEEPEST:
+        raise InputError(f"Line {lines[path]}: this is nested too deeply.", "See docs/experiments.md.")
+    if isinstance(event, yaml.MappingStartEvent):
+        return _mapping(events, path, lines)
+    if isinstance(event, yaml.SequenceStartEvent):
+        return _sequence(events, path, lines)
+    return _scalar(event.value, plain=not event.style)
+
+
+def _sequence(events: Iterator[Any], path: Path, lines: dict[Path, int]) -> list[Any]:
+    values: list[Any] = []
+    while not isinstance(event := next(events), yaml.SequenceEndEvent):
+        values.append(_value(event, events, (*path, len(values)), lines))
+    return values
+
+
+def _mapping(events: Iterator[Any], path: Path, lines: dict[Path, int]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        if not isinstance(key, yaml.ScalarEvent):
+            raise InputError(f"Line {_line(key)}: a key must be text.", "Write “name: value”.")
+        name = str(key.value)
+        if name in values:
+            raise InputError(f"Line {_line(key)}: “{name}” stands there twice.", "Keep one of them.")
+        lines[*path, name] = _line(key)
+        values[name] = _value(next(events), events, (*path, name), lines)
+    return values
+
+
+def _scalar(text: str, *, plain: bool) -> Any:
+    if not plain:
+        return text
+    if text in _WORDS:
+        return _WORDS[text]
+    if _INTEGER.fullmatch(text) and len(text) < 19:
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else text
+
+
+def _joined(halves: re.Match[str]) -> str:
+    return halves[1] + bytes.fromhex(halves[2] + halves[3]).decode("utf-16-be")

@@ -1,0 +1,237 @@
+"""What a run comes to: per job and in all, folded from its ledger entry by entry.
+
+Only what every engine shows is used, so that a simulated run and a real one are judged alike. What only a
+simulator knows (when the noiseless loss reaches a goal, how long fair sharing would take) comes in as
+`Truth`; without it, goals are read from printed values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.scheduling.actions import Migrate
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job, Reading
+
+GOALS = (0.90, 0.95, 0.99)
+"""Shares of the whole fall of a loss whose times are reported."""
+GOAL_NAMES = ("t90", "t95", "t99")
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What a run's world knows and its ledger does not.
+
+    Parameters
+    ----------
+    goals
+        Of each job: after how many printed values (a fraction between two) its loss has fallen by each of
+        `GOALS`, without noise.
+    fair
+        Seconds that each job would take under fair sharing.
+    models
+        What kind each job is.
+    """
+
+    goals: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    fair: Mapping[str, float] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutcome:
+    """One job of a run; times in seconds.
+
+    Parameters
+    ----------
+    id, model
+        Its name and kind.
+    arrived, started, ended
+        On the run's clock.
+    completion
+        From arrival to end.
+    t90, t95, t99
+        From arrival until its loss has fallen by 90, 95 and 99% of its whole fall, or None.
+    fair, slowdown
+        What it would take under fair sharing, and how many times that it took; None where not known.
+    migrations
+        How often it was moved.
+    state
+        ``"done"``, or ``"failed"``.
+    """
+
+    id: str
+    model: str
+    arrived: float
+    started: float | None
+    ended: float
+    completion: float
+    t90: float | None
+    t95: float | None
+    t99: float | None
+    fair: float | None
+    slowdown: float | None
+    migrations: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """One policy on one seed; times in seconds.
+
+    Parameters
+    ----------
+    jobs
+        In order of arrival.
+    mean, p95
+        Of completion times of jobs that were done; `p95` by linear interpolation.
+    makespan
+        From the first arrival to the last end.
+    t90, t95, t99
+        Mean over jobs that got there; None where none did.
+    worst_slowdown
+        The largest against fair sharing, or None.
+    migrations, failed_actions, failed_jobs, decisions
+        Counts.
+    """
+
+    jobs: tuple[JobOutcome, ...]
+    mean: float | None
+    p95: float | None
+    makespan: float
+    t90: float | None
+    t95: float | None
+    t99: float | None
+    worst_slowdown: float | None
+    migrations: int
+    failed_actions: int
+    failed_jobs: int
+    decisions: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> RunResult:
+        """From `to_dict`'s plain values."""
+        return cls(**{**values, "jobs": tuple(JobOutcome(**job) for job in values["jobs"])})
+
+
+class Outcome:
+    """Takes a run's entries in order and says what they come to.
+
+    Parameters
+    ----------
+    truth
+        What the run's world knows.
+    """
+
+    def __init__(self, truth: Truth | None = None) -> None:
+        self._truth = truth or Truth()
+        self._readings: dict[str, list[Reading]] = {}
+        self._ended: dict[str, tuple[float, Job]] = {}
+        self._moves: dict[str, int] = {}
+        self._failed_actions = 0
+        self._decisions = 0
+
+    @property
+    def ended(self) -> int:
+        """How many jobs have ended so far."""
+        return len(self._ended)
+
+    def add(self, entry: Entry) -> None:
+        """Take one entry."""
+        seen = entry.observation
+        self._decisions += 1
+        for job in (*seen.jobs, *seen.ended):
+            if job.readings:
+                self._readings.setdefault(job.id, []).extend(job.readings)
+        for job in seen.ended:
+            self._ended[job.id] = (seen.time, job)
+        for action in entry.actions:
+            self._count(action, 1)
+        # what failed at once is in the next observation, too
+        for failure in seen.failures:
+            self._failed_actions += 1
+            self._count(failure.action, -1)
+
+    def result(self) -> RunResult:
+        """What the entries so far come to."""
+        jobs = tuple(
+            sorted((self._job(end, job) for end, job in self._ended.values()), key=lambda job: job.arrived)
+        )
+        done = [job.completion for job in jobs if job.state == JobState.DONE.value]
+        slowdowns = [job.slowdown for job in jobs if job.slowdown is not None]
+        ends = [job.ended for job in jobs]
+        return RunResult(
+            jobs=jobs,
+            mean=_mean(done),
+            p95=float(np.percentile(done, 95)) if done else None,
+            makespan=max(ends) - min(job.arrived for job in jobs) if jobs else 0.0,
+            t90=_mean([job.t90 for job in jobs]),
+            t95=_mean([job.t95 for job in jobs]),
+            t99=_mean([job.t99 for job in jobs]),
+            worst_slowdown=max(slowdowns, default=None),
+            migrations=sum(self._moves.values()),
+            failed_actions=self._failed_actions,
+            failed_jobs=len(jobs) - len(done),
+            decisions=self._decisions,
+        )
+
+    def _count(self, action: object, by: int) -> None:
+        if isinstance(action, Migrate):
+            self._moves[action.job] = self._moves.get(action.job, 0) + by
+
+    def _job(self, end: float, job: Job) -> JobOutcome:
+        completion = end - job.arrived
+        fair = self._truth.fair.get(job.id)
+        done = job.state is JobState.DONE
+        reached = self._reached(job) if done else (None,) * len(GOALS)
+        return JobOutcome(
+            id=job.id,
+            model=self._truth.models.get(job.id, ""),
+            arrived=job.arrived,
+            started=job.started,
+            ended=end,
+            completion=completion,
+            t90=reached[0],
+            t95=reached[1],
+            t99=reached[2],
+            fair=fair,
+            slowdown=completion / fair if fair and done else None,
+            migrations=self._moves.get(job.id, 0),
+            state=job.state.value,
+        )
+
+    def _reached(self, job: Job) -> tuple[float | None, ...]:
+        readings = self._readings.get(job.id, [])
+        if not readings:
+            return (None,) * len(GOALS)
+        times = np.array([time for time, _ in readings])
+        begun = job.started if job.started is not None else job.arrived
+        goals = self._truth.goals.get(job.id)
+        if goals is not None:
+            times = np.concatenate(([begun], times))
+            return tuple(float(np.interp(goal, np.arange(len(times)), times)) - job.arrived for goal in goals)
+        return tuple(_first_below(readings, goal, job.arrived) for goal in GOALS)
+
+
+def _first_below(readings: Sequence[Reading], goal: float, arrived: float) -> float | None:
+    """When the printed loss had first fallen by a share of its whole fall."""
+    values = [value for _, value in readings]
+    target = values[0] - goal * (values[0] - min(values))
+    return next((time - arrived for time, value in readings if value <= target), None)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

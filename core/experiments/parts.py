@@ -1,0 +1,235 @@
+"""The parts of an experiment as typed settings, from which forms draw themselves and files are checked.
+
+Every field says its unit, bounds and meaning; see `core.settings_fields`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from core.settings_fields import setting
+
+CURVES = {"exponential": "Exponential", "hyperbolic": "Hyperbolic", "weibull": "Weibull, long tail"}
+LIKE = {"VAE": "VAE (65%)", "Bi-RNN": "Bi-RNN (98%)", "GRU": "GRU (90%)"}
+Span: TypeAlias = tuple[float, float]
+
+
+def _about(**described: Any) -> Any:
+    """What a form needs of a field whose default is no plain number: a span, or one that can be left out."""
+    return setting(0.0, **described).metadata
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerGroup:
+    """Machines that are alike."""
+
+    id: str = setting(
+        "worker", label="Name", help="The machine's name, or what its group's names begin with."
+    )
+    count: int = setting(1, label="Machines", low=1, high=100_000, help="How many there are of this kind.")
+    cores: float = setting(
+        1.0, label="Cores", low=0.01, high=4096, unit="cores", help="The processors of each machine."
+    )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The machines' names."""
+        return (self.id,) if self.count == 1 else tuple(f"{self.id}-{n + 1}" for n in range(self.count))
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The rules of a simulated world."""
+
+    gamma: float = setting(
+        0.0,
+        label="Contention γ",
+        low=0.0,
+        high=10.0,
+        help="With n jobs a machine has 1/(1 + γ(n − 1)) of its speed; 0 is none.",
+    )
+    contention: str = setting(
+        "count",
+        label="Contention counts",
+        choices={"count": "Jobs", "effective": "Effective jobs"},
+        help="Whether n is the number of runnable jobs, or (Σa)²/Σa² of their shares a.",
+    )
+    curves: str = setting(
+        "exponential", label="Loss curves", choices=CURVES, help="The family of all losses."
+    )
+    noise: float = setting(
+        0.003,
+        label="Noise",
+        low=0.0,
+        high=1.0,
+        help="Standard deviation of a printed loss, which starts at 1.",
+    )
+    correlation: float = setting(
+        0.5, label="Noise correlation", low=0.0, high=0.99, help="Of one printed value with the next (AR(1))."
+    )
+    size_error: float = setting(
+        0.0,
+        label="Size error",
+        low=0.0,
+        high=3.0,
+        help="Standard deviation of the logarithm of claimed by true training steps.",
+    )
+    control: float = setting(
+        1.1,
+        label="Control of a migration",
+        low=0.0,
+        high=3600.0,
+        unit="s",
+        help="Seconds of a migration beside checkpoint and restore.",
+    )
+    checkpoint_failure: float = setting(
+        0.0, label="Checkpoints that fail", low=0.0, high=1.0, help="Chance that a job does not write one."
+    )
+    restore_failure: float = setting(
+        0.0,
+        label="Restores that fail",
+        low=0.0,
+        high=1.0,
+        help="Chance that a job does not start on its target.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """A model that is trained; where two values are given, each job draws one between them."""
+
+    like: str = setting(
+        "VAE", label="Loss like", choices=LIKE, help="Share of its fall in the first 20% of work."
+    )
+    early: float | None = field(
+        default=None,
+        metadata=_about(
+            label="Early fall",
+            low=0.2,
+            high=0.999,
+            help="Share of the whole fall of the loss in the first 20% of the work, in place of “like”.",
+        ),
+    )
+    final: float = setting(
+        0.1, label="Final loss", low=0.0, high=0.99, help="What the loss ends at; it starts at 1."
+    )
+    values: int = setting(
+        200, label="Printed values", low=1, high=100_000, help="How many losses a job prints."
+    )
+    work: Span = field(
+        default=(100.0, 100.0),
+        metadata=_about(
+            label="Work",
+            low=0.001,
+            high=1e9,
+            unit="core-s",
+            help="Processor time that a job needs.",
+        ),
+    )
+    demand: Span | None = field(
+        default=None,
+        metadata=_about(
+            label="Demand",
+            low=0.01,
+            high=4096,
+            unit="cores",
+            help="Most cores it can use; none: any number.",
+        ),
+    )
+    steps: int = setting(
+        200, label="Training steps", low=0, high=10**9, help="That it says it has; 0: it does not say."
+    )
+    checkpoint: Span | None = field(
+        default=(1.5, 1.5),
+        metadata=_about(
+            label="Checkpoint",
+            low=0.0,
+            high=3600.0,
+            unit="s",
+            help="Time to write one; none: it writes none.",
+        ),
+    )
+    restore: Span = field(
+        default=(2.0, 2.0),
+        metadata=_about(
+            label="Restore", low=0.0, high=3600.0, unit="s", help="Time to start from a checkpoint."
+        ),
+    )
+    weight: float = setting(
+        1.0, label="Weight", low=0.0, high=1e6, help="How often it is drawn, by the others."
+    )
+
+
+SPANS = ("work", "demand", "checkpoint", "restore")
+MAY_BE_NONE = ("early", "demand", "checkpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class ListedJob:
+    """A job by name; what it leaves out is its kind's."""
+
+    id: str = setting("", label="Id", help="Its name; no two jobs have the same.")
+    kind: str = setting("", label="Kind", help="One of the kinds of jobs.")
+    work: float | None = field(
+        default=None,
+        metadata=_about(
+            label="Work", low=0.001, high=1e9, unit="core-s", help="Processor time that it needs."
+        ),
+    )
+    demand: float | None = field(
+        default=None,
+        metadata=_about(label="Demand", low=0.01, high=4096, unit="cores", help="Most cores it can use."),
+    )
+    at: float | None = field(
+        default=None,
+        metadata=_about(
+            label="Arrives at",
+            low=0.0,
+            high=1e9,
+            unit="s",
+            help="When it comes; by the arrivals if left out.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Jobs that chance draws among the kinds."""
+
+    count: int = setting(0, label="Jobs drawn", low=0, high=1_000_000, help="How many.")
+    id: str = setting(
+        "Job", label="Named", help="What their names begin with; they are numbered as they come."
+    )
+    draw: str = setting(
+        "weights",
+        label="Drawn",
+        choices={"weights": "By weight", "rotation": "In rotation"},
+        help="By the kinds' weights, or each kind as often as the others in an order left to chance.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """When jobs come that do not say so themselves."""
+
+    by: str = setting(
+        "together",
+        label="Arrivals",
+        help="How jobs come.",
+        choices={
+            "together": "All at once",
+            "spacing": "At fixed spacing",
+            "uniform": "At random within a time",
+            "poisson": "At random for ever (Poisson)",
+            "list": "At listed times",
+        },
+    )
+    start: float = setting(0.0, label="From", low=0.0, high=1e9, unit="s", help="When the first can come.")
+    spacing: float = setting(
+        50.0, label="Spacing", low=0.0, high=1e9, unit="s", help="Between two jobs; for Poisson on average."
+    )
+    within: float = setting(
+        300.0, label="Within", low=0.0, high=1e9, unit="s", help="Length of the interval."
+    )
+    times: tuple[float, ...] = ()

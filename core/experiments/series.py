@@ -1,0 +1,119 @@
+"""A run's lines over time, folded from its ledger: usage, limits and lists of jobs, use of workers, moves.
+
+Values belong to the interval that ends with their observation: within it limits do not change, so a
+processor's share drawn as steps is what was really used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.scheduling.actions import Migrate
+
+if TYPE_CHECKING:
+    from core.scheduling.actions import Mark, Reason
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job, Observation
+
+_DIGITS = 6
+
+
+class Series:
+    """Takes a run's entries in order and keeps what is drawn of them."""
+
+    def __init__(self) -> None:
+        self._times: list[float | None] = []
+        self._triggers: list[str] = []
+        self._jobs: dict[str, dict[str, Any]] = {}
+        self._before: dict[str, tuple[float, float]] = {}
+        self._workers: dict[str, dict[str, Any]] = {}
+        self._moves: list[dict[str, Any]] = []
+
+    def add(self, entry: Entry) -> None:
+        """Take one entry."""
+        seen = entry.observation
+        marks = {mark.job: mark for mark in entry.marks}
+        for job in (*seen.jobs, *seen.ended):
+            self._job(job, seen.time, marks.get(job.id))
+        self._use(seen)
+        self._times.append(_short(seen.time))
+        self._triggers.append(seen.trigger.value)
+        where = {job.id: job.worker for job in seen.jobs}
+        for failure in seen.failures:
+            if isinstance(failure.action, Migrate):
+                self._fail(failure.action)
+        for action in entry.actions:
+            if isinstance(action, Migrate):
+                self._moves.append(_move(action, seen.time, where.get(action.job), entry.reasons))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values.
+
+        Returns
+        -------
+        dict
+            ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the observation
+            that it appears in first) and, from there on, ``cpu`` (cores used in the interval before),
+            ``limit``, ``weight``, ``worker``, ``state``, ``label``, ``growth`` and ``loss``; ``workers`` by
+            id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``; ``moves``.
+        """
+        return {
+            "time": self._times,
+            "trigger": self._triggers,
+            "jobs": self._jobs,
+            "workers": self._workers,
+            "moves": self._moves,
+        }
+
+    def _fail(self, action: Migrate) -> None:
+        for move in reversed(self._moves):
+            if move["job"] == action.job and move["to"] == action.to:
+                move["failed"] = True
+                return
+
+    def _job(self, job: Job, now: float, mark: Mark | None) -> None:
+        lines = self._jobs.get(job.id)
+        if lines is None:
+            names = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss")
+            lines = self._jobs[job.id] = {"first": len(self._times), **{name: [] for name in names}}
+        time, used = self._before.get(job.id, (job.arrived, 0.0))
+        cores = (job.cpu_seconds - used) / (now - time) if now > time else 0.0
+        self._before[job.id] = (now, job.cpu_seconds)
+        lines["cpu"].append(_short(cores))
+        lines["limit"].append(_short(job.limit))
+        lines["weight"].append(_short(job.weight))
+        lines["worker"].append(job.worker)
+        lines["state"].append(job.state.value)
+        lines["label"].append(mark.label if mark else "")
+        lines["growth"].append(_short(mark.growth) if mark else None)
+        last = lines["loss"][-1] if lines["loss"] else None
+        lines["loss"].append(_short(job.readings[-1][1]) if job.readings else last)
+
+    def _use(self, seen: Observation) -> None:
+        for worker in seen.workers:
+            self._workers.setdefault(worker.id, {"capacity": worker.capacity, "cpu": [], "jobs": []})
+        cpu = dict.fromkeys(self._workers, 0.0)
+        jobs = dict.fromkeys(self._workers, 0)
+        for job in (*seen.jobs, *seen.ended):
+            if job.worker in cpu:
+                cpu[job.worker] += self._jobs[job.id]["cpu"][-1]
+                jobs[job.worker] += 0 if job.state.ended else 1
+        for name, lines in self._workers.items():
+            lines["cpu"].append(_short(cpu[name]))
+            lines["jobs"].append(jobs[name])
+
+
+def _move(action: Migrate, now: float, origin: str | None, reasons: tuple[Reason, ...]) -> dict[str, Any]:
+    why = next((reason for reason in reasons if reason.job == action.job), None)
+    return {
+        "time": _short(now),
+        "job": action.job,
+        "from": origin,
+        "to": action.to,
+        "rule": why.rule if why else "",
+        "failed": False,
+    }
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else round(float(value), _DIGITS)

@@ -1,0 +1,129 @@
+"""An experiment as data: machines, jobs and how they come, the world's rules, and the policies compared.
+
+It is made from YAML or JSON by `core.experiments.reading`, from a form through the same `from_dict`, and goes
+back to the same plain values. Every field says its unit, bounds and meaning, so that forms draw themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from core.experiments.parts import SPANS, Arrivals, Drawn, JobKind, ListedJob, WorkerGroup, World
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+VERSION = 1
+ENGINES = ("simulated",)
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """A policy with settings, under a label.
+
+    Parameters
+    ----------
+    label
+        Its name in this experiment.
+    policy
+        Its name in the register.
+    settings
+        Values of its settings; those left out have their defaults.
+    """
+
+    label: str
+    policy: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What is run, and what is compared.
+
+    Parameters
+    ----------
+    name, about
+        For people: its name, and what it shows or where it is from.
+    engine
+        Where it runs.
+    workers, world, kinds, jobs, drawn, arrivals
+        The scenario; `kinds` by their names.
+    policies, baseline
+        What is compared, and the label that the others are compared with.
+    seeds
+        One run of every policy for each.
+    """
+
+    name: str
+    workers: tuple[WorkerGroup, ...]
+    policies: tuple[Arm, ...]
+    baseline: str
+    kinds: Mapping[str, JobKind] = field(default_factory=dict)
+    jobs: tuple[ListedJob, ...] = ()
+    drawn: Drawn = field(default_factory=Drawn)
+    arrivals: Arrivals = field(default_factory=Arrivals)
+    world: World = field(default_factory=World)
+    seeds: tuple[int, ...] = (1,)
+    about: str = ""
+    engine: str = "simulated"
+
+    @property
+    def n_jobs(self) -> int:
+        """How many jobs each run has."""
+        return len(self.jobs) + self.drawn.count
+
+    def arm(self, label: str) -> Arm:
+        """The policy of a label; the label is one of the experiment's."""
+        return next(arm for arm in self.policies if arm.label == label)
+
+    def with_seeds(self, count: int) -> Experiment:
+        """The same with another number of seeds, from the same first one on."""
+        return replace(self, seeds=tuple(range(self.seeds[0], self.seeds[0] + count)))
+
+    def scenario_dict(self) -> dict[str, Any]:
+        """What a run depends on beside its policy and seed."""
+        named = ("engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals")
+        plain = self.to_dict()
+        return {name: plain[name] for name in named}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values from which `core.experiments.reading.from_dict` makes an equal experiment."""
+        return {
+            "version": VERSION,
+            "name": self.name,
+            "about": self.about,
+            "engine": self.engine,
+            "workers": [asdict(group) for group in self.workers],
+            "world": asdict(self.world),
+            "kinds": {name: _kind(kind) for name, kind in self.kinds.items()},
+            "jobs": [_given(asdict(job)) for job in self.jobs],
+            "drawn": asdict(self.drawn),
+            "arrivals": {**asdict(self.arrivals), "times": list(self.arrivals.times)},
+            "policies": [
+                {"label": arm.label, "policy": arm.policy, "settings": dict(arm.settings)}
+                for arm in self.policies
+            ],
+            "baseline": self.baseline,
+            "seeds": _seeds(self.seeds),
+        }
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _kind(kind: JobKind) -> dict[str, Any]:
+    values = asdict(kind)
+    for name in SPANS:
+        if values[name] is not None:
+            low, high = values[name]
+            values[name] = low if low == high else [low, high]
+    return values
+
+
+def _seeds(seeds: Sequence[int]) -> Any:
+    count, first = len(seeds), seeds[0]
+    return (
+        {"count": count, "first": first} if list(seeds) == list(range(first, first + count)) else list(seeds)
+    )
