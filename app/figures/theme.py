@@ -36,6 +36,9 @@ INK = {
     "accent": ("#4A55C8", "#98A2FF"),
     "ok": ("#17683F", "#5CCB93"),
     "bad": ("#B3261E", "#FF8A80"),
+    "weight1": ("#4B5564", "#CDD3DC"),
+    "weight2": ("#98A1AF", "#7A8494"),
+    "weight3": ("#D7DBE1", "#3B424E"),
 }
 FILL_ALPHA = 0.32
 AREA_ALPHA = 0.16

@@ -1,0 +1,76 @@
+"""Completion time per job as pairs of bars, in order of arrival (the theses' bar charts)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_NAMED = 60
+_HEIGHT = 242
+_LETTER_PX = 4.6
+
+
+def pair_bars(
+    jobs: Sequence[str],
+    values: Sequence[tuple[str, Sequence[float | None]]],
+    quantity: str,
+) -> go.Figure:
+    """Draw one group of bars per job.
+
+    Parameters
+    ----------
+    jobs
+        Names of jobs, in the order in which they are drawn.
+    values
+        (policy, seconds per job) of one policy or two; None where a job has no such time.
+    quantity
+        What is drawn, such as ``"Completion time"``.
+    """
+    colours = (theme.WARM_UP["light"], theme.ink("accent"))
+    named = len(jobs) <= _NAMED
+    longest = max((len(job) for job in jobs), default=0) if named else 0
+    figure = go.Figure(
+        layout=theme.frame(
+            _HEIGHT,
+            margin={"l": 44, "r": 8, "t": 24, "b": 22 + min(int(longest * _LETTER_PX), 60)},
+            barmode="group",
+            bargap=0.3,
+            bargroupgap=0.06,
+            hovermode="x",
+            dragmode=False,
+            xaxis=theme.axis(
+                type="category",
+                showticklabels=named,
+                tickangle=-40,
+                range=[-0.7, len(jobs) - 0.3],
+                fixedrange=True,
+            ),
+            yaxis=theme.value_axis(fixedrange=True),
+            annotations=[theme.quantity_title(f"{quantity}, s", yshift=4)],
+        )
+    )
+    for (name, seconds), colour in zip(values, colours, strict=False):
+        figure.add_trace(
+            go.Bar(
+                x=list(jobs),
+                y=list(seconds),
+                name=name,
+                marker={"color": colour, "cornerradius": 2 if len(jobs) <= _NAMED else 0},
+                customdata=["–" if value is None else format_duration(value) for value in seconds],
+                hovertemplate="%{customdata}<extra>" + name + "</extra>",
+            )
+        )
+    if not named:
+        figure.add_annotation(
+            theme.quantity_title(
+                f"{len(jobs):,} jobs by arrival", x=0.5, y=0, xanchor="center", yanchor="top", yshift=-6
+            )
+        )
+    return figure

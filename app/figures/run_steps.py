@@ -1,0 +1,171 @@
+"""Arithmetic of a run's lines over time, before anything is drawn.
+
+A run's series (`core.experiments.series.Series.to_dict`) has a value for every observation. Usage, limits,
+workers and states belong to the interval that ends with their observation; a mark is a decision, so a label
+belongs to the interval that begins with it. Everything here is brought to intervals: n observations make n
+intervals with n + 1 edges, the first of no length.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.traces.model import FloatArray, IntArray
+
+MOST_INTERVALS = 600
+HEAVY_TO_LIGHT = (
+    ("NL", "WL", "CL"),
+    ("PC", "WC", "CC"),
+    ("to 90%", "to the end", "unknown"),
+)
+"""The lists and categories that policies put jobs in, each from the one that learns most to the least."""
+OTHER = "none"
+
+
+def edges(series: Mapping[str, Any]) -> FloatArray:
+    """The bounds of the intervals between observations, seconds, shape (n + 1,)."""
+    times = np.asarray(series["time"], dtype=float)
+    return np.concatenate([times[:1], times]) if len(times) else np.zeros(1)
+
+
+def line(series: Mapping[str, Any], job: str, name: str) -> FloatArray:
+    """One line of a job over all intervals, shape (n,); not a number where it is not known or not there."""
+    lines, n = series["jobs"][job], len(series["time"])
+    values = np.full(n, np.nan)
+    own = np.array([np.nan if value is None else value for value in lines[name]], dtype=float)
+    values[lines["first"] : lines["first"] + len(own)] = own
+    return values
+
+
+def label_names(series: Mapping[str, Any]) -> tuple[str, ...]:
+    """The labels that a run's policy gave, from the heaviest to the lightest; none if it gave none."""
+    seen = {label for lines in series["jobs"].values() for label in lines["label"] if label}
+    for names in HEAVY_TO_LIGHT:
+        if seen and seen <= set(names):
+            return names
+    return tuple(sorted(seen))
+
+
+def labels(series: Mapping[str, Any], job: str, names: Sequence[str]) -> IntArray:
+    """The place in `names` of a job's label in each interval, shape (n,); −1 where it has none."""
+    lines, n = series["jobs"][job], len(series["time"])
+    place = {name: at for at, name in enumerate(names)}
+    own = np.array([place.get(label, -1) for label in lines["label"]], dtype=int)
+    values = np.full(n, -1)
+    first = lines["first"] + 1
+    kept = own[: max(n - first, 0)]
+    values[first : first + len(kept)] = kept
+    return values
+
+
+def by_label(series: Mapping[str, Any], names: Sequence[str]) -> dict[str, FloatArray]:
+    """Cores used in each interval by the jobs under each label, shape (n,); `OTHER` is the rest."""
+    n = len(series["time"])
+    total = np.zeros((len(names) + 1, n))
+    columns = np.arange(n)
+    for job in series["jobs"]:
+        np.add.at(total, (labels(series, job, names), columns), np.nan_to_num(line(series, job, "cpu")))
+    parts = {name: total[at] for at, name in enumerate(names)}
+    return parts | ({OTHER: total[-1]} if not names or total[-1].any() else {})
+
+
+def allowed(series: Mapping[str, Any]) -> FloatArray:
+    """Cores that all jobs may use in each interval: what limits come to on each worker, at most its own.
+
+    A job without a limit may use its whole worker, so without limits this is the cores of all workers
+    that have a job. Shape (n,).
+    """
+    names = {worker: at for at, worker in enumerate(series["workers"])}
+    capacity = np.array([lines["capacity"] for lines in series["workers"].values()], dtype=float)
+    n = len(series["time"])
+    given = np.zeros((len(names), n))
+    for lines in series["jobs"].values():
+        for at, (worker, limit) in enumerate(zip(lines["worker"], lines["limit"], strict=True)):
+            if worker in names:
+                place = names[worker]
+                given[place, lines["first"] + at] += capacity[place] if limit is None else limit
+    total: FloatArray = np.minimum(given, capacity[:, None]).sum(axis=0)
+    return total
+
+
+def rebinned(
+    bounds: FloatArray, values: FloatArray, most: int = MOST_INTERVALS
+) -> tuple[FloatArray, FloatArray]:
+    """The same line in at most `most` intervals: their means, so that areas stay what they are.
+
+    Parameters
+    ----------
+    bounds, values
+        Shapes (n + 1,) and (n,).
+    most
+        How many intervals to give back at the most.
+    """
+    if len(values) <= most:
+        return bounds, values
+    area = np.concatenate([[0.0], np.cumsum(np.nan_to_num(values) * np.diff(bounds))])
+    coarse = np.linspace(bounds[0], bounds[-1], most + 1)
+    return coarse, np.diff(np.interp(coarse, bounds, area)) / np.diff(coarse)
+
+
+def stairs(bounds: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Intervals as a line with corners: shapes (2n,) each."""
+    return np.repeat(bounds, 2)[1:-1], np.repeat(values, 2)
+
+
+@dataclass(slots=True)
+class Stay:
+    """One job on one worker without a break.
+
+    Parameters
+    ----------
+    job, worker
+        Their names.
+    start, end
+        Seconds.
+    moved
+        Whether it came from another worker.
+    lane
+        Its row among the stays of its worker, from 0.
+    """
+
+    job: str
+    worker: str
+    start: float
+    end: float
+    moved: bool
+    lane: int = 0
+
+
+def stays(series: Mapping[str, Any]) -> list[Stay]:
+    """Which job was where and when, job by job in order of time, with lanes."""
+    bounds = edges(series)
+    found: list[Stay] = []
+    for job, lines in series["jobs"].items():
+        last: Stay | None = None
+        for at, worker in enumerate(lines["worker"], lines["first"]):
+            if worker is None:
+                continue
+            if last is not None and last.worker == worker:
+                last.end = float(bounds[at + 1])
+                continue
+            start = float(bounds[at]) if last is None or last.end <= bounds[at] else last.end
+            last = Stay(job, worker, start, float(bounds[at + 1]), moved=last is not None)
+            found.append(last)
+    _lay(found)
+    return found
+
+
+def _lay(found: list[Stay]) -> None:
+    """Give each stay the first lane of its worker that is free when it begins."""
+    free: dict[str, list[float]] = {}
+    for stay in sorted(found, key=lambda each: each.start):
+        lanes = free.setdefault(stay.worker, [])
+        open_lane = next((at for at, until in enumerate(lanes) if until <= stay.start), len(lanes))
+        stay.lane = open_lane
+        lanes[open_lane : open_lane + 1] = [stay.end]
