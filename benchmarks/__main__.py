@@ -12,7 +12,7 @@ import platform
 import sys
 from pathlib import Path
 
-ALL = ("ingest", "crbm", "pages", "timeline", "sequences", "provisioning")
+ALL = ("ingest", "crbm", "pages", "timeline", "sequences", "provisioning", "simulator")
 RESULTS = Path(__file__).with_name("results.json")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.scheduling.actions import Action
-    from core.scheduling.model import Failure, Observation, Worker
+    from core.scheduling.model import Failure, Observation
     from core.simulation.scenario import Scenario
 
 
@@ -31,7 +31,6 @@ class SimulatedEngine:
     def __init__(self, world: World, *, hidden: bool = True) -> None:
         self._world, self._hidden = world, hidden
         self._number = 0
-        self._workers: dict[str, Worker] = {}
 
     @property
     def time(self) -> float:
@@ -57,7 +56,7 @@ class SimulatedEngine:
     def observe(self) -> Observation:
         """Show everything that can be seen now; each reading, end and failure is shown once."""
         number, self._number = self._number, self._number + 1
-        return observe(self._world, number, self._workers, hidden=self._hidden)
+        return observe(self._world, number, hidden=self._hidden)
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided, in order; what cannot be done is given back, and seen next time."""

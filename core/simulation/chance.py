@@ -6,14 +6,14 @@ and the same failures, and adding a job changes nothing for the others.
 
 from __future__ import annotations
 
-from itertools import accumulate
-from math import sqrt
+from math import ceil, log, sqrt
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from core.simulation.loss import Floats
     from core.simulation.scenario import JobSpec
 
 _NOISE, _MIGRATION = 0, 1
@@ -23,23 +23,27 @@ def _generator(seed: int, job: str, *purpose: int) -> np.random.Generator:
     return np.random.default_rng([seed, crc32(job.encode()), *purpose])
 
 
-def noise_of(job: JobSpec, seed: int) -> list[float]:
-    """Noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, so that each has deviation σ."""
+def noise_of(job: JobSpec, seed: int) -> Floats:
+    """Noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, so that each has deviation σ.
+
+    It is summed up as Σ_k φ^k ε_{i−k}, without powers of φ that are too small to change a double.
+    """
     if job.noise_sigma == 0:
-        return [0.0] * job.values
+        return np.zeros(job.values)
     phi = job.noise_phi
     drawn = _generator(seed, job.id, _NOISE).normal(0.0, job.noise_sigma, job.values)
+    if phi == 0:
+        return drawn
     drawn[1:] *= sqrt(1 - phi * phi)
-    return list(accumulate(drawn.tolist(), lambda before, new: phi * before + new))
+    reach = min(job.values, 1 + ceil(log(1e-18) / log(abs(phi))))
+    return np.convolve(drawn, phi ** np.arange(reach))[: job.values]
 
 
 def printed_values(job: JobSpec, seed: int) -> list[float]:
     """E as the job prints it: value i of n at i/n of its work, with noise."""
     work = np.arange(1, job.values + 1) / job.values
-    levels = job.loss.level(work)
-    if job.noise_sigma > 0:
-        levels = levels + np.array(noise_of(job, seed))
-    return [float(value) for value in levels.tolist()]
+    printed: list[float] = (job.loss.level(work) + noise_of(job, seed)).tolist()
+    return printed
 
 
 def migration_fails(job: str, seed: int, attempt: int, stage: int, probability: float) -> bool:

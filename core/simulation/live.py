@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 NANOSECOND: Final = 1e-9
 """Moments closer than this are one moment."""
 
-_SLACK: Final = 1e-9  # of a printed value or step: what rounding may leave undone at its boundary
+ROUNDING: Final = 1e-9
+"""Part of a printed value, or of a training step, that rounding may leave undone at its boundary."""
 
 
 @dataclass(eq=False, slots=True)
@@ -32,17 +33,17 @@ class Node:
     ----------
     spec
         What was given.
+    place
+        Its number among all workers.
     running
         Runnable jobs, in order of their start; the values mean nothing.
-    used
-        Cores in use now.
     plan
         Number of the plan that its next completion belongs to; older ones are void.
     """
 
     spec: WorkerSpec
+    place: int
     running: dict[Live, None] = field(default_factory=dict)
-    used: float = 0.0
     plan: int = 0
 
 
@@ -68,6 +69,12 @@ class Live:
         The migration under way, where it came from, how far it is, and how many there were.
     shown
         What was shown of it last, while that stays true.
+    goal
+        Core-seconds of work at which it ends, by completion or by its own fault.
+    each
+        Core-seconds of work for each printed value.
+    steps_per_work, claimed_steps
+        Training steps for each core-second of work, and how many it says it has in all, true or not.
     """
 
     spec: JobSpec
@@ -90,11 +97,18 @@ class Live:
     stage: int = 0
     moves: int = 0
     shown: Job | None = None
+    goal: float = field(init=False)
+    each: float = field(init=False)
+    steps_per_work: float | None = field(init=False, default=None)
+    claimed_steps: int | None = field(init=False, default=None)
 
-    @property
-    def goal(self) -> float:
-        """Core-seconds of work at which it ends, by completion or by its own fault."""
-        return self.spec.work * (self.spec.crash_at or 1.0)
+    def __post_init__(self) -> None:
+        spec = self.spec
+        self.goal = spec.work * (spec.crash_at or 1.0)
+        self.each = spec.work / spec.values
+        if spec.steps is not None:
+            self.steps_per_work = spec.steps / spec.work
+            self.claimed_steps = max(1, round(spec.steps * spec.size_error))
 
     @property
     def cap(self) -> float:
@@ -117,26 +131,20 @@ class Live:
         """Core-seconds used by `now`."""
         return self.cpu_seconds + self.share * (now - self.at)
 
-    def steps_at(self, done: float) -> int:
-        """Training steps done with `done` core-seconds of work."""
-        steps = self.spec.steps or 0
-        return min(int(done / self.spec.work * steps + _SLACK), steps)
-
-    @property
-    def claimed_steps(self) -> int:
-        """Training steps that it says it has in all, true or not."""
-        return max(1, round((self.spec.steps or 0) * self.spec.size_error))
-
     def collect(self, now: float, done: float) -> None:
         """Note the values printed since the last collection, at the moments when they were printed."""
-        each = self.spec.work / self.spec.values
-        reached = min(int(done / each + _SLACK), self.spec.values)
+        each = self.each
+        reached = min(int(done / each + ROUNDING), self.spec.values)
         if reached <= self.printed or self.rate <= 0:
             return
-        begun, per_value = self.at - self.done / self.rate, each / self.rate
-        times = [begun + per_value * i for i in range(self.printed + 1, reached + 1)]
-        times[0], times[-1] = max(times[0], self.at), min(times[-1], now)
-        self.readings += zip(times, self.levels[self.printed : reached], strict=True)
+        per_value, levels = each / self.rate, self.levels
+        first = self.at - self.done / self.rate + per_value
+        found = [(first + per_value * i, levels[i]) for i in range(self.printed, reached)]
+        if found[-1][0] > now:
+            found[-1] = (now, found[-1][1])
+        if found[0][0] < self.at:
+            found[0] = (self.at, found[0][1])
+        self.readings += found
         self.printed = reached
 
     def settle(self, now: float, share: float, rate: float) -> None:

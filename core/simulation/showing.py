@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger, Worker
+from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger
+from core.simulation.live import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.simulation.live import Live, Node
+    from core.simulation.live import Live
     from core.simulation.world import World
 
+_NEW: Final = object.__new__
 _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 
 
@@ -33,7 +35,7 @@ _SET_REQUEST, _SET_MIGRATE, _SET_RESIZE = _setter("request"), _setter("can_migra
 _SET_HIDDEN = _setter("hidden")
 
 
-def observe(world: World, number: int, shown: dict[str, Worker], *, hidden: bool) -> Observation:
+def observe(world: World, number: int, *, hidden: bool) -> Observation:
     """Show the world as it is now, and each reading, end and failure once.
 
     Parameters
@@ -42,8 +44,6 @@ def observe(world: World, number: int, shown: dict[str, Worker], *, hidden: bool
         The world; its news are taken from it.
     number
         Of this observation.
-    shown
-        Workers as they were shown last; kept up to date here.
     hidden
         Whether oracles may look at the work that is left.
     """
@@ -53,9 +53,9 @@ def observe(world: World, number: int, shown: dict[str, Worker], *, hidden: bool
         number,
         now,
         trigger,
-        tuple([_worker(node, shown) for node in world.nodes.values()]),
-        tuple([_job(job, now, hidden=hidden) for job in world.jobs.values()]),
-        tuple([_job(job, now, hidden=hidden) for job in world.ended]),
+        tuple(world.workers),
+        tuple([job.shown or _job(job, now, hidden) for job in world.jobs.values()]),
+        tuple([_job(job, now, hidden) for job in world.ended]),
         tuple(world.failures),
     )
     world.happened.clear()
@@ -64,42 +64,33 @@ def observe(world: World, number: int, shown: dict[str, Worker], *, hidden: bool
     return seen
 
 
-def _worker(node: Node, shown: dict[str, Worker]) -> Worker:
-    last = shown.get(node.spec.id)
-    if last is None or last.used != node.used:
-        last = shown[node.spec.id] = Worker(node.spec.id, node.spec.cores, node.used)
-    return last
-
-
-def _job(job: Live, now: float, *, hidden: bool) -> Job:
-    if job.shown is not None:
-        return job.shown
-    done = job.done_at(now)
-    job.collect(now, done)
-    value = _value(job, now, done, hidden=hidden)
-    job.readings = []
-    if not value.readings and job.state is not JobState.RUNNING:
-        job.shown = value
-    return value
-
-
-def _value(job: Live, now: float, done: float, *, hidden: bool) -> Job:
-    value, spec = object.__new__(Job), job.spec
-    says = spec.steps is not None
+def _job(job: Live, now: float, hidden: bool) -> Job:
+    passed = now - job.at
+    done = job.done + job.rate * passed
+    done = min(done, job.goal)
+    if int(done / job.each + ROUNDING) > job.printed:
+        job.collect(now, done)
+    value, spec, node = _NEW(Job), job.spec, job.node
     _SET_ID(value, spec.id)
     _SET_STATE(value, job.state)
-    _SET_WORKER(value, None if job.node is None else job.node.spec.id)
+    _SET_WORKER(value, None if node is None else node.spec.id)
     _SET_ARRIVED(value, spec.arrival)
     _SET_STARTED(value, job.started)
-    _SET_USED(value, job.used_at(now))
+    _SET_USED(value, job.cpu_seconds + job.share * passed)
     _SET_LIMIT(value, job.limit)
     _SET_WEIGHT(value, job.weight)
     _SET_THREADS(value, job.threads)
-    _SET_READINGS(value, tuple(job.readings))
-    _SET_STEPS(value, job.steps_at(done) if says else None)
-    _SET_TOTAL(value, job.claimed_steps if says else None)
+    _SET_STEPS(value, None if job.steps_per_work is None else int(done * job.steps_per_work + ROUNDING))
+    _SET_TOTAL(value, job.claimed_steps)
     _SET_REQUEST(value, spec.request)
     _SET_MIGRATE(value, spec.checkpoint_s is not None)
     _SET_RESIZE(value, spec.resizable)
     _SET_HIDDEN(value, Hidden(spec.work - done) if hidden else None)
+    if job.readings:
+        _SET_READINGS(value, tuple(job.readings))
+        job.readings = []
+    else:
+        _SET_READINGS(value, ())
+        if job.state is not JobState.RUNNING:
+            job.shown = value
     return value

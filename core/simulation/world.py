@@ -14,7 +14,7 @@ from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 from core.errors import ConflictError
-from core.scheduling.model import JobState, Trigger
+from core.scheduling.model import JobState, Trigger, Worker
 from core.simulation.chance import printed_values
 from core.simulation.live import NANOSECOND, Live, Node
 from core.simulation.migrating import go_on
@@ -42,7 +42,8 @@ class World:
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed, self.now = scenario, seed, 0.0
-        self.nodes = {worker.id: Node(worker) for worker in scenario.workers}
+        self.nodes = {worker.id: Node(worker, place) for place, worker in enumerate(scenario.workers)}
+        self.workers = [Worker(worker.id, worker.cores) for worker in scenario.workers]
         self.jobs: dict[str, Live] = {}
         self.ended: list[Live] = []
         self.failures: list[Failure] = []
@@ -119,7 +120,7 @@ class World:
             if rate != job.rate or share != job.share:
                 job.settle(self.now, share, rate)
             soonest = min(soonest, job.finish)
-        node.used = sum(shares)
+        self.workers[node.place] = Worker(node.spec.id, node.spec.cores, sum(shares))
         node.plan += 1
         if soonest < inf:
             heappush(self._events, (soonest, next(self._numbers), node, node.plan))
