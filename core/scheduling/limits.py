@@ -22,7 +22,7 @@ def quota(share: float, capacity: float) -> float:
     capacity
         The node's cores.
     """
-    whole = floor(capacity * 100.0 + 1e-9) / 100.0
+    whole = min(capacity, floor(capacity * 100.0 + 1e-9) / 100.0)
     return max(LEAST_CORES, min(round(share * capacity, 2), whole))
 
 
