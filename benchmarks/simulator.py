@@ -1,7 +1,7 @@
 """Whole simulated runs with their policies: 20 jobs on 4 workers, and 10,000 jobs on 1,000 workers.
 
-The first is SpeCon in the thesis' case with random submissions. In the second the jobs are submitted over time, so that
-about nine tenths of the cores are busy, and every arrival and departure is shown to the policy.
+The first is SpeCon in the thesis' case with random submissions. In the second the jobs are submitted over
+time, so that about nine tenths of the cores are busy, and every arrival and departure is shown to the policy.
 """
 
 from __future__ import annotations
