@@ -1,0 +1,135 @@
+"""The simulator's constants from a recorded run without policy: γ, and each job's work, demand and loss.
+
+What a run shows is usage C(t), which contention does not change, and printed values, which come at even
+shares of the work. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work; γ is
+the value for which the values of every job come as evenly in its work as they should. A job's work is then
+what it did from its start to its end. The run must be one without limits, pauses and migrations, so that
+usage and neighbours are those of free competition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.errors import InputError
+from core.scheduling.model import JobState
+from core.simulation.curve_fit import fit_curve
+from core.simulation.histories import histories_of
+from core.simulation.minimum import golden_section
+from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.model import Observation
+    from core.simulation.curve_fit import CurveFit
+    from core.simulation.histories import History
+    from core.simulation.loss import Floats, LossCurve
+    from core.simulation.scenario import Contention
+
+_FEWEST_READINGS: Final = 5
+_LARGEST_GAMMA: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a recorded run says about its world.
+
+    Parameters
+    ----------
+    scenario
+        The same workers and jobs, with fitted constants.
+    families
+        For each job, the family of the loss curve that fits best.
+    curve_errors
+        For each job, root mean square of what its curve leaves, as a share of E(0).
+    progress_error
+        Root mean square of the printed values' places in the work, as shares of the work.
+    gamma_known
+        False where no job ever had more or fewer neighbours during its life, so that γ is only assumed 0.
+    left_out
+        Jobs that did not complete or printed too little.
+    """
+
+    scenario: Scenario
+    families: tuple[str, ...]
+    curve_errors: tuple[float, ...]
+    progress_error: float
+    gamma_known: bool
+    left_out: tuple[str, ...]
+
+
+def calibrate(observations: Sequence[Observation], contention: Contention = "count") -> Calibration:
+    """Fit the simulator to a run.
+
+    Parameters
+    ----------
+    observations
+        All observations of a run without limits, pauses and migrations, in order.
+    contention
+        How jobs are counted that share a worker.
+
+    Raises
+    ------
+    InputError
+        If no job completed with at least five printed values.
+    """
+    every = histories_of(observations, contention)
+    used = [one for one in every if _usable(one)]
+    if not used:
+        raise InputError(
+            f"None of the run's {len(every)} jobs completed with at least {_FEWEST_READINGS} printed values.",
+            "Record a run in which jobs print their loss and end by themselves.",
+        )
+    known = any(np.ptp(one.crowd) > 0.05 for one in used)
+    gamma = golden_section(lambda g: _unevenness(used, g), 0.0, _LARGEST_GAMMA) if known else 0.0
+    gamma = gamma if gamma > 1e-6 else 0.0
+    fits = [fit_curve(one.work_at(one.read_at, gamma) / one.work(gamma), one.values) for one in used]
+    jobs = tuple(_spec(one, gamma, fit) for one, fit in zip(used, fits, strict=True))
+    workers = tuple(WorkerSpec(worker.id, worker.capacity) for worker in observations[0].workers)
+    return Calibration(
+        Scenario(workers, jobs, gamma, contention),
+        tuple(fit.family for fit in fits),
+        tuple(fit.error for fit in fits),
+        _unevenness(used, gamma) ** 0.5,
+        known,
+        tuple(one.last.id for one in every if not _usable(one)),
+    )
+
+
+def _usable(one: History) -> bool:
+    return one.last.state is JobState.DONE and len(one.values) >= _FEWEST_READINGS
+
+
+def _unevenness(histories: Sequence[History], gamma: float) -> float:
+    """Mean square of how far printed values are from even places between a job's first and its last."""
+    return float(
+        np.mean(np.concatenate([_misplaced(one.work_at(one.read_at, gamma)) for one in histories]) ** 2)
+    )
+
+
+def _misplaced(work: Floats) -> Floats:
+    whole = float(work[-1] - work[0])
+    places = (work - work[0]) / whole if whole > 0 else np.zeros_like(work)
+    return np.asarray(places - np.linspace(0, 1, len(work)))
+
+
+def _spec(one: History, gamma: float, curve: object, error: float, phi: float) -> JobSpec:
+    job = one.last
+    return JobSpec(
+        id=job.id,
+        work=one.work(gamma),
+        arrival=job.arrived,
+        demand=one.demand,
+        loss=fit.curve,
+        values=len(one.values),
+        noise_sigma=fit.error,
+        noise_phi=fit.phi,
+        request=job.request,
+        steps=job.total_steps,
+        threads=job.threads,
+        resizable=job.can_resize,
+    )

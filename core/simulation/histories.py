@@ -1,0 +1,122 @@
+"""A recorded run, job by job: usage, neighbours and printed values, from observation to observation."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.model import Job, Observation, Reading
+    from core.simulation.loss import Floats
+    from core.simulation.scenario import Contention
+
+_BUSY: Final = 0.95  # of a worker's cores in use: below that nobody waited for another
+
+
+class _Stretch(NamedTuple):
+    """A job between two observations: until when, how it used its worker, and with how many others."""
+
+    until: float
+    begun: float
+    usage: float
+    crowd: float
+    idle: bool
+
+
+@dataclass(frozen=True)
+class History:
+    """One job from its start to its end.
+
+    Parameters
+    ----------
+    last
+        The job as it was shown last.
+    time
+        Start and ends of its stretches, seconds, shape (n + 1,).
+    usage
+        Core-seconds used in each stretch, shape (n,).
+    crowd
+        n_e in each stretch, the job included, shape (n,).
+    idle
+        Whether its worker had cores to spare, shape (n,).
+    read_at, values
+        When it printed E, and the values, shape (m,).
+    """
+
+    last: Job
+    time: Floats
+    usage: Floats
+    crowd: Floats
+    idle: np.ndarray[tuple[int], np.dtype[np.bool_]]
+    read_at: Floats
+    values: Floats
+
+    def work_at(self, when: Floats, gamma: float) -> Floats:
+        """Core-seconds of work done at moments `when`: Σ ΔC/(1 + γ(n_e − 1)), straight within a stretch."""
+        done = np.concatenate([[0.0], np.cumsum(self.usage / (1 + gamma * (self.crowd - 1)))])
+        return np.asarray(np.interp(when, self.time, done))
+
+    def work(self, gamma: float) -> float:
+        """Core-seconds of its whole work."""
+        return float(self.work_at(self.time[-1:], gamma)[0])
+
+    @property
+    def demand(self) -> float | None:
+        """Cores that it uses where it may use more, or None where it always used what there was."""
+        seconds = float(np.diff(self.time)[self.idle].sum())
+        return float(self.usage[self.idle].sum()) / seconds if seconds > 0 else None
+
+
+def histories_of(observations: Sequence[Observation], contention: Contention) -> tuple[History, ...]:
+    """Every job that ran, in order of its start."""
+    stretches: dict[str, list[_Stretch]] = defaultdict(list)
+    readings: dict[str, list[Reading]] = defaultdict(list)
+    last: dict[str, Job] = {}
+    for before, after in pairwise([observations[0], *observations]):
+        present = [job for job in (*after.jobs, *after.ended) if job.started is not None]
+        for job in present:
+            readings[job.id] += job.readings
+        for worker in after.workers:
+            here = [job for job in present if job.worker == worker.id]
+            found = _stretches(here, last, before.time, after.time, contention)
+            used = sum(stretch.usage for stretch in found.values())
+            idle = used < _BUSY * worker.capacity * (after.time - before.time)
+            for name, stretch in found.items():
+                stretches[name].append(stretch._replace(idle=idle))
+        last.update((job.id, job) for job in present)
+    return tuple(_history(last[name], lines, readings[name]) for name, lines in stretches.items())
+
+
+def _stretches(
+    jobs: Sequence[Job], last: dict[str, Job], begin: float, end: float, contention: Contention
+) -> dict[str, _Stretch]:
+    begun = {job.id: max(begin, job.started or 0.0) for job in jobs}
+    ran = [job for job in jobs if end > begun[job.id]]
+    usage = [job.cpu_seconds - (last[job.id].cpu_seconds if job.id in last else 0.0) for job in ran]
+    if contention == "count":
+        crowd = sum(end - begun[job.id] for job in ran) / (end - begin) if ran else 1.0
+    else:
+        squares = sum(one * one for one in usage)
+        crowd = sum(usage) ** 2 / squares if squares > 0 else 1.0
+    return {
+        job.id: _Stretch(end, begun[job.id], used, max(crowd, 1.0), idle=False)
+        for job, used in zip(ran, usage, strict=True)
+    }
+
+
+def _history(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -> History:
+    return History(
+        job,
+        np.array([lines[0].begun, *(line.until for line in lines)]),
+        np.array([line.usage for line in lines]),
+        np.array([line.crowd for line in lines]),
+        np.array([line.idle for line in lines]),
+        np.array([when for when, _ in readings]),
+        np.array([value for _, value in readings]),
+    )

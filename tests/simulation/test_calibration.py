@@ -1,0 +1,93 @@
+"""Constants fitted from a recorded run: the truth comes back where it is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.scheduling.actions import SetLimit, Start
+from core.simulation.calibration import calibrate
+from core.simulation.curve_fit import fit_curve
+from core.simulation.loss import FAMILIES, Replayed, curve
+from core.simulation.minimum import golden_section
+from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+from tests.simulation.making import ends, run, scripted
+
+NODE = (WorkerSpec("node", 2.0),)
+JOBS = (
+    JobSpec("a", 120.0, loss=curve("VAE")),
+    JobSpec("b", 60.0, 15.0, demand=0.4, loss=curve("GRU", "hyperbolic"), request=1.0),
+    JobSpec("c", 90.0, 30.0, loss=curve("Bi-RNN", "weibull"), values=150, steps=None),
+)
+
+
+def recorded(**rules):
+    return [entry.observation for entry in run(Scenario(NODE, JOBS, **rules))]
+
+
+@pytest.mark.parametrize("contention", ["count", "effective"])
+@pytest.mark.parametrize("gamma", [0.0, 0.08])
+def test_the_truth_comes_back(gamma, contention):
+    found = calibrate(recorded(gamma=gamma, contention=contention), contention)
+    assert found.scenario.gamma == pytest.approx(gamma, abs=0.001)
+    for fitted, true in zip(found.scenario.jobs, JOBS, strict=True):
+        assert fitted.work == pytest.approx(true.work, rel=0.002)
+        assert (fitted.id, fitted.arrival, fitted.values) == (true.id, true.arrival, true.values)
+        assert (fitted.steps, fitted.request) == (true.steps, true.request)
+        x = np.linspace(0, 1, 50)
+        assert fitted.loss.level(x) == pytest.approx(true.loss.level(x), abs=0.02)
+        assert fitted.noise_sigma == pytest.approx(true.noise_sigma, rel=0.5)
+    assert found.scenario.jobs[1].demand == pytest.approx(0.4, rel=0.01)
+    assert found.scenario.workers == NODE
+    assert (found.gamma_known, found.left_out) == (True, ())
+    assert found.progress_error < 1e-3
+
+
+def test_a_run_with_a_policy_is_predicted_from_one_without():
+    script = scripted(
+        [(40.0, SetLimit("a", 0.3)), (70.0, SetLimit("a", None))],
+        {job.id: Start(job.id, "node") for job in JOBS},
+    )
+    truth = ends(run(Scenario(NODE, JOBS, gamma=0.08), script))
+    predicted = ends(run(calibrate(recorded(gamma=0.08)).scenario, script, seed=9))
+    assert predicted == pytest.approx(truth, rel=0.005)
+
+
+def test_gamma_is_not_claimed_where_nothing_shows_it():
+    alone = [entry.observation for entry in run(Scenario(NODE, JOBS[:1], gamma=0.5))]
+    assert (calibrate(alone).gamma_known, calibrate(alone).scenario.gamma) == (False, 0.0)
+
+
+def test_a_run_without_values_says_so():
+    with pytest.raises(InputError, match="at least 5 printed values"):
+        calibrate([e.observation for e in run(Scenario(NODE, (JobSpec("j", 5.0, values=3),)))])
+
+
+def test_a_job_that_failed_is_left_out():
+    jobs = (JOBS[0], JobSpec("crashed", 50.0, crash_at=0.5))
+    found = calibrate([entry.observation for entry in run(Scenario(NODE, jobs))])
+    assert found.left_out == ("crashed",)
+    assert [job.id for job in found.scenario.jobs] == ["a"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("model", ["VAE", "Bi-RNN", "GRU"])
+def test_a_family_is_recognised(family, model):
+    x = np.arange(1, 201) / 200
+    found = fit_curve(x, 7.5 * curve(model, family).level(x))
+    assert found.family == family
+    assert found.error < 1e-3
+    assert found.curve.level(x) == pytest.approx(curve(model, family).level(x), abs=2e-3)
+
+
+def test_what_no_family_describes_is_replayed():
+    x = np.arange(1, 101) / 100
+    values = np.where(x < 0.5, 2.0, 1.0) + 0.3 * np.sin(20 * x)
+    found = fit_curve(x, values)
+    assert (found.family, type(found.curve)) == ("replayed", Replayed)
+    assert found.curve.level(x) == pytest.approx(values / values.max())
+
+
+def test_the_golden_section_finds_a_valley():
+    assert golden_section(lambda x: (x - 0.3) ** 2, 0.0, 2.0) == pytest.approx(0.3, abs=1e-6)
