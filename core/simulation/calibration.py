@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from core.scheduling.model import Observation
     from core.simulation.curve_fit import CurveFit
     from core.simulation.histories import History
-    from core.simulation.loss import Floats, LossCurve
+    from core.simulation.loss import Floats
     from core.simulation.scenario import Contention
 
 _FEWEST_READINGS: Final = 5
@@ -117,7 +117,7 @@ def _misplaced(work: Floats) -> Floats:
     return np.asarray(places - np.linspace(0, 1, len(work)))
 
 
-def _spec(one: History, gamma: float, curve: object, error: float, phi: float) -> JobSpec:
+def _spec(one: History, gamma: float, fit: CurveFit) -> JobSpec:
     job = one.last
     return JobSpec(
         id=job.id,
