@@ -8,26 +8,20 @@ usage or settings, 130 stopped with Ctrl+C. What is heavy is imported only where
 
 from __future__ import annotations
 
-import json
 import sys
-import tempfile
-import traceback
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from core import cli_output as show
+from core import cli_runs
+from core.cli_answers import Json, answers, print_json
 from core.config import load_settings
-from core.errors import PhaseDockError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from core.phases import PhaseModel
 
-P = ParamSpec("P")
 app = typer.Typer(
     help="Shows the phases that training containers go through, and what each of them needs.",
     no_args_is_help=True,
@@ -39,8 +33,8 @@ traces_app = typer.Typer(help="Look into trace files.", no_args_is_help=True)
 model_app = typer.Typer(help="Train, import and expand phase models.", no_args_is_help=True)
 app.add_typer(traces_app, name="traces")
 app.add_typer(model_app, name="model")
+cli_runs.register(app)
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")]
 File = Annotated[Path, typer.Argument(help="Trace file: CSV, CSV.gz, Parquet, Prometheus JSON, sar …")]
 Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
 Out = Annotated[Path, typer.Option("--out", help="Where to save: a folder, or a file ending in .zip.")]
@@ -51,47 +45,8 @@ Mapping = Annotated[
 ]
 
 
-def _answers(command: Callable[P, None]) -> Callable[P, None]:
-    """Say errors in sentences, as text or as JSON, and end with the right code."""
-
-    @wraps(command)
-    def answering(*args: P.args, **kwargs: P.kwargs) -> None:
-        as_json = bool(kwargs.get("as_json"))
-        try:
-            command(*args, **kwargs)
-        except SettingsError as error:
-            raise _failed(error.message, error.hint, as_json, code=2) from None
-        except PhaseDockError as error:
-            raise _failed(error.message, error.hint, as_json) from None
-        except (typer.Exit, typer.Abort, KeyboardInterrupt):
-            raise
-        except Exception:  # noqa: BLE001 - a person gets a sentence, the file has the rest
-            message, hint = _unexpected()
-            raise _failed(message, hint, as_json) from None
-
-    return answering
-
-
-def _failed(message: str, hint: str, as_json: bool, code: int = 1) -> typer.Exit:
-    if as_json:
-        _print_json({"error": {"message": message, "hint": hint}})
-    else:
-        show.error(message, hint)
-    return typer.Exit(code)
-
-
-def _unexpected() -> tuple[str, str]:
-    with tempfile.NamedTemporaryFile("w", prefix="phasedock-", suffix=".log", delete=False) as file:
-        traceback.print_exc(file=file)
-    return "Something went wrong inside PhaseDock.", f"Report it with the details in {file.name}."
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
-
-
 @app.command()
-@_answers
+@answers
 def serve(as_json: Json = False) -> None:
     """Start web and worker, and print the address to open. Ctrl+C ends both."""
     settings = load_settings()
@@ -109,7 +64,7 @@ def serve(as_json: Json = False) -> None:
 
     def announce(ready: bool) -> None:
         if as_json:
-            _print_json({"address": settings.address, "ready": ready})
+            print_json({"address": settings.address, "ready": ready})
         else:
             show.address(settings.address, settings.home, ready)
 
@@ -117,7 +72,7 @@ def serve(as_json: Json = False) -> None:
 
 
 @app.command()
-@_answers
+@answers
 def worker(as_json: Json = False) -> None:
     """Do the queued work until told to stop; `serve` starts one by itself."""
     settings = load_settings()
@@ -129,24 +84,24 @@ def worker(as_json: Json = False) -> None:
     log_to(settings.home, "worker")
     Worker(workspace).run()
     if as_json:
-        _print_json({"stopped": True})
+        print_json({"stopped": True})
 
 
 @traces_app.command("check")
-@_answers
+@answers
 def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> None:
     """Read a trace file and list what was wrong with it and what was done about it."""
     from core.runtime import offline
 
     checked = offline.check(file, mapping)
     if as_json:
-        _print_json(checked.to_dict())
+        print_json(checked.to_dict())
     else:
         show.checked(file, checked)
 
 
 @model_app.command("train")
-@_answers
+@answers
 def model_train(
     file: File,
     out: Out,
@@ -192,7 +147,7 @@ def model_train(
 
 
 @model_app.command("import-ai4dl")
-@_answers
+@answers
 def model_import_ai4dl(
     folder: Annotated[Path, typer.Argument(help="Folder with AI4DL's CRBM folder and two joblib files.")],
     out: Out,
@@ -206,7 +161,7 @@ def model_import_ai4dl(
 
 
 @model_app.command("expand")
-@_answers
+@answers
 def model_expand(
     model: Model,
     file: File,
@@ -226,20 +181,20 @@ def model_expand(
 
 
 @app.command()
-@_answers
+@answers
 def predict(model: Model, file: File, mapping: Mapping = None, as_json: Json = False) -> None:
     """Print the phase of every sample, by execution."""
     from core.runtime import offline
 
     labels = offline.label(model, file, mapping)
     if as_json:
-        _print_json({"executions": labels})
+        print_json({"executions": labels})
     else:
         show.labels(labels)
 
 
 @app.command()
-@_answers
+@answers
 def sequences(
     model: Model,
     file: File,
@@ -254,13 +209,13 @@ def sequences(
 
     found = offline_sequences.sequences(model, file, memory, step, warmup, mapping)
     if as_json:
-        _print_json(found.to_dict())
+        print_json(found.to_dict())
     else:
         show.sequences(found)
 
 
 @app.command("evaluate")
-@_answers
+@answers
 def evaluate_policies(
     model: Model,
     file: File,
@@ -300,13 +255,13 @@ def evaluate_policies(
             model, file, values, names or ["all"], mapping=mapping, allocations=allocations, progress=progress
         )
     if as_json:
-        _print_json(report)
+        print_json(report)
     else:
         show.comparison(report)
 
 
 @app.command("recommend")
-@_answers
+@answers
 def recommend_resources(
     model: Model,
     file: File,
@@ -328,7 +283,7 @@ def recommend_resources(
 def _model_answer(model: PhaseModel, out: Path, as_json: bool, facts: dict[str, Any]) -> None:
     if as_json:
         phases = [each.to_dict() for each in model.statistics]
-        _print_json({"model": str(out), "phases": list(model.phases), **facts, "statistics": phases})
+        print_json({"model": str(out), "phases": list(model.phases), **facts, "statistics": phases})
     else:
         show.model(model, out, facts)
 

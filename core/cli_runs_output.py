@@ -1,0 +1,104 @@
+"""How experiments and their runs look on the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from core.units import format_change, format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.experiments.spec import Experiment
+
+_WIDE = 140
+_TINY = 5e-4
+_MEASURED = ("mean", "makespan", "t90", "worst_slowdown")
+_COMPARED = ("mean", "makespan", "t90")
+
+
+def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
+    """The bundled experiments."""
+    table = _table("name", "jobs", "workers", "policies", "seeds", "about", right=(1, 2, 3, 4))
+    for name, made in found:
+        workers = sum(group.count for group in made.workers)
+        counts = (made.n_jobs, workers, len(made.policies), len(made.seeds))
+        table.add_row(name, *(str(count) for count in counts), escape(made.about))
+    _console().print(table)
+
+
+def simulated(report: Mapping[str, Any]) -> None:
+    """Policies compared over seeds."""
+    console, world = _console(), report["world"]
+    console.print(
+        f"[bold]{escape(report['name'])}[/]: {_count(report['n_jobs'], 'job')}, "
+        f"{_count(report['n_workers'], 'worker')}, γ {world['gamma']:g}, {escape(world['curves'])} losses; "
+        f"{_count(len(report['seeds']), 'seed')}",
+        highlight=False,
+    )
+    heads = ("policy", "mean", "makespan", "t90", "slowdown", "moves")
+    changes = tuple(f"Δ {name}" for name in _COMPARED)
+    table = _table(*heads, *map(escape, changes), right=range(1, 9))
+    for row in report["policies"]:
+        measures = [_seconds(row["measures"][name]) for name in _MEASURED]
+        moves = format_number(row["migrations"], 1)
+        shown = [_interval((row["differences"] or {}).get(name)) for name in _COMPARED]
+        table.add_row(escape(row["label"]), *measures, moves, *shown)
+    console.print(table)
+    console.print(
+        f"Means over seeds, in seconds; Δ against {escape(report['baseline'])}, paired by seed, with its 95% "
+        "interval.",
+        highlight=False,
+    )
+    first = next((run for run in report["runs"] if run["ticks"]), None)
+    if first:
+        console.print(f"Step through a ledger on the screen, or: phasedock replay {first['run']}")
+
+
+def replayed(report: Mapping[str, Any]) -> None:
+    """What a replay found."""
+    console, n = _console(), len(report["differences"])
+    if report["equal"]:
+        console.print(
+            f"{escape(report['label'])} decides the same at all {report['ticks']:,} ticks.", highlight=False
+        )
+        return
+    console.print(f"{escape(report['label'])} decides otherwise at {n:,} of {report['ticks']:,} ticks:")
+    for each in report["differences"][:10]:
+        decided, recorded = escape(str(each["decided"])), escape(str(each["recorded"]))
+        console.print(f"• tick {each['tick']}: {decided} instead of {recorded}", highlight=False)
+
+
+def _interval(change: Mapping[str, Any] | None) -> str:
+    if change is None or change["value"] is None:
+        return "–"
+    text = _change(change["value"])
+    return text if change["low"] is None else f"{text} ({_change(change['low'])} … {_change(change['high'])})"
+
+
+def _change(value: float) -> str:
+    return format_change(0.0 if abs(value) < _TINY else value)
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+def _seconds(value: float | None) -> str:
+    return "–" if value is None else format_number(value)
+
+
+def _table(*heads: str, right: Sequence[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place in right else "left", no_wrap=place == 0)
+    return table
+
+
+def _console() -> Console:
+    return Console(soft_wrap=True, width=_WIDE)
