@@ -101,14 +101,15 @@
         "border-width": 1, "border-color": strong, "font-size": 12 } },
       { selector: "node:selected", style: { "border-width": 3, "border-color": variable("--accent") } },
       { selector: "edge", style: {
-        "curve-style": "bezier", "control-point-step-size": 26, width: "mapData(p, 0, 1, 1, 7)",
+        "curve-style": "bezier", "control-point-step-size": 46, width: "mapData(p, 0, 1, 1, 7)",
         "line-color": strong, "target-arrow-color": strong, "target-arrow-shape": "triangle", "arrow-scale": 0.8,
         label: "data(label)", "font-family": font, "font-size": 11, color: variable("--ink"),
         "text-background-color": surface, "text-background-opacity": 1, "text-background-padding": 1,
         "overlay-padding": 4, "overlay-opacity": 0 } },
       { selector: "edge.quiet", style: { label: "", width: "mapData(p, 0, 1, 0.6, 5)", "arrow-scale": 0.6 } },
       { selector: "edge.quiet:selected", style: { label: "data(label)" } },
-      { selector: "edge.ending", style: { "line-style": "dashed", color: ink3 } },
+      { selector: "edge.ending", style: { "line-style": "dashed", color: ink3, label: "" } },
+      { selector: "edge.ending:selected", style: { label: "data(label)" } },
       { selector: "edge:selected", style: {
         "line-color": variable("--accent"), "target-arrow-color": variable("--accent") } },
     ];
@@ -116,6 +117,46 @@
       sheet.push({ selector: "node.p" + i, style: { "background-color": variable("--p" + i), color: variable("--on-p" + i) } });
     }
     return sheet;
+  }
+
+  /* A graph of longer states is laid out in layers; its edges bend around the states between their ends. */
+  function inLayers(cy) {
+    const graph = new dagre.graphlib.Graph({ multigraph: true });
+    graph.setGraph({ rankdir: "TB", nodesep: 16, edgesep: 12, ranksep: 34, acyclicer: "greedy" });
+    cy.nodes().forEach((node) => { graph.setNode(node.id(), { width: node.width(), height: node.height() }); });
+    cy.edges().forEach(function (edge) {
+      if (edge.source().id() === edge.target().id()) return;
+      graph.setEdge(edge.source().id(), edge.target().id(), { weight: 1 + Math.round(8 * edge.data("p")) }, edge.id());
+    });
+    dagre.layout(graph);
+    cy.batch(function () {
+      cy.nodes().forEach((node) => { const at = graph.node(node.id()); node.position({ x: at.x, y: at.y }); });
+      graph.edges().forEach((key) => bend(cy.getElementById(key.name), graph.edge(key).points.slice(1, -1)));
+    });
+  }
+  function bend(edge, points) {
+    const from = edge.source().position(), to = edge.target().position();
+    const x = to.x - from.x, y = to.y - from.y, length = Math.hypot(x, y) || 1;
+    const along = points.map((p) => ((p.x - from.x) * x + (p.y - from.y) * y) / (length * length));
+    const aside = points.map((p) => ((p.y - from.y) * x - (p.x - from.x) * y) / length);
+    if (!points.length || aside.every((d) => Math.abs(d) < 2)) return;
+    edge.style({ "curve-style": "unbundled-bezier", "edge-distances": "node-position",
+      "control-point-weights": along.join(" "), "control-point-distances": aside.join(" ") });
+  }
+  function arrange() {
+    const cy = graphApi();
+    if (!cy) return;
+    cy.resize();
+    if (cy.nodes(".long").length) inLayers(cy);
+    cy.fit(undefined, 22);
+  }
+
+  /* On a phone: what a path is, its example and its share; the rest is in the file. */
+  function narrow(tries) {
+    if (window.innerWidth > 767 || !tries) return;
+    const ready = document.querySelector("#sequence-paths .ag-row") && window.dash_ag_grid;
+    if (ready) window.dash_ag_grid.getApi("sequence-paths").setColumnsVisible(["seconds", "count", "covered"], false);
+    else setTimeout(narrow, 150, tries - 1);
   }
 
   function graphApi() {
@@ -142,11 +183,11 @@
     const parts = [], labels = [];
     cy.edges().forEach(function (edge) {
       const from = edge.sourceEndpoint(), to = edge.targetEndpoint(), points = edge.controlPoints() || [];
-      const path = points.length > 1
-        ? "M" + from.x + " " + from.y + " C" + points.map((p) => p.x + " " + p.y).join(" ") + " " + to.x + " " + to.y
-        : points.length
-          ? "M" + from.x + " " + from.y + " Q" + points[0].x + " " + points[0].y + " " + to.x + " " + to.y
-          : "M" + from.x + " " + from.y + " L" + to.x + " " + to.y;
+      const path = "M" + from.x + " " + from.y + (points.length ? "" : " L" + to.x + " " + to.y) + points.map(function (p, i) {
+        const next = points[i + 1];
+        const end = next ? { x: (p.x + next.x) / 2, y: (p.y + next.y) / 2 } : to;
+        return " Q" + p.x + " " + p.y + " " + end.x + " " + end.y;
+      }).join("");
       const dashed = edge.hasClass("ending") ? ' stroke-dasharray="6 3"' : "";
       parts.push('<path d="' + path + '" fill="none" stroke="' + edge.style("line-color") + '" stroke-width="' +
         parseFloat(edge.style("width")) + '" marker-end="url(#arrow)"' + dashed + "/>");
@@ -172,10 +213,8 @@
 
   api.sequences = {
     style: function () {
-      [60, 300].forEach((wait) => setTimeout(function () {
-        const cy = graphApi();
-        if (cy) { cy.resize(); cy.fit(undefined, 22); }
-      }, wait));
+      narrow(60);
+      [60, 300].forEach((wait) => setTimeout(arrange, wait));
       return styles();
     },
     tapped: function (node, edge) {

@@ -130,7 +130,7 @@ def _export(result: Result, view: View, choice: Choice) -> list[Node]:
     )
     manifest = html.Pre(
         shown,
-        className="manifest",
+        className="manifest" if view.form in ("json", "csv") else "manifest wrap",
         tabIndex="0",
         role="region",
         **aria(label=f"Recommendation, {FORMATS[view.form]}"),

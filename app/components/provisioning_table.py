@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from dash import html
@@ -103,12 +104,16 @@ def _longest(rows: list[Row]) -> float:
 def _row(row: Row, values: Values, view: View, on: gains.Track, longest: float) -> html.Tr:
     classes = ["ours"] if row.policy == (view.policy or values.ours()) else []
     chosen = row.policy == view.policy
+    parts = re.split(r"(?<=[.+])", row.policy)
+    broken = [each for part in parts for each in (part, html.Wbr())][:-1]
     name = link(
-        row.policy, view.query(policy=None if chosen else row.policy), className="policy", title=row.about
+        broken, view.query(policy=None if chosen else row.policy), className="policy", title=row.about
     )
     return html.Tr(
         [
-            html.Th(name, scope="row"),
+            html.Th(
+                [name, html.Span(_kind_word(row), className="under", **aria(hidden="true"))], scope="row"
+            ),
             html.Td(_kind(row)),
             html.Td(_over(row, longest)),
             html.Td(_interval(row), className="num ink3 wide"),
@@ -122,10 +127,11 @@ def _row(row: Row, values: Values, view: View, on: gains.Track, longest: float) 
 
 
 def _kind(row: Row) -> html.Span:
-    if row.best:
-        return state_badge("best reactive", "")
-    word, colour = _KINDS.get(row.kind, (row.kind, ""))
-    return state_badge(word, colour)
+    return state_badge(_kind_word(row), "" if row.best else _KINDS.get(row.kind, (row.kind, ""))[1])
+
+
+def _kind_word(row: Row) -> str:
+    return "best reactive" if row.best else _KINDS.get(row.kind, (row.kind, ""))[0]
 
 
 def _share(value: float | None) -> str:

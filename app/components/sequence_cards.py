@@ -87,14 +87,15 @@ def path_table(view: View) -> Node:
         {
             "field": "number",
             "headerName": "No.",
-            "width": 58,
+            "width": 56,
+            "minWidth": 56,
             "valueFormatter": {"function": "'P' + params.value"},
         },
         {
             "field": "text",
             "headerName": "Packed sequence",
             "cellRenderer": "PathCell",
-            "flex": 2,
+            "flex": 5,
             "minWidth": 150,
             "tooltipField": "text",
         },
@@ -104,20 +105,20 @@ def path_table(view: View) -> Node:
             "headerTooltip": "The execution whose length is nearest the median of its path",
             "cellRenderer": "StripCell",
             "cellClass": "middle",
-            "flex": 1,
-            "minWidth": 110,
+            "flex": 2,
+            "minWidth": 92,
             "sortable": False,
             "tooltipField": "example",
         },
-        _right("seconds", "Length", "phasedockTable.duration(params.value)", 100),
+        _right("seconds", "Length", "phasedockTable.duration(params.value)", 112),
         {
             "field": "count",
             "headerName": "Executions",
             "cellRenderer": "CountBarCell",
-            "width": 112,
+            "width": 108,
             "sortingOrder": ["desc", "asc", None],
         },
-        _right("share", "Share", "phasedockTable.share(params.value)", 72),
+        _right("share", "Share", "phasedockTable.share(params.value)", 68),
         _right("covered", "Covers", "Math.round(params.value * 100) + '%'", 72),
     ]
     return grid(
@@ -171,7 +172,7 @@ def tree_figure(view: View) -> tuple[go.Figure, str]:
     figure = node_link(nodes, 336) if small else icicle(nodes, 336)
     left = tree.n_nodes - len(nodes)
     note = "number of executions" if small else "share of executions"
-    return figure, f"{note}; {left:,} rarer nodes not drawn" if left else note
+    return figure, f"{note}; {left:,} rarer ones left out" if left else note
 
 
 def matrix_figure(view: View) -> tuple[go.Figure, str]:

@@ -170,22 +170,21 @@ def _timeline_card(
     evaluation = over.evaluation if over else ""
     figure = execution_timeline(*of, name, window, (evaluation, policy or ""))
     heading = execution_heading(of[0], name)
+    keys = [
+        html.Span("Used", className="key"),
+        html.Span("Allocation", className="key alloc") if over else None,
+        html.Span("Limit", className="key limit") if limited else None,
+    ]
     return card(
         html.Span(heading.title, id="execution-title"),
         graph("timeline", figure, f"CPU and memory of {name} over time, with its phases"),
+        html.Div(keys, className="keys only-phone"),
         html.P(sentence(evaluation, policy, name), id="overlay-note", className="small ink3", role="status"),
         dcc.Store(id="overlay-from", data=evaluation),
         dcc.Store(id="overlay-chosen", data={"policy": policy or "", "window": None}),
         note=html.Span(heading.note, id="execution-note", className="small"),
         tools=[
-            html.Div(
-                [
-                    html.Span("Used", className="key"),
-                    html.Span("Allocation", className="key alloc") if over else None,
-                    html.Span("Limit", className="key limit") if limited else None,
-                ],
-                className="keys only-desktop",
-            ),
+            html.Div(keys, className="keys only-desktop"),
             picker(over, policy) if over else None,
             button(
                 "All", "zoom-reset", "small quiet", id="zoom-out", title="Show all of the time axis (Esc)"
@@ -196,6 +195,7 @@ def _timeline_card(
                 [("Phases of every sample, CSV", f"/api/traces/{of[0]}/phases/{of[1]}.csv")],
             ),
         ],
+        class_name="timeline",
     )
 
 

@@ -10,6 +10,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.serving import serious_axe_findings
+from tests.browser.test_sequences import emit
+from tests.browser.test_sequences import open_samples as open_sequences
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -66,6 +68,37 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
     page.wait_for_timeout(300)
     assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
+
+
+def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page: Page, samples: str) -> None:
+    evaluate(page, samples)
+    page.get_by_role("button", name="Export", exact=True).click()
+    file = page.get_by_role("link", name="Everything, JSON").get_attribute("href")
+    assert file
+    held_out = set(page.request.get(file).json()["split"]["held_out"])
+
+    page.set_viewport_size({"width": 1440, "height": 1050})
+    open_sequences(page, samples)
+    emit(page, "node.p4")
+    expect(page.locator("#behind-name")).to_have_text("φ4")
+    rows = page.locator("#seq-behind-grid .ag-center-cols-container .ag-row")
+    expect(rows.first).to_be_visible()
+    names = [name for name in rows.evaluate_all("all => all.map(row => row.getAttribute('row-id'))") if name]
+    name = next(name for name in names if name in held_out)
+    page.locator(f"#seq-behind-grid .ag-row[row-id='{name}']").click()
+    expect(page).to_have_url(re.compile(r"/phases\?"))
+    expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2], timeout=20_000)
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=20_000)
+
+    page.locator("#overlay").click()
+    page.get_by_role("option", name="phase.rule", exact=True).click()
+    page.wait_for_function(
+        """() => document.querySelector('.js-plotly-plot')._fullData
+          .filter(trace => trace.name === 'phase.rule allocation' && trace.y.length > 9).length === 2"""
+    )
+    expect(page).to_have_url(re.compile(r"overlay=phase\.rule"))
+    expect(page.locator("#execution-title")).to_contain_text(name.rpartition("/")[2])
+    expect(page.locator("#overlay-note")).to_be_empty()
 
 
 def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:

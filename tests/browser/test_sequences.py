@@ -50,7 +50,7 @@ def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page, s
     title = page.locator("#behind-name")
     expect(title).to_have_text("φ4")
     expect(page.locator("#behind-list")).to_contain_text(re.compile(r"\d+ executions? \(\d+\.\d%\)"))
-    page.wait_for_function("() => location.search.includes('pick=node%3A3')")
+    expect(page).to_have_url(re.compile("pick=node%3A3"))
     expect(page.locator("#seq-next .afterline")).to_contain_text("φ4")
     page.wait_for_timeout(400)
     assert serious_axe_findings(page) == []
@@ -71,7 +71,7 @@ def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Pag
     emit(page, "edge[p > 0.8]")
     expect(title).to_have_text("φ5 → φ4")
     page.keyboard.press("Escape")
-    page.wait_for_function("() => !location.search.includes('pick=')")
+    expect(page).not_to_have_url(re.compile("pick="))
     page.locator("#sequence-paths .ag-row").first.click()
     expect(title).to_contain_text("×n")
     page.keyboard.press("Escape")
@@ -94,7 +94,7 @@ def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: P
     open_samples(page, samples)
     page.locator("#seq-memory").get_by_text("2", exact=True).click()
     page.wait_for_function(f"() => {GRAPH}.nodes('.long').length > 3")
-    page.wait_for_function("() => location.search.includes('memory=2')")
+    expect(page).to_have_url(re.compile("memory=2"))
     page.get_by_role("button", name="As table").click()
     first = page.locator("#sequence-edges .ag-row").first
     expect(first.locator(".ag-cell").first.locator(".phase")).to_have_count(2)
@@ -107,6 +107,30 @@ def test_the_memory_is_in_the_address_and_changes_graph_table_and_matrix(page: P
     )
 
 
+def test_longer_states_are_laid_out_in_layers_and_none_covers_another(page: Page, samples: str) -> None:
+    page.set_viewport_size({"width": 1440, "height": 1050})
+    open_samples(page, samples, "&memory=2")
+    boxes = f"""{GRAPH}.nodes().map(node => {{
+        const at = node.position(); return [at.x, at.y, node.width(), node.height()];
+    }})"""
+    # one row for each layer, where a circle has another height for nearly every state
+    page.wait_for_function(
+        f"() => {{ const rows = {boxes}.map(box => Math.round(box[1]));"
+        " return new Set(rows).size < rows.length * 0.75 }"
+    )
+    found = page.evaluate(boxes)
+    assert len(found) > 8
+    for number, (x, y, width, height) in enumerate(found):
+        for left, top, wide, high in found[:number]:
+            assert abs(x - left) >= (width + wide) / 2 or abs(y - top) >= (height + high) / 2
+    page.get_by_role("button", name="Export the graph").click()
+    with page.expect_download() as download:
+        page.locator("#seq-svg").click()
+    drawn = Path(download.value.path()).read_text(encoding="utf-8")
+    assert "NaN" not in drawn
+    assert drawn.count(" Q") > drawn.count("marker-end")
+
+
 def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page, samples: str) -> None:
     open_samples(page, samples, "&after=0")
     line = page.locator("#seq-next .afterline")
@@ -114,7 +138,7 @@ def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page,
     page.get_by_role("button", name="Change the phases to start from").click()
     page.locator("[data-after='3.2']").click()
     expect(line).to_contain_text("φ4›φ3")
-    page.wait_for_function("() => location.search.includes('after=3.2')")
+    expect(page).to_have_url(re.compile("after=3.2"))
     first = page.locator(".nextrow b").first.inner_text()
     page.locator("#seq-ahead").click()
     page.get_by_role("option", name="2 phases on").click()
@@ -161,8 +185,12 @@ def test_a_phone_has_everything_without_scrolling_sideways(page: Page, samples: 
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": 390, "height": 844})
     open_samples(page, samples)
+    heads = page.locator("#sequence-paths .ag-header-cell-text")
+    expect(heads).to_have_text(["No.", "Packed sequence", "Example", "Share"])
     page.wait_for_timeout(800)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    table = page.locator("#sequence-paths .ag-center-cols-viewport")
+    assert table.evaluate("box => box.scrollWidth <= box.clientWidth + 1")
     assert serious_axe_findings(page) == []
 
 
