@@ -1,7 +1,8 @@
 """How one worker's cores are shared: weighted water-filling, and what contention costs.
 
 Water-filling is what a fair-share scheduler with weights and quotas comes to (design §6): repeatedly each job
-gets the least of its cap and its weighted share of what is left. Contention multiplies the speed of all by
+gets the least of its cap and its weighted share of what is left: weighted max-min fairness (Keshav, "An
+engineering approach to computer networking", 1997, pages 215–217). Contention multiplies the speed of all by
 η = 1/(1 + γ(n_e − 1)), while the cores stay busy.
 """
 

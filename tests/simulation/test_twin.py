@@ -68,3 +68,9 @@ def test_water_filling_equals_bisection(capacity, jobs):
     assert found == pytest.approx(slow.shares(capacity, bounded, weights), rel=1e-6, abs=1e-9)
     assert sum(found) <= capacity * (1 + 1e-12)
     assert sum(found) == pytest.approx(min(capacity, sum(caps)))
+
+
+def test_water_filling_gives_keshavs_example():
+    """Capacity 10, demands 2, 2.6, 4 and 5: 2, 2.6, 2.7 and 2.7 (Keshav, pages 215-217)."""
+    assert water_fill(10, [2, 2.6, 4, 5], [1, 1, 1, 1]) == pytest.approx([2, 2.6, 2.7, 2.7])
+    assert water_fill(1, [], []) == []
