@@ -36,7 +36,7 @@ def experiments(
         return
     found = [(each, bundled.load(each)) for each in bundled.names()]
     if as_json:
-        print_json({"experiments": [{"name": each, **made.to_dict()} for each, made in found]})
+        print_json({"experiments": [{"name": each, "experiment": made.to_dict()} for each, made in found]})
     else:
         table.experiments(found)
 

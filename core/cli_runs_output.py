@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from core.experiments.spec import Experiment
 
-_WIDE = 140
+_WIDE = 150
 _TINY = 5e-4
 _MEASURED = ("mean", "makespan", "t90", "worst_slowdown")
 _COMPARED = ("mean", "makespan", "t90")
@@ -96,7 +96,8 @@ def _seconds(value: float | None) -> str:
 def _table(*heads: str, right: Sequence[int]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for place, head in enumerate(heads):
-        table.add_column(head, justify="right" if place in right else "left", no_wrap=place == 0)
+        number = place in right
+        table.add_column(head, justify="right" if number else "left", no_wrap=number or place == 0)
     return table
 
 

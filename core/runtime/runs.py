@@ -6,6 +6,7 @@ digest of these: an experiment that was stopped, or that shares arms with anothe
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError, NotFoundError
@@ -172,6 +173,10 @@ class Runs:
                 raise ConflictError("A run that goes on cannot be removed.", "Cancel its task first.")
         return self._records.delete_runs(runs)
 
+    def count(self) -> int:
+        """How many experiments there are."""
+        return self._records.count()
+
     def experiments(self, limit: int = 100) -> ExperimentList:
         """The experiments that were asked for, the newest first."""
         return self._records.experiments(limit)
@@ -236,6 +241,26 @@ class Runs:
             "labels": names,
             "paired": len({info.scenario for info in infos}) == 1,
         }
+
+    def against(self, experiment: str, baseline: str) -> dict[str, Any]:
+        """An experiment's report with another baseline; as `ExperimentInfo.report`.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such experiment, no such label, or one of its runs was removed.
+        ConflictError
+            If its runs are not all done.
+        """
+        info = self.experiment(experiment)
+        if info.report is None:
+            raise ConflictError("The experiment is not finished, so it has no report.", "Wait for its task.")
+        if baseline not in info.runs:
+            raise NotFoundError(
+                f"The experiment has no policy labelled “{baseline}”.", f"It has: {', '.join(info.runs)}."
+            )
+        runs = [(label, seed, run) for label, by_seed in info.runs.items() for seed, run in by_seed.items()]
+        return self._report(replace(info.experiment, baseline=baseline), runs)
 
     def ticks(self, run: str) -> TickList:
         """A run's ledger in short: when it was asked, why, and how much was done."""

@@ -1,0 +1,204 @@
+"""Experiments as tasks: runs kept by what they depend on, ledgers read by tick, and nothing lost."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select, update
+
+from core.errors import Cancelled, ConflictError, NotFoundError
+from core.experiments.reading import read_experiment
+from core.runtime import ledgers
+from core.runtime.infos import TaskState
+from core.runtime.run_infos import Keep, RunState
+from core.runtime.simulating import run_arm
+from core.runtime.tables import LedgerRow, RunRow, SeriesRow
+from core.runtime.worker import Worker
+from core.runtime.workspace import open_workspace
+from core.scheduling.policies import POLICIES
+from tests.experiments.making import RANDOM, some, three
+from tests.runtime.kinds_for_tests import until
+
+
+def rows(workspace, table):
+    with workspace.database.read() as session:
+        return session.scalars(select(table)).all()
+
+
+def test_a_task_runs_every_policy_on_every_seed(workspace):
+    worker = Worker(workspace, threads=1)
+    worker.start()
+    task = workspace.runs.submit(some())
+    info = until(lambda: (found := workspace.tasks.get(task)).state.ended and found, 60)
+    assert worker.stop()
+    assert info.state is TaskState.DONE, info.error
+    made = workspace.runs.experiment(info.result["experiment"])
+    assert made.id == info.params["experiment"]
+    assert (made.task, made.experiment) == (task, some())
+    assert {label: list(runs) for label, runs in made.runs.items()} == {
+        "fewest": [5, 6, 7],
+        "specon": [5, 6, 7],
+    }
+    assert [row["label"] for row in made.report["comparison"]] == ["fewest", "specon"]
+    run = workspace.runs.get(made.runs["specon"][5])
+    assert (run.state, run.task, run.policy, run.seed) == (RunState.DONE, task, "specon", 5)
+    assert workspace.runs.result(run.id) == run_arm(some(), some().arm("specon"), 5)
+    assert workspace.runs.experiments()[0].id == made.id
+
+
+def test_only_the_first_seed_of_each_policy_keeps_its_ledger_unless_asked(workspace):
+    made = workspace.runs.make(some())
+    kept = [(run.seed, run.ticks > 0) for run in workspace.runs.list()]
+    assert sorted(kept) == [(5, True)] * 2 + [(6, False)] * 2 + [(7, False)] * 2
+    other = made.runs["fewest"][6]
+    for ask in (workspace.runs.series, workspace.runs.replay, lambda run: workspace.runs.ledger(run, 0)):
+        with pytest.raises(NotFoundError):
+            ask(other)
+    again = workspace.runs.make(some(), keep=Keep.ALL)
+    assert again.runs["fewest"][5] == made.runs["fewest"][5]
+    assert again.runs["fewest"][6] != other
+    assert workspace.runs.get(again.runs["fewest"][6]).ticks > 0
+    assert (
+        workspace.runs.make(some(RANDOM + "baseline: specon\n"), keep=Keep.NONE).runs["fewest"][5]
+        == (made.runs["fewest"][5])
+    )
+
+
+def test_a_ledger_is_read_by_tick_from_several_parts(workspace, monkeypatch):
+    monkeypatch.setattr(ledgers, "_BATCH", 4)
+    made = workspace.runs.make(three())
+    run = made.runs["FlowCon"][1]
+    entries = list(workspace.runs.entries(run))
+    assert len([row for row in rows(workspace, LedgerRow) if row.run == run]) == 3
+    assert len(entries) == workspace.runs.get(run).ticks == 11
+    ticks = workspace.runs.ticks(run)
+    for entry, tick in zip(entries, ticks, strict=True):
+        assert workspace.runs.ledger(run, tick.number) == entry
+        assert (tick.time, tick.trigger) == (entry.observation.time, entry.observation.trigger)
+        assert tick.actions == len(entry.actions)
+    for beyond in (-1, 11, 999):
+        with pytest.raises(NotFoundError, match="no tick"):
+            workspace.runs.ledger(run, beyond)
+    assert workspace.runs.replay(run) == []
+    lines = workspace.runs.series(run)
+    assert lines["time"] == pytest.approx([tick.time for tick in ticks], abs=1e-6)
+    assert set(lines["jobs"]) == {"VAE", "MNIST-P", "MNIST-T"}
+
+
+def test_a_stored_run_of_every_policy_is_replayed_the_same(workspace):
+    text = RANDOM.replace("[fewest, specon]", f"[{', '.join(POLICIES)}]").replace("count: 3", "count: 1")
+    workspace.runs.make(read_experiment(text))
+    found = workspace.runs.list()
+    assert len(found) == len(POLICIES)
+    assert [workspace.runs.replay(run.id) for run in found] == [[]] * len(found)
+
+
+def test_what_was_made_is_not_made_again(workspace):
+    first = workspace.runs.make(some())
+    ids = {run.id for run in workspace.runs.list()}
+    again = workspace.runs.make(some(RANDOM.replace("count: 3, first: 5", "count: 5, first: 5")))
+    assert {run.id for run in workspace.runs.list()} > ids
+    assert again.runs["fewest"][6] == first.runs["fewest"][6]
+    assert len(workspace.runs.list()) == 10
+    other = workspace.runs.make(some(RANDOM.replace("gamma: 0.02", "gamma: 0.03")))
+    assert not ids & {run for runs in other.runs.values() for run in runs.values()}
+    slower = workspace.runs.make(
+        some(RANDOM.replace("[fewest, specon]", "[fewest, {policy: specon, settings: {alpha: 0.2}}]"))
+    )
+    assert slower.runs["fewest"] == first.runs["fewest"]
+    assert slower.runs["specon"] != first.runs["specon"]
+
+
+def test_a_stopped_run_keeps_the_ledger_it_has_and_a_retry_goes_on(workspace, monkeypatch):
+    monkeypatch.setattr(ledgers, "_BATCH", 2)
+
+    def stop(fraction, _message, /, **_metrics):
+        if fraction > 0.9:
+            raise Cancelled
+
+    identity = workspace.runs.submit(some())
+    known = workspace.tasks.get(identity).params["experiment"]
+    with pytest.raises(Cancelled):
+        workspace.runs.make(known, stop, Keep.ALL)
+    stopped = workspace.runs.list(state=RunState.CANCELLED)
+    assert len(stopped) == 1
+    assert stopped[0].summary is None
+    assert stopped[0].ticks > 2
+    assert workspace.runs.replay(stopped[0].id) == []
+    with pytest.raises(ConflictError, match="cancelled"):
+        workspace.runs.result(stopped[0].id)
+    done = {run.id for run in workspace.runs.list(state=RunState.DONE)}
+    with pytest.raises(ConflictError, match="not finished"):
+        workspace.runs.against(known, "specon")
+    finished = workspace.runs.make(known, keep=Keep.ALL)
+    assert finished.id == known
+    assert done < {run for runs in finished.runs.values() for run in runs.values()}
+
+
+def test_a_run_whose_worker_died_is_interrupted_and_its_ledger_is_there(workspace, settings, monkeypatch):
+    monkeypatch.setattr(ledgers, "_BATCH", 2)
+    made = workspace.runs.make(three())
+    run = made.runs["NA"][1]
+    with workspace.database.write() as session:
+        session.execute(
+            update(RunRow).where(RunRow.id == run).values(state="running", task="f" * 16, summary=None)
+        )
+    other = open_workspace(settings)
+    assert other.runs.get(run).state is RunState.INTERRUPTED
+    assert other.sweep() >= 1
+    assert other.runs.list(state=RunState.INTERRUPTED)[0].id == run
+    assert len(list(other.runs.entries(run))) == 6
+    assert other.runs.make(three()).runs["NA"][1] != run
+    other.close()
+
+
+def test_runs_are_filtered_removed_and_compared(workspace):
+    first, second = workspace.runs.make(three()), workspace.runs.make(some())
+    assert [run.policy for run in workspace.runs.list(policy="flowcon")] == ["flowcon"]
+    assert len(workspace.runs.list(experiment=second.id)) == 6
+    assert {run.seed for run in workspace.runs.list(seed=6)} == {6}
+    assert len(workspace.runs.list(text="THREE")) == 2
+    assert len(workspace.runs.list(text="flow")) == 1
+    assert workspace.runs.list(text="%") == []
+    assert len(workspace.runs.list(3)) == 3
+
+    pair = [first.runs["NA"][1], first.runs["FlowCon"][1]]
+    compared = workspace.runs.compare(pair, pair[0])
+    assert compared["paired"]
+    assert compared["comparison"] == first.report["comparison"]
+    mixed = workspace.runs.compare([pair[0], second.runs["fewest"][5]], pair[0])
+    assert not mixed["paired"]
+    turned = workspace.runs.against(second.id, "specon")
+    assert turned["comparison"][1]["differences"] is None
+    with pytest.raises(NotFoundError, match="no policy labelled"):
+        workspace.runs.against(second.id, "DS")
+    with pytest.raises(NotFoundError, match="not among"):
+        workspace.runs.compare(pair, second.runs["fewest"][5])
+
+    assert workspace.runs.delete(pair[:1]) == 1
+    with pytest.raises(NotFoundError, match="no run"):
+        workspace.runs.get(pair[0])
+    assert {row.run for row in rows(workspace, LedgerRow)} == {row.run for row in rows(workspace, SeriesRow)}
+    assert pair[0] not in {row.run for row in rows(workspace, LedgerRow)}
+    assert workspace.runs.delete_experiment(second.id) == 6
+    with pytest.raises(NotFoundError, match="no experiment"):
+        workspace.runs.experiment(second.id)
+    with pytest.raises(NotFoundError):
+        workspace.runs.get("../runs")
+
+
+def test_equal_labels_of_two_experiments_are_told_apart(workspace):
+    first = workspace.runs.make(some())
+    second = workspace.runs.make(some(RANDOM.replace("gamma: 0.02", "gamma: 0.5")))
+    runs = [first.runs["fewest"][5], second.runs["fewest"][5]]
+    found = workspace.runs.compare(runs, runs[0])
+    assert len(set(found["labels"].values())) == 2
+    assert found["comparison"][1]["differences"]["mean"]["value"] > 0
+
+
+def test_a_run_that_goes_on_is_not_removed(workspace):
+    made = workspace.runs.make(three())
+    run = made.runs["NA"][1]
+    with workspace.database.write() as session:
+        session.execute(update(RunRow).where(RunRow.id == run).values(state="running", task=None))
+    with pytest.raises(ConflictError, match="goes on"):
+        workspace.runs.delete([run])
