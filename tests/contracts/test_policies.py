@@ -43,6 +43,14 @@ def test_policy(variant: int, scenario: str, question: object) -> None:
     question(sat(name, variant, scenario))
 
 
+def test_the_exam_makes_specon_reallocate_and_rebalance_and_some_migrations_fail() -> None:
+    papers = [sat(name, place, "a cluster") for place, (name, _) in enumerate(PAPERS) if name == "specon"]
+    rules = {reason.rule for one in papers for entry in one.entries for reason in entry.reasons}
+    for needed in ("Algorithm 4, lines 8–10", "Algorithm 4, lines 11–16", "Algorithm 5 as resolved"):
+        assert needed in rules
+    assert {"Migration done", "Migration failed"} <= rules
+
+
 @pytest.mark.parametrize("name", POLICIES)
 def test_policy_says_what_it_is_and_what_can_be_chosen(name: str) -> None:
     policy = POLICIES[name]

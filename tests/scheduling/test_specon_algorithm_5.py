@@ -8,9 +8,12 @@ from core.scheduling.policies.specon.rebalancing import Placed, as_printed, load
 from tests.scheduling.making import MIGRATING, Table, workers
 
 
-def on(worker: str, *durations: float, movable: bool = True) -> list[Placed]:
+def on(worker: str, *durations: float, rebalanced: bool = False) -> list[Placed]:
     """Containers on a worker, named by it and their place, converged so many seconds ago."""
-    return [Placed(f"{worker}-{place}", worker, each, movable) for place, each in enumerate(durations)]
+    return [
+        Placed(f"{worker}-{place}", worker, each, rebalanced=rebalanced)
+        for place, each in enumerate(durations)
+    ]
 
 
 def moved(found: tuple[object, ...]) -> list[tuple[str, str]]:
@@ -98,7 +101,7 @@ def test_algorithm_5_lines_26_27_as_printed_every_candidate_is_to_take_the_same_
 
 
 def test_algorithm_5_line_28_as_printed_it_is_marked_as_rebalanced_and_may_move_again() -> None:
-    placed = on("w1", 5.0, 6.0, movable=False)
+    placed = on("w1", 5.0, 6.0, rebalanced=True)
     assert moved(as_printed(placed, workers(0, 0))) == [("w1-0", "w2")]
     assert resolved(placed, workers(0, 0)) == ()
 
@@ -118,8 +121,14 @@ def test_algorithm_5_resolved_needs_a_difference_of_two() -> None:
 
 
 def test_algorithm_5_resolved_passes_over_donors_that_have_nothing_to_give() -> None:
-    placed = [*on("w1", 1.0, 2.0, 3.0, movable=False), *on("w2", 9.0, 8.0)]
+    placed = [*on("w1", 1.0, 2.0, 3.0, rebalanced=True), *on("w2", 9.0, 8.0)]
     assert moved(resolved(placed, workers(0, 0, 0))) == [("w2-1", "w3")]
+
+
+def test_algorithm_5_passes_over_containers_that_write_no_checkpoints() -> None:
+    placed = [each._replace(able=each.duration > 5.0) for each in on("w1", 5.0, 6.0)]
+    assert moved(as_printed(placed, workers(0, 0))) == [("w1-1", "w2")]
+    assert moved(resolved(placed, workers(0, 0))) == [("w1-1", "w2")]
 
 
 def test_algorithm_5_resolved_moves_each_container_once_and_one_at_a_time() -> None:

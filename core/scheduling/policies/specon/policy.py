@@ -176,7 +176,8 @@ def _rebalance(turn: _Turn) -> None:
             job.id,
             worker,
             turn.seen.time - (each.converged or 0.0),
-            job.can_migrate and not each.rebalanced,
+            job.can_migrate,
+            each.rebalanced,
         )
         for job, each, worker in here
         if worker is not None and worker in known

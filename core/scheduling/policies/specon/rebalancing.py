@@ -27,14 +27,17 @@ class Placed(NamedTuple):
         The container, and the worker that it is on or on its way to.
     duration
         Seconds since it converged.
-    movable
-        True if it can migrate and was never rebalanced.
+    able
+        True if it writes checkpoints; what does not cannot be moved at all.
+    rebalanced
+        True if Algorithm 5 has moved it before.
     """
 
     job: str
     worker: str
     duration: float
-    movable: bool
+    able: bool = True
+    rebalanced: bool = False
 
 
 class Rebalanced(NamedTuple):
@@ -77,11 +80,11 @@ def resolved(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Rebal
 
 
 def _movable(placed: Sequence[Placed], donors: Sequence[str]) -> dict[str, Placed]:
-    """The container that each donor would give: movable, with the shortest time since convergence."""
+    """What each donor would give: of those never rebalanced, the one that converged last."""
     best: dict[str, Placed] = {}
     allowed = set(donors)
     for each in placed:
-        if each.movable and each.worker in allowed:
+        if each.able and not each.rebalanced and each.worker in allowed:
             before = best.get(each.worker)
             if before is None or each.duration < before.duration:
                 best[each.worker] = each
@@ -89,7 +92,7 @@ def _movable(placed: Sequence[Placed], donors: Sequence[str]) -> dict[str, Place
 
 
 def as_printed(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Rebalanced, ...]:
-    """Algorithm 5 word by word, with nothing added but the guard against no workers."""
+    """Algorithm 5 word by word, with nothing added but a guard against no workers."""
     if not workers:
         return ()
     load = loads(placed, workers)  # lines 2 to 8
@@ -102,7 +105,7 @@ def as_printed(placed: Sequence[Placed], workers: Sequence[Worker]) -> tuple[Reb
 
 def _to_empty(placed: Sequence[Placed], empty: Sequence[str], factor: int) -> tuple[Rebalanced, ...]:
     """Lines 10 to 18: each idle worker takes the container that converged last and is still in D."""
-    durations = list(placed)
+    durations = [each for each in placed if each.able]
     moves = []
     for worker in empty:
         if factor > 0 and durations:
@@ -115,7 +118,7 @@ def _to_empty(placed: Sequence[Placed], empty: Sequence[str], factor: int) -> tu
 def _to_light(placed: Sequence[Placed], load: Mapping[str, int], factor: int) -> tuple[Rebalanced, ...]:
     """Lines 19 to 31: one container is found, and every worker below bf − 1 is to take it."""
     light = [name for name, count in load.items() if count < factor - 1]
-    others = [each for each in placed if each.worker not in light]
+    others = [each for each in placed if each.able and each.worker not in light]
     if not light or not others:
         return ()
     mover = min(others, key=lambda each: each.duration)
