@@ -84,7 +84,17 @@ class ModelLibrary:
         """The models that fit a trace set, the newest first."""
         blank = _blank(self._traces.get(trace_set).features)
         names = self._traces.names()
-        return [_info(row, names) for row in self._shelf.rows(trashed=False) if _fits(row, blank)]
+        return [_info(row, names) for row in self._shelf.rows(trashed=False) if _misfit(row, blank) is None]
+
+    def misfit(self, model: str, trace_set: str) -> MismatchError | None:
+        """Why a model does not fit a trace set; None where it does. Reads no sample.
+
+        Raises
+        ------
+        NotFoundError
+            If one of them is not there.
+        """
+        return _misfit(self._shelf.row(model), _blank(self._traces.get(trace_set).features))
 
     def add(
         self,
@@ -237,9 +247,9 @@ def _blank(features: tuple[Feature, ...]) -> TraceSet:
     return TraceSet(features, tuple(nothing for _ in features), nothing, (), offsets, 1.0)
 
 
-def _fits(row: ModelRow, traces: TraceSet) -> bool:
+def _misfit(row: ModelRow, traces: TraceSet) -> MismatchError | None:
     try:
         match(features_from_json(row.facts["features"]), traces)
-    except MismatchError:
-        return False
-    return True
+    except MismatchError as error:
+        return error
+    return None

@@ -30,7 +30,9 @@ from app.pages import provisioning as page
 from core.provisioning.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
 from core.runtime.worker import Worker
+from core.traces.model import Feature
 from core.units import Unit
+from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_model, small_traces
 
 if TYPE_CHECKING:
@@ -386,3 +388,56 @@ def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(
     own = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}
     assert task_words.result_link(replace(done, params=own)) is None
     assert task_words.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None
+
+
+def odd(place: Workspace, levels: list[list[float]], name: str = "odd") -> tuple[TraceSetInfo, ModelInfo]:
+    """Executions whose CPU is as given, and a model of two phases that fits them."""
+    busy = level_traces([[0.1] * 10 + [3.0] * 10])
+    info = place.traces.add(level_traces(levels), None, name=name)
+    return info, place.models.add(window_model(busy), name=f"model of {name}")
+
+
+def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo, cycle: float = 20.0) -> str:
+    """What the page says after a comparison, whether it went well or not."""
+    settings = EvaluationSettings(cycle=cycle, draws=100)
+    task = results.submit(chosen(info.id, model.id), settings, FEW)
+    Worker(place).work(task)
+    values = {"traces": info.id, "model": model.id, "task": task, **address_values(settings, FEW)}
+    return shown(**{name: value for name, value in values.items() if value})
+
+
+@pytest.mark.parametrize(
+    ("levels", "cycle", "said"),
+    [
+        ([[1.0], [2.0], [3.0], [4.0]], 20.0, "No execution is longer than one cycle of 20 s"),
+        ([[1.0] * 20] * 6, 5000.0, "No execution is longer than one cycle of 1 h 23 min"),
+        ([[1.0] * 20], 20.0, "1 container cannot be split into training and held-out ones"),
+    ],
+)
+def test_what_is_too_short_or_too_little_gets_a_sentence(
+    place: Workspace, levels: list[list[float]], cycle: float, said: str
+) -> None:
+    text = compared(place, *odd(place, levels), cycle)
+    assert said in text
+    assert "Retry" in text
+    assert "Traceback" not in text
+
+
+def test_executions_of_one_phase_are_compared_and_recommended_for(place: Workspace) -> None:
+    text = compared(place, *odd(place, [[1.0] * 20] * 6))
+    assert "2 held-out containers" in text
+    assert "while in φ1" in text
+    assert "while in φ2" not in text
+
+
+def test_a_model_that_does_not_fit_is_said_before_anything_is_started(
+    place: Workspace, model: ModelInfo
+) -> None:
+    plain = level_traces([[1.0] * 20] * 6)
+    plain = replace(plain, features=(plain.features[0], Feature("queue")))
+    info = place.traces.add(plain, None, name="odd")
+    text = shown(traces=info.id, model=model.id)
+    assert "does not fit odd. The model needs" in text
+    assert "Go on without it" in text
+    assert "does not fit" not in shown(traces=info.id)
+    assert "does not fit" not in shown()
