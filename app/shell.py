@@ -36,12 +36,14 @@ PLACES = (
     Place("/phases", "Phases", "timeline", 1),
     Place("/sequences", "Sequences", "sitemap", 1),
     Place("/provisioning", "Provisioning", "adjustments-horizontal", 2),
+    Place("/runs", "Runs", "player-play", 2),
     Place("/tasks", "Tasks", "list-check", 3),
 )
 _SHORTCUTS = (
     ("Ctrl K", "Search, or jump to a page, a trace set, a model or an execution"),
     ("?", "Show these keys"),
     ("↑ ↓", "On Phases: the execution before, the one after"),
+    ("← →", "On a ledger of Runs: the tick before, the one after"),
     ("Esc", "Close what is open; on Phases: show all of the time axis"),
 )
 
@@ -52,6 +54,7 @@ def _counts() -> dict[str, int]:
     return {
         "/traces": len(place.traces.list()),
         "/models": len(place.models.list()),
+        "/runs": place.runs.count(),
         "/tasks": worker.queued + worker.running,
     }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dash import html
 
@@ -99,7 +99,15 @@ def link(label: Node, href: str, **more: Any) -> html.A:
     return html.A(label, href=href, **data(stay="true"), **more)
 
 
-def segments(view: View, name: str, options: Mapping[str, str], chosen: str, label: str) -> html.Nav:
+class Addressed(Protocol):
+    """A view of a page that knows its address."""
+
+    @property
+    def query(self) -> Query:
+        """The address."""
+
+
+def segments(view: Addressed, name: str, options: Mapping[str, str], chosen: str, label: str) -> html.Nav:
     """A choice of a few views, the chosen one marked; the first one needs nothing in the address."""
     first = next(iter(options))
     links = [

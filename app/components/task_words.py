@@ -141,6 +141,9 @@ def result_link(task: TaskInfo) -> str | None:
         return f"/models?view=search&task={task.id}{tail}"
     if task.kind == "evaluate":
         return _evaluated(task) if "evaluation" in result else None
+    if task.kind == "simulate":
+        experiment = result.get("experiment") or params.get("experiment")
+        return f"/runs?experiment={experiment}" if experiment else None
     if "model" in result:
         return f"/phases?model={result['model']}{tail}" if traces else f"/models?model={result['model']}"
     return f"/traces?traces={result['trace_set']}" if "trace_set" in result else None

@@ -1,0 +1,165 @@
+"""What the form of an experiment does: preview, other parts, form and YAML, the start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import ALL, Input, Output, State, set_props
+
+from app.components.basics import notice
+from app.components.forms import errors_for, field_id
+from app.components.run_build import fields, preview, problems
+from app.components.run_draft import checked, from_fields, text_of
+from app.components.run_form import FORM, FORM_ACT, POLICY, changed, form, settings_names
+from app.components.run_view import PATH
+from app.context import workspace
+from core.errors import PhaseDockError
+from core.experiments.marked import read_marked
+from core.runtime.run_infos import Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dash import Dash
+
+    from core.experiments.spec import Experiment
+
+_LOCATION = "_pages_location"
+_FIELDS = field_id(FORM, ALL)
+_POLICIES = field_id(POLICY, ALL)
+_ALL_OF_IT = (
+    State(_FIELDS, "id"),
+    State(_FIELDS, "value"),
+    State(_FIELDS, "checked"),
+    State(_POLICIES, "id"),
+    State(_POLICIES, "value"),
+)
+
+
+def _register_preview(app: Dash) -> None:
+    @app.callback(
+        Output("run-preview", "children"),
+        Output(_FIELDS, "error"),
+        Input(_FIELDS, "value"),
+        Input(_FIELDS, "checked"),
+        Input("run-yaml", "value"),
+        Input("run-mode", "value"),
+        State(_FIELDS, "id"),
+        State(_POLICIES, "id"),
+        State(_POLICIES, "value"),
+        prevent_initial_call=True,
+    )
+    def follow(
+        values: list[Any],
+        switches: list[bool | None],
+        text: str | None,
+        mode: str,
+        ids: list[dict[str, str]],
+        policy_ids: list[dict[str, str]],
+        policies: list[Any],
+    ) -> tuple[Any, ...]:
+        if mode == "yaml":
+            return preview(text or ""), [None] * len(ids)
+        given = fields(ids, values, switches, policy_ids, policies)
+        made = text_of(given)
+        return preview(made), errors_for(ids, problems(checked(made)[1], given))
+
+
+def _register_shape(app: Dash) -> None:
+    @app.callback(
+        Output("run-form", "children"),
+        Input(FORM_ACT, "data"),
+        Input(_POLICIES, "value"),
+        *_ALL_OF_IT[:4],
+        prevent_initial_call=True,
+    )
+    def reshape(
+        asked: dict[str, Any] | None,
+        policies: list[Any],
+        ids: list[dict[str, str]],
+        values: list[Any],
+        switches: list[bool | None],
+        policy_ids: list[dict[str, str]],
+    ) -> Any:
+        """Another part, one less, or another policy, which has other settings."""
+        draft = from_fields(fields(ids, values, switches, policy_ids, policies))
+        if dash.ctx.triggered_id == FORM_ACT:
+            return form(changed(draft, asked["act"], asked["id"])) if asked else dash.no_update
+        return form(draft) if _other_policy(ids, policy_ids, policies) else dash.no_update
+
+    @app.callback(
+        Output("run-yaml", "value"),
+        Output("run-form", "children", allow_duplicate=True),
+        Output("run-form", "hidden"),
+        Output("run-text", "hidden"),
+        Output("run-mode", "value"),
+        Input("run-mode", "value"),
+        State("run-yaml", "value"),
+        *_ALL_OF_IT,
+        prevent_initial_call=True,
+    )
+    def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
+        """The same experiment in the other way of writing; a wrong text stays a text."""
+        keep = dash.no_update
+        if mode == "yaml":
+            return text_of(fields(*state)), keep, True, False, keep
+        try:
+            return keep, form(read_marked(text or "").values), False, True, keep
+        except (PhaseDockError, AttributeError, TypeError, ValueError):
+            said = notice("bad", "Mend the marked line first.", strong="The form cannot show this text.")
+            set_props("run-problem", {"children": said})
+            return keep, keep, True, False, "yaml"
+
+
+def _register_start(app: Dash) -> None:
+    @app.callback(
+        Output("run-problem", "children"),
+        Output(_LOCATION, "href", allow_duplicate=True),
+        Input("run-start", "n_clicks"),
+        State("run-mode", "value"),
+        State("run-yaml", "value"),
+        State("run-keep", "value"),
+        *_ALL_OF_IT,
+        prevent_initial_call=True,
+        running=[(Output("run-start", "disabled"), True, False)],
+    )
+    def start(clicks: int | None, mode: str, text: str | None, keep: str, *state: Any) -> tuple[Any, ...]:
+        if not clicks:
+            return dash.no_update, dash.no_update
+        written_ = (text or "") if mode == "yaml" else text_of(fields(*state))
+        experiment, problem = checked(written_)
+        if experiment is None:
+            said = problem.message if problem else ""
+            return notice("bad", "Nothing was started.", strong=said), dash.no_update
+        try:
+            return None, started(experiment, Keep(keep))
+        except PhaseDockError as error:
+            return notice("bad", error.hint, strong=error.message), dash.no_update
+
+
+def started(experiment: Experiment, keep: Keep = Keep.FIRST) -> str:
+    """Ask for an experiment; gives the address of its page."""
+    place = workspace()
+    task = place.runs.submit(experiment, keep)
+    set_props("changed", {"data": task})
+    return f"{PATH}?experiment={place.tasks.get(task).params['experiment']}"
+
+
+def _other_policy(
+    ids: Sequence[Mapping[str, str]], policy_ids: Sequence[Mapping[str, str]], policies: Sequence[Any]
+) -> bool:
+    """Whether the settings that are shown are not those of the chosen policies."""
+    names = {each["name"] for each in ids}
+    for where, policy in zip(policy_ids, policies, strict=True):
+        path = where["name"].removesuffix("policy") + "settings/"
+        if {name.removeprefix(path) for name in names if name.startswith(path)} != settings_names(policy):
+            return True
+    return False
+
+
+def register(app: Dash) -> None:
+    """Connect the form."""
+    _register_preview(app)
+    _register_shape(app)
+    _register_start(app)

@@ -1,0 +1,222 @@
+"""Two policies of an experiment beside each other: the table of differences, and every figure twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import html
+
+from app.components import run_charts as charts
+from app.components import run_exports as exports
+from app.components import run_store, task_card
+from app.components.basics import (
+    Node,
+    aria,
+    card,
+    data,
+    empty,
+    icon,
+    link_button,
+    notice,
+    page_head,
+    state_badge,
+)
+from app.components.provisioning_exports import download
+from app.components.provisioning_view import link
+from app.components.run_differences import differences_card
+from app.components.run_view import LEDGER, PATH
+from app.components.run_words import about, state_words
+from app.figures.run_lanes import lanes_height
+from core.errors import ConflictError, NotFoundError
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.components.run_charts import Shown
+    from app.components.run_store import Side
+    from app.components.run_view import View
+    from core.runtime.infos import TaskInfo
+    from core.runtime.run_infos import ExperimentInfo
+
+
+def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
+    """The page of an experiment."""
+    first, second, every = run_store.pair(info, view.a, view.b)
+    task = run_store.task_of(info)
+    seeds = run_store.shared_seeds(first, second)
+    shown = _shown(first, second, _seed(view, seeds)) if seeds else []
+    differences = exports.differences_address(info, first.key, second.key) if second and seeds else None
+    actions: list[Node] = [
+        *_pickers(view, first, second, every),
+        link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh"),
+        exports.menu(info, shown, differences),
+    ]
+    return [
+        page_head(info.name, None, actions),
+        _status(info, task),
+        *_live(task),
+        html.Div(_cards(info, view, shown, seeds, differences), className="stack"),
+    ]
+
+
+def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
+    word, kind, picture = state_words(run_store.state_of(info))
+    parts: list[Node] = [
+        state_badge(word, kind, picture),
+        html.Span(about(info.experiment), className="ink3"),
+    ]
+    if task is not None and task.started is not None and task.finished is not None:
+        taken = max((task.finished - task.started).total_seconds(), 0.1)
+        parts.append(html.Span(f"{format_duration(round(taken, 1))} of computing", className="ink3"))
+    return html.Div(parts, className="row wrap runstate")
+
+
+def _live(task: TaskInfo | None) -> list[Node]:
+    """The task's card while it goes on, and after it went wrong."""
+    if task is None or task.state.value == "done":
+        return []
+    return [html.Div(task_card.live(task), className="spaced")]
+
+
+def _pickers(view: View, first: Side, second: Side | None, every: Mapping[str, Side]) -> list[Node]:
+    options = [{"value": side.key, "label": side.label} for side in every.values()]
+    made: list[Node] = [_picker("a", options, first.key)]
+    if second is not None:
+        swap = {"a": second.key, "b": first.key}
+        made.append(
+            link(
+                icon("switch-horizontal"),
+                view.query(**swap),
+                className="iconbtn",
+                title="Swap A and B",
+                **aria(label="Swap A and B"),
+            )
+        )
+        made.append(_picker("b", options, second.key))
+    return made
+
+
+def _picker(place: str, options: list[dict[str, str]], value: str) -> Node:
+    return dmc.Select(
+        id={"type": "run-side", "name": place},
+        data=options,
+        value=value,
+        allowDeselect=False,
+        searchable=len(options) > 8,
+        size="xs",
+        leftSection=html.Span(place.upper(), className=f"abside {place}"),
+        leftSectionWidth=42,
+        rightSection=icon("selector", "sm"),
+        className="sidepick",
+        **aria(label=f"Policy {place.upper()}"),
+    )
+
+
+def _seed(view: View, seeds: Sequence[int]) -> int:
+    return view.seed if view.seed in seeds and view.seed is not None else seeds[0]
+
+
+def _shown(first: Side, second: Side | None, seed: int) -> list[Shown]:
+    made = []
+    for place, side in (("a", first), ("b", second)):
+        if side is None:
+            continue
+        try:
+            run = side.runs[seed]
+            made.append(charts.Shown(place, side, run, run_store.result(run), run_store.series(run)))
+        except (KeyError, NotFoundError, ConflictError):
+            continue
+    return made
+
+
+def _cards(
+    info: ExperimentInfo, view: View, shown: Sequence[Shown], seeds: Sequence[int], differences: str | None
+) -> list[Node]:
+    if not shown:
+        return [_nothing(info)]
+    top: list[Node] = []
+    if len(shown) == 2 and differences:
+        a, b = shown
+        top.append(
+            differences_card(
+                run_store.differences(a.side, b.side),
+                (a.side.label, b.side.label),
+                len(seeds),
+                [_copy(differences), download("differences", differences)],
+            )
+        )
+    top.append(charts.bars_card(shown, view, f"/api/experiments/{info.id}/jobs.csv"))
+    return [
+        html.Div(top, className="grid runs-top" if len(top) == 2 else "grid"),
+        _seed_line(view, shown, seeds),
+        *_lines(view, shown),
+    ]
+
+
+def _copy(address: str) -> html.Button:
+    return html.Button(
+        [icon("copy"), html.Span("Copy", className="sr", **data(label="true"))],
+        type="button",
+        className="iconbtn",
+        title="Copy the table",
+        **data(copy=address),
+        **aria(label="Copy the table"),
+    )
+
+
+def _nothing(info: ExperimentInfo) -> Node:
+    if run_store.state_of(info) == "running":
+        text = "The first results are shown when every policy has been run on the first seed."
+        return card(None, empty("hourglass", "Nothing to compare yet", text))
+    text = "None of its runs is kept. Run it again; runs that are still there are not made twice."
+    again = link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh", "primary")
+    return card(None, empty("player-play", "No runs", text, [again]))
+
+
+def _seed_line(view: View, shown: Sequence[Shown], seeds: Sequence[int]) -> html.Div:
+    """Which seed is drawn, the ways to others, and to the ledgers."""
+    seed = _seed(view, seeds)
+    at = list(seeds).index(seed)
+    near: list[Node] = []
+    if at:
+        near.append(
+            link("‹", view.query(seed=seeds[at - 1]), className="iconbtn", **aria(label="Seed before"))
+        )
+    near.append(html.Span(f"Seed {seed}, {at + 1} of {len(seeds)}", className="num"))
+    if at + 1 < len(seeds):
+        near.append(link("›", view.query(seed=seeds[at + 1]), className="iconbtn", **aria(label="Next seed")))
+    steps: list[Node] = [
+        link_button(
+            f"Step through {each.side.label}",
+            view.query.only("experiment", "a", "b", look=LEDGER, of=each.side.key, seed=seed),
+            "player-track-next",
+            "small",
+        )
+        for each in shown
+        if each.series is not None
+    ]
+    return html.Div(
+        [html.Div(near, className="row"), html.Div(steps, className="row wrap")], className="seedline"
+    )
+
+
+def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
+    """The figures over time."""
+    kept = [each for each in shown if each.series is not None]
+    if not kept:
+        return [notice("info", "Choose the first seed, or run it again with every ledger kept.",
+                       strong="Lines over time were not kept for this seed.")]  # fmt: skip
+    end = charts.ends(kept)
+    cores = max(charts.capacity(each.series) for each in kept)
+    jobs = shown[0].jobs
+    height = max(lanes_height(each.series or {}) for each in kept)
+    rows: list[list[Any]] = [
+        [charts.areas_card(each, end, cores, f"/api/runs/{each.run}/lines.csv") for each in kept],
+        [charts.lanes_card(each, end, height) for each in kept],
+        [made for each in kept if (made := charts.bands_card(each, end)) is not None],
+        [charts.rows_card(each, view, end, jobs) for each in kept],
+        [charts.workers_card(each, end) for each in kept],
+    ]
+    return [html.Div(row, className=f"grid {'cols-2' if len(row) > 1 else ''} pairs") for row in rows if row]

@@ -1,0 +1,136 @@
+"""The tables of the Runs pages as CSV, an experiment as YAML, and a run as JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import dash_mantine_components as dmc
+import orjson
+from dash import html
+from flask import Response, request, stream_with_context
+
+from app.api import blueprint, csv_lines
+from app.components import run_store
+from app.components.basics import Node, icon
+from app.components.run_yaml import written
+from app.context import workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from app.components.run_charts import Shown
+    from core.runtime.run_infos import ExperimentInfo
+
+_JOB = (
+    "id", "model", "arrived", "started", "ended", "completion", "t90", "t95", "t99", "fair", "slowdown",
+    "migrations", "state",
+)  # fmt: skip
+_LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss")
+
+
+def differences_address(info: ExperimentInfo, a: str, b: str) -> str:
+    """Where the table of differences is."""
+    return f"/api/experiments/{info.id}/differences.csv?{urlencode({'a': a, 'b': b})}"
+
+
+def menu(info: ExperimentInfo, shown: list[Shown], differences: str | None) -> Node:
+    """The page's export menu."""
+    files = [("Differences, CSV", differences)] if differences else []
+    files += [
+        ("Jobs of every run, CSV", f"/api/experiments/{info.id}/jobs.csv"),
+        ("Experiment, YAML", f"/api/experiments/{info.id}.yaml"),
+        ("Comparison, JSON", f"/api/experiments/{info.id}/report.json"),
+    ]
+    files += [(f"Run of {each.side.label}, JSON", f"/api/runs/{each.run}.json") for each in shown]
+    links = [
+        html.A([icon("table", "sm"), label], href=href, className="btn quiet small menu", download="")
+        for label, href in files
+    ]
+    target = {"component": "button", "type": "button", "className": "btn", "w": ""}
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget([icon("download"), "Export"], boxWrapperProps=target),
+            dmc.PopoverDropdown(links, p=4),
+        ],
+        position="bottom-end",
+    )
+
+
+def _answer(body: Iterable[str], name: str, mimetype: str = "text/csv") -> Response:
+    quoted = re.sub(r"[^\w.\-]+", "_", name, flags=re.ASCII)
+    lines: Any = stream_with_context(iter(body))
+    return Response(
+        lines, mimetype=mimetype, headers={"Content-Disposition": f'attachment; filename="{quoted}"'}
+    )
+
+
+@blueprint.get("/api/experiments/<experiment>/differences.csv")
+def export_differences(experiment: str) -> Response:
+    """The differences of two policies, as they are shown."""
+    info = workspace().runs.experiment(experiment)
+    first, second, _ = run_store.pair(info, request.args.get("a"), request.args.get("b"))
+    rows = run_store.differences(first, second) if second is not None else []
+    head = ("measure", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "seeds")
+    other = second.label if second is not None else ""
+    lines = (
+        (row.name, first.label, other, row.a, row.b, row.value, row.low, row.high, row.n) for row in rows
+    )
+    return _answer(csv_lines(head, lines), f"{info.name}-differences.csv")
+
+
+@blueprint.get("/api/experiments/<experiment>/jobs.csv")
+def export_jobs(experiment: str) -> Response:
+    """Every job of every run of an experiment."""
+    info = workspace().runs.experiment(experiment)
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for label, runs in info.runs.items():
+            for seed, run in runs.items():
+                for job in run_store.result(run).jobs:
+                    yield label, seed, *(getattr(job, name) for name in _JOB)
+
+    return _answer(csv_lines(("policy", "seed", *_JOB), rows()), f"{info.name}-jobs.csv")
+
+
+@blueprint.get("/api/experiments/<experiment>.yaml")
+def export_experiment(experiment: str) -> Response:
+    """The experiment itself, from which it can be run again."""
+    info = workspace().runs.experiment(experiment)
+    return _answer([written(info.experiment.to_dict())], f"{info.name}.yaml", "application/yaml")
+
+
+@blueprint.get("/api/experiments/<experiment>/report.json")
+def export_comparison(experiment: str) -> Response:
+    """What all runs say when they are compared with the baseline."""
+    info = workspace().runs.experiment(experiment)
+    text = orjson.dumps(info.report, option=orjson.OPT_INDENT_2).decode()
+    return _answer([text], f"{info.name}.json", "application/json")
+
+
+@blueprint.get("/api/runs/<run>.json")
+def export_run(run: str) -> Response:
+    """One run: what it is of, what it came to, and its lines over time."""
+    info = workspace().runs.get(run)
+    named = ("id", "experiment", "name", "label", "policy", "settings", "seed", "scenario", "state", "ticks")
+    values: dict[str, Any] = {name: getattr(info, name) for name in named}
+    values["result"] = run_store.result(run).to_dict() if info.summary is not None else None
+    values["series"] = run_store.series(run)
+    text = orjson.dumps(values, option=orjson.OPT_INDENT_2).decode()
+    return _answer([text], f"{info.name}-{info.label}-{info.seed}.json", "application/json")
+
+
+@blueprint.get("/api/runs/<run>/lines.csv")
+def export_lines(run: str) -> Response:
+    """A run's lines over time: a row for each job at each observation."""
+    info = workspace().runs.get(run)
+    series = run_store.series(run) or {"time": [], "jobs": {}}
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        for job, lines in series["jobs"].items():
+            columns = zip(*(lines[name] for name in _LINES), strict=True)
+            for at, values in enumerate(columns, lines["first"]):
+                yield series["time"][at], job, *values
+
+    return _answer(csv_lines(("time_s", "job", *_LINES), rows()), f"{info.name}-{info.label}-lines.csv")

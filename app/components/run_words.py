@@ -1,0 +1,71 @@
+"""An experiment in words: what it runs on what, how it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.units import format_duration, format_number
+
+if TYPE_CHECKING:
+    from core.experiments.spec import Experiment
+
+_STATES = {
+    "queued": ("waiting", "", "clock"),
+    "running": ("running", "accent", "loader-2"),
+    "done": ("finished", "ok", "circle-check"),
+    "failed": ("failed", "bad", "circle-x"),
+    "cancelled": ("cancelled", "", "ban"),
+    "interrupted": ("interrupted", "warn", "alert-triangle"),
+}
+_FEW = 3
+
+
+def state_words(state: str) -> tuple[str, str, str]:
+    """A state as a badge has it: word, kind, icon."""
+    return _STATES.get(state, (state, "", "clock"))
+
+
+def machines(experiment: Experiment) -> str:
+    """The workers in short: ``4 × 8 cores``."""
+    groups = [f"{group.count:,} × {format_number(group.cores, 0 if group.cores == round(group.cores) else 2)}"
+              for group in experiment.workers]  # fmt: skip
+    return f"{' + '.join(groups)} core{'s' if groups != ['1 × 1'] else ''}"
+
+
+def arrivals(experiment: Experiment) -> str:
+    """How jobs come."""
+    given = experiment.arrivals
+    match given.by:
+        case "together":
+            return "all at once" if all(job.at is None for job in experiment.jobs) else "listed arrivals"
+        case "spacing":
+            return f"one every {format_duration(given.spacing)}"
+        case "uniform":
+            return f"arrivals uniform in {format_duration(given.within)}"
+        case "poisson":
+            return f"Poisson arrivals, {format_duration(given.spacing)} apart"
+        case _:
+            return "listed arrivals"
+
+
+def seeds(experiment: Experiment) -> str:
+    """How many seeds."""
+    n = len(experiment.seeds)
+    return f"{n:,} seeds" if n != 1 else f"seed {experiment.seeds[0]}"
+
+
+def about(experiment: Experiment) -> str:
+    """An experiment in one line."""
+    words = ["Simulated", machines(experiment)]
+    words.append(f"{experiment.n_jobs:,} job{'s' if experiment.n_jobs != 1 else ''}")
+    if experiment.world.gamma:
+        words.append(f"contention γ {experiment.world.gamma:g}")
+    words += [arrivals(experiment), seeds(experiment)]
+    return ", ".join(words)
+
+
+def policies(experiment: Experiment) -> str:
+    """Its policies by their labels, the first few."""
+    labels = [arm.label for arm in experiment.policies]
+    more = f" and {len(labels) - _FEW} more" if len(labels) > _FEW + 1 else ""
+    return ", ".join(labels[: _FEW + 1] if not more else labels[:_FEW]) + more
