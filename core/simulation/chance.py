@@ -6,6 +6,7 @@ and the same failures, and adding a job changes nothing for the others.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import ceil, log, sqrt
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -35,8 +36,12 @@ def noise_of(job: JobSpec, seed: int) -> Floats:
     if phi == 0:
         return drawn
     drawn[1:] *= sqrt(1 - phi * phi)
-    reach = min(job.values, 1 + ceil(log(1e-18) / log(abs(phi))))
-    return np.convolve(drawn, phi ** np.arange(reach))[: job.values]
+    return np.convolve(drawn, _powers(phi, job.values))[: job.values]
+
+
+@lru_cache(maxsize=64)
+def _powers(phi: float, most: int) -> Floats:
+    return np.asarray(phi ** np.arange(min(most, 1 + ceil(log(1e-18) / log(abs(phi))))))
 
 
 def printed_values(job: JobSpec, seed: int) -> list[float]:

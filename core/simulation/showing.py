@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from core.simulation.world import World
 
 _NEW: Final = object.__new__
+_RUNNING: Final = JobState.RUNNING
 _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 
 
@@ -91,6 +92,6 @@ def _job(job: Live, now: float, hidden: bool) -> Job:
         job.readings = []
     else:
         _SET_READINGS(value, ())
-        if job.state is not JobState.RUNNING:
+        if job.state is not _RUNNING:
             job.shown = value
     return value
