@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TREES = 10
 _COARSE = 10
-_LEAF = 60
+_LEAF = 20
 _MOST = 1e3
 
 

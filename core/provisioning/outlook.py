@@ -3,12 +3,13 @@
 A forest knows the containers it was grown on. Prices are therefore fitted on predictions for each fold of
 training containers by a forest grown on the other folds (whole groups at a time), while containers never
 seen get the trees of all folds. Rows to grow on, and containers to calibrate on, are samples of bounded
-size, so the time to learn does not grow with the data.
+size, so the time to learn does not grow with the data; of long containers only the beginning is taken,
+because many containers tell more of others than a few whole ones.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +33,8 @@ FEATURES = {
 _ROWS = 20_000
 _CALIBRATION = 80_000
 _CHUNK = 100_000
-_PARTS = 3
+_PARTS = 5
+_CONTAINERS, _CYCLES = 200, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +182,33 @@ def _folds(used: Demand, at: Integers, seed: int) -> list[tuple[Truths, Integers
 
 
 def sample_of(training: Demand, seed: int) -> Demand:
-    """Containers to learn from: all, or as many by chance as make `_CALIBRATION` samples."""
-    order = np.random.default_rng(seed).permutation(training.fleet.n_containers)
-    lasting = np.cumsum(training.fleet.lengths[order])
+    """What to learn from: all, or containers by chance, cut where they are long: `_CALIBRATION` samples."""
+    fleet = training.fleet
+    if fleet.n_samples <= _CALIBRATION:
+        return training
+    most = max(_CALIBRATION // _CONTAINERS, _CYCLES * fleet.n_samples // fleet.n_cycles)
+    order = np.random.default_rng(seed).permutation(fleet.n_containers)
+    lasting = np.cumsum(np.minimum(fleet.lengths, most)[order])
     many = max(int(np.searchsorted(lasting, _CALIBRATION, side="right")), min(2, len(order)))
-    return training if many >= len(order) else training.only(np.sort(order[:many]))
+    return beginnings(training.only(np.sort(order[:many])), most)
+
+
+def beginnings(demand: Demand, most: int) -> Demand:
+    """At most so many samples of each container, its first ones (a copy)."""
+    fleet = demand.fleet
+    number = np.arange(fleet.n_samples) - np.repeat(fleet.offsets[:-1], fleet.lengths)
+    kept = np.flatnonzero(number < most)
+    shorter = replace(
+        fleet,
+        time=fleet.time[kept],
+        seconds=fleet.seconds[kept],
+        offsets=np.append(0, np.cumsum(np.minimum(fleet.lengths, most))).astype(np.int64),
+        breaks=np.flatnonzero(np.isin(kept, fleet.breaks)),
+        labels=None if fleet.labels is None else fleet.labels[kept],
+        codes=None if fleet.codes is None else fleet.codes[kept],
+        columns={name: values[kept] for name, values in fleet.columns.items()},
+    )
+    return demand.on(shorter, kept)
 
 
 def _steps(demand: Demand, seconds: float, rng: np.random.Generator, count: int) -> Integers:

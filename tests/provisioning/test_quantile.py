@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core.provisioning.distribution import coming, grow, levels_of
 from core.provisioning.metrics import tally, under_time_0
-from core.provisioning.outlook import at_cycles, learn
+from core.provisioning.outlook import at_cycles, beginnings, learn, sample_of
 from core.provisioning.policies.quantile import QUANTILES, calibrated_level, giver
 from core.provisioning.policy import fit_policy
 from core.provisioning.recent import NAMES, recent
@@ -105,3 +105,26 @@ def test_phases_and_codes_are_looked_at_only_where_asked_for(policy):
 def test_short_containers_are_no_trouble():
     demand = demand_of([[1.0], [2.0, 3.0], [4.0] * 9], cycle=2.0)
     assert np.isfinite(fit_policy(QUANTILES[0], demand)(demand)).all()
+
+
+def test_beginnings_are_the_first_samples_of_each_container():
+    demand = random_demand(7, 6, 40)
+    fleet, short = demand.fleet, beginnings(demand, 9)
+    np.testing.assert_array_equal(short.fleet.lengths, np.minimum(fleet.lengths, 9))
+    for i in range(fleet.n_containers):
+        picked = slice(fleet.offsets[i], fleet.offsets[i] + short.fleet.lengths[i])
+        mine = slice(short.fleet.offsets[i], short.fleet.offsets[i + 1])
+        np.testing.assert_array_equal(short.values[mine], demand.values[picked])
+        np.testing.assert_array_equal(short.fleet.time[mine], fleet.time[picked])
+        np.testing.assert_array_equal(short.fleet.labels[mine], fleet.labels[picked])
+
+
+def test_of_long_containers_many_are_learned_from_in_part(monkeypatch):
+    monkeypatch.setattr("core.provisioning.outlook._CALIBRATION", 1000)
+    monkeypatch.setattr("core.provisioning.outlook._CONTAINERS", 20)
+    demand = demand_of([np.arange(500.0)] * 30, cycle=2.0)
+    used = sample_of(demand, 0)
+    assert used.fleet.n_containers == 20
+    assert used.fleet.n_samples == 1000
+    few = demand.only([0, 1])
+    assert sample_of(few, 0) is few
