@@ -4,12 +4,17 @@ With F the distribution of demand over the coming time, an allocation A costs pe
 
     c(A) = E[(A − D)⁺] + λ·P(D > A),
 
-with one λ for everybody: time short is bought where it saves most. A container that was short for more
-than a share `cap` of its life pays λ·(share/cap)², so no container carries the fleet's violations alone.
+with one λ for everybody: time short is bought where it saves most. What F has wrong about a container,
+its own past puts right: it pays λ·s/ε, where s is the share of its life that it was short, counted from a
+prior of three cycles with the wanted share ε, and at least 0.3·ε. A kind of container that training has
+not seen is so led back towards ε from either side. One whose share, counted from twenty cycles, exceeds a
+cap pays (share/cap)⁴ times more, so none carries the fleet's violations alone. (Steeper answers react to
+the chance of a container's first cycles: they cost more than they save.)
+
 The allocation is changed when the best one is cheaper by more than a hurdle, which is the price of a
-resize. A container may have been resized at most as often as it has begun cycles, a `reserve` of that is
-kept for growing, and growing may borrow one resize from the cycle to come: a container that shrank too
-far in its first cycle would otherwise fall short until the second.
+resize. A container may have been resized at most as often as it has begun cycles, and growing may borrow
+one resize from the cycle to come: a container that shrank too far in its first cycle would otherwise
+fall short until the second.
 """
 
 from __future__ import annotations
@@ -29,7 +34,8 @@ if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Floats, Integers
 
 _ABOVE = 1.0 + 1e-9
-_PRIOR_CYCLES = 1.0
+_PRIOR_CYCLES, _LEAST = 3.0, 0.3
+_CAP_CYCLES, _CAP_POWER = 20.0, 4.0
 _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 
 
@@ -44,13 +50,11 @@ class Prices:
     hurdle
         By how much a change must lower the cost per second, in the demand's unit.
     cap
-        The share of its time that a container may be short at the plain price.
+        The share of its time above which a container pays steeply more.
     under_time
-        The share that a container without a past counts as having been short.
+        The wanted share, ε; a container without a past counts as having been short for it.
     start
         The allocation of a container without a past.
-    reserve
-        Resizes that are kept for growing.
     """
 
     violation: float
@@ -58,7 +62,6 @@ class Prices:
     cap: float
     under_time: float
     start: float
-    reserve: int = 0
 
 
 def follow(
@@ -85,10 +88,10 @@ def follow(
     begun = np.zeros(fleet.n_samples, bool)
     begun[fleet.starts] = True
     given = np.empty(fleet.n_samples)
-    price = (prices.violation, prices.hurdle, prices.cap, prices.start, prices.reserve)
-    prior = (_PRIOR_CYCLES * fleet.cycle, prices.under_time)
+    price = (prices.violation, prices.hurdle, prices.start)
+    own = (prices.under_time, prices.cap, _PRIOR_CYCLES * fleet.cycle, _CAP_CYCLES * fleet.cycle)
     samples = (demand.values, fleet.seconds, fleet.offsets, begun, row)
-    settle(samples, level, shares, grid, price, prior, given)
+    settle(samples, level, shares, grid, price, own, given)
     return given
 
 
@@ -128,14 +131,22 @@ def cheapest(level: float, violation: float, shares: Any, grid: Floats) -> tuple
     return best, least
 
 
+@inlined
+def own_price(short: float, lasted: float, own: Any) -> float:
+    """How many times λ a container pays that was short for so many seconds of those it has lasted."""
+    wanted, cap, prior, cap_prior = own
+    share = (short + wanted * prior) / (lasted + prior)
+    slow = (short + wanted * cap_prior) / (lasted + cap_prior)
+    return float(max(_LEAST, share / wanted) * max(1.0, slow / cap) ** _CAP_POWER)
+
+
 @compiled
 def settle(
-    samples: Any, level: Floats, shares: Any, grid: Floats, price: Any, prior: Any, given: Floats
+    samples: Any, level: Floats, shares: Any, grid: Floats, price: Any, own: Any, given: Floats
 ) -> None:
     """Fill `given`, container by container, sample by sample."""
     values, seconds, offsets, begun, row = samples
-    violation, hurdle, cap, start, reserve = price
-    prior_seconds, prior_share = prior
+    violation, hurdle, start = price
     for i in range(len(offsets) - 1):
         allocation, left, short, lasted = start, 0, 0.0, 0.0
         for t in range(offsets[i], offsets[i + 1]):
@@ -144,12 +155,11 @@ def settle(
                 lasted += seconds[t - 1]
                 short += seconds[t - 1] if values[t - 1] > allocation else 0.0
             if row[t] >= 0 and left >= 0:
-                share = (short + prior_share * prior_seconds) / (lasted + prior_seconds)
-                mine = violation * max(1.0, share / cap) ** 2
+                mine = violation * own_price(short, lasted, own)
                 best, least = cheapest(level[t], mine, shares[row[t]], grid)
                 kept = kept_cost(allocation / level[t], level[t], mine, shares[row[t]], grid)
                 target = level[t] * grid[best] * _ABOVE
-                if kept - least > hurdle and (left > reserve or target > allocation):
+                if kept - least > hurdle and (left > 0 or target > allocation):
                     allocation = target
                     left -= 1
             given[t] = allocation

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from core.provisioning.metrics import tally, under_time_0
 from core.provisioning.outlook import learn
 from core.provisioning.policies.risk_budget import RISK_BUDGET, RiskSettings
 from core.provisioning.policy import fit_policy
-from core.provisioning.pricing import Prices, cheapest, fitted_price, follow, kept_cost
+from core.provisioning.pricing import Prices, cheapest, fitted_price, follow, kept_cost, own_price
 from tests.provisioning.making import demand_of, random_demand
 
 
@@ -42,17 +44,30 @@ def test_costs_equal_their_slow_twin(steps, price, level, ratio, seed):
     np.testing.assert_allclose(costs[best], min(costs), rtol=1e-6, atol=1e-9)
 
 
-def test_a_dear_hurdle_keeps_the_start_and_a_container_over_its_cap_pays_more():
+def test_a_dear_hurdle_keeps_the_start_and_a_container_that_was_short_pays_more():
     demand = demand_of([[1.0, 3.0] * 10], cycle=2.0)
     grid, shares = np.array([1.0, 3.0]), np.array([[0.9, 1.0]], np.float32)
     row = np.where(np.arange(20) % 2, -1, 0)
-    level = np.ones(20)
     plain = Prices(violation=15.0, hurdle=0.0, cap=1.0, under_time=0.05, start=1.0)
-    assert set(np.round(follow(demand, level, row, shares, grid, plain), 6)) == {1.0}
-    capped = Prices(15.0, 0.0, 0.05, 0.05, 1.0)
-    assert 3.0 in np.round(follow(demand, level, row, shares, grid, capped), 6)
-    dear = Prices(15.0, 1e9, 0.05, 0.05, 1.0)
-    assert set(follow(demand, level, row, shares, grid, dear)) == {1.0}
+    given_ = follow(demand, np.ones(20), row, shares, grid, plain)
+    # 1.8 is saved per second by not covering the tail, whose price is 1.5 at first
+    np.testing.assert_allclose(given_[:2], 1.0)
+    np.testing.assert_allclose(given_[2:4], 3.0)
+    dear = replace(plain, hurdle=1e9)
+    assert set(follow(demand, np.ones(20), row, shares, grid, dear)) == {1.0}
+
+
+def test_a_containers_price_follows_its_own_past_and_is_steep_above_the_cap():
+    own = (0.05, 0.075, 30.0, 200.0)
+    np.testing.assert_allclose(own_price(0.0, 0.0, own), 1.0)
+    np.testing.assert_allclose(own_price(50.0, 1000.0, own), 1.0)
+    np.testing.assert_allclose(own_price(0.0, 1e9, own), 0.3)
+    once, share = own_price(8.5, 170.0, own), (17.0 + 1.5) / 200.0
+    np.testing.assert_allclose(once, 1.0)
+    np.testing.assert_allclose(own_price(17.0, 170.0, own), share / 0.05)
+    slow = (100.0 + 10.0) / 1200.0
+    expected = (101.5 / 1030.0) / 0.05 * (slow / 0.075) ** 4
+    np.testing.assert_allclose(own_price(100.0, 1000.0, own), expected)
 
 
 def test_the_price_is_the_least_that_keeps_to_the_time_short():

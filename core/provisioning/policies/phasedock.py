@@ -1,14 +1,14 @@
 """``phasedock``: acts on events, to a level with one price on violations for the fleet; with a fallback.
 
-At every sample the forest's distribution F of demand over a horizon is known from the container's past
-alone. The allocation is changed when another one costs so much less, at one price λ on time short for
-all containers, that it is worth a resize (`core.provisioning.pricing`). The demand that exceeds its
-allocation and the slack that lasts are the usual reasons. A container is resized at most as often as it
-has begun cycles, and once more; on training containers at most 0.9 times a cycle.
+At every sample the forest's distribution F of demand over the coming cycle length is known from the
+container's past alone. The allocation is changed when another one costs so much less, at one price λ on
+time short for all containers, that it is worth a resize (`core.provisioning.pricing`). The demand that
+exceeds its allocation and the slack that lasts are the usual reasons. A container is resized at most as
+often as it has begun cycles, and once more; the average training container at most once a cycle.
 
-Horizon, hurdle, reserve, and whether phases are looked at are chosen on training containers, each predicted
-by a forest that never saw it; λ is such that the fleet is short for the wanted share of time. Where the
-best reactive rule is not beaten there by a margin, that rule is what containers get.
+The hurdle, and whether phases are looked at, are chosen on training containers, each predicted by a forest
+that never saw its group; λ is such that the fleet is short for the wanted share of time. Where the best
+reactive rule is clearly better there, that rule is what containers get.
 """
 
 from __future__ import annotations
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     from core.provisioning.policy import Allocate
     from core.provisioning.recent import Recent
 
-HORIZONS = (0.1, 0.5, 1.0)
-HURDLES = (0.02, 0.06, 0.15)
-RESERVES = (0, 1)
+HORIZON = 1.0
+HURDLES = (0.02, 0.06, 0.12, 0.25)
 PHASES = {
     "helpful": "Phases where they help in training",
     "never": "Never phases",
@@ -45,8 +44,8 @@ PHASES = {
 }
 FIRST_CYCLE = {"act": at_samples, "wait": at_warm_samples}
 FIRST_CHOICES = {"act": "Act as soon as there are samples", "wait": "The cold-start value all through"}
-_BETTER = 0.98
-_RESIZES = 0.9
+_CLEARLY = 0.95
+_RESIZES = 1.0
 _PHASES_HELP = 0.99
 
 REACTIVE: dict[str, Callable[[Floats, Fleet], Floats]] = {
@@ -68,8 +67,8 @@ class PhasedockSettings:
         help="The share of the fleet’s time that may fall short.",
     )
     cap: float = setting(
-        1.2, label="Cap", low=0.5, high=1000.0,
-        help="A container short for more than so many times the fleet’s share pays more for its violations.",
+        1.5, label="Cap", low=0.5, high=1000.0,
+        help="A container short for more than so many times the fleet’s share pays steeply more for it.",
     )  # fmt: skip
     phases: str = setting(
         "helpful", label="Phases", choices=PHASES, help="Whether the forest looks at phases."
@@ -78,14 +77,14 @@ class PhasedockSettings:
         "act", label="First cycle", choices=FIRST_CHOICES, help="What a container gets in its first cycle."
     )
     fallback: bool = setting(
-        True, label="Fallback", help="Take the best reactive rule where it was not beaten in training."
+        True, label="Fallback", help="Take the best reactive rule where it was clearly better in training."
     )
     seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What was chosen, and the over-allocation and the resizes per cycle that it led to in training."""
+    """What was chosen, the over-allocation, and an average container's resizes per cycle, in training."""
 
     outlook: Outlook
     prices: Prices
@@ -98,16 +97,10 @@ class Plan:
         return follow(demand, past.level, row, shares, self.outlook.forest.grid, self.prices)
 
 
-def planned(outlook: Outlook, hurdle: float, reserve: int, settings: PhasedockSettings) -> Plan:
-    """The price of a violation for a hurdle and a reserve, and what that costs in training."""
-    plain = Prices(
-        0.0,
-        hurdle * outlook.unit,
-        settings.cap * settings.under_time,
-        settings.under_time,
-        outlook.start,
-        reserve,
-    )
+def planned(outlook: Outlook, hurdle: float, settings: PhasedockSettings) -> Plan:
+    """The price of a violation for a hurdle, and what that costs in training."""
+    cap = settings.cap * settings.under_time
+    plain = Prices(0.0, hurdle * outlook.unit, cap, settings.under_time, outlook.start)
 
     def give(violation: float) -> Floats:
         plan = Plan(outlook, replace(plain, violation=violation), settings.first_cycle, 0.0, 0.0)
@@ -116,7 +109,7 @@ def planned(outlook: Outlook, hurdle: float, reserve: int, settings: PhasedockSe
     violation = fitted_price(outlook.demand, settings.under_time, give, outlook.unit)
     given = give(violation)
     matched = matched_over(outlook.demand, given, settings.under_time)
-    resizes = float(resizes_per_cycle(tally(outlook.demand, given).pooled())[0])
+    resizes = float(resizes_per_cycle(tally(outlook.demand, given)).mean())
     return Plan(outlook, replace(plain, violation=violation), settings.first_cycle, matched, resizes)
 
 
@@ -127,8 +120,8 @@ def matched_over(demand: Demand, given: Floats, under_time: float) -> float:
 
 
 def best_plan(outlook: Outlook, settings: PhasedockSettings) -> Plan:
-    """The hurdle and the reserve with the least over-allocation in training."""
-    plans = [planned(outlook, hurdle, reserve, settings) for hurdle in HURDLES for reserve in RESERVES]
+    """The hurdle with the least over-allocation in training."""
+    plans = [planned(outlook, hurdle, settings) for hurdle in HURDLES]
     fitting = [plan for plan in plans if plan.resizes <= _RESIZES]
     return min(fitting or plans, key=lambda plan: plan.over if fitting else plan.resizes)
 
@@ -140,21 +133,15 @@ def reactive(demand: Demand, name: str, start: float) -> Floats:
     return np.where(fleet.cold, start, given)
 
 
-def _horizon(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> tuple[float, Plan]:
-    """The horizon that does best, and its plan."""
-    features = "phase" if settings.phases == "always" else "none"
-    found = []
-    for number, horizon in enumerate(HORIZONS):
-        if progress is not None:
-            progress(0.8 * number / len(HORIZONS), f"Looking {horizon:g} cycles ahead")
-        found.append((horizon, best_plan(learn(training, horizon, features, settings.seed), settings)))
-    return min(found, key=lambda each: each[1].over)
-
-
 def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> Allocate:
-    horizon, plan = _horizon(training, settings, progress)
+    def plan_with(features: str, done: float, message: str) -> Plan:
+        if progress is not None:
+            progress(done, message)
+        return best_plan(learn(training, HORIZON, features, settings.seed), settings)
+
+    plan = plan_with("phase" if settings.phases == "always" else "none", 0.0, "Learning what comes")
     if settings.phases == "helpful" and training.fleet.labels is not None:
-        other = best_plan(learn(training, horizon, "phase", settings.seed), settings)
+        other = plan_with("phase", 0.5, "Learning what phases tell")
         plan = other if other.over < _PHASES_HELP * plan.over else plan
     calibrated, start = plan.outlook.demand, plan.outlook.start
     costs = {
@@ -162,7 +149,7 @@ def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | Non
         for name in REACTIVE
     }
     best = min(costs, key=lambda name: costs[name])
-    if settings.fallback and plan.over > _BETTER * costs[best]:
+    if settings.fallback and costs[best] < _CLEARLY * plan.over:
         return lambda demand: reactive(demand, best, start)
     return lambda demand: plan.outlook.by_parts(demand, FIRST_CYCLE[plan.first_cycle], plan.give)
 

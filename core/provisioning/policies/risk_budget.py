@@ -3,8 +3,8 @@
 At each cycle the allocation minimises E[(A − D)⁺] + λ·P(D > A) over the forest's distribution of the coming
 cycle's demand. λ is the same for all containers and is fitted on training containers, each predicted by
 a forest that never saw it, so that the fleet is short for the wanted share of time. Where a little time
-short saves much, it is bought; where it saves little, it is not. A container that was short for more
-than `cap` times that share of its time pays more (`core.provisioning.pricing`).
+short saves much, it is bought; where it saves little, it is not. A container's own past
+raises or lowers what it pays (`core.provisioning.pricing`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class RiskSettings:
     )
     cap: float = setting(
         2.0, label="Cap", low=0.5, high=1000.0,
-        help="A container short for more than so many times the fleet’s share pays more for its violations.",
+        help="A container short for more than so many times the fleet’s share pays steeply more for it.",
     )  # fmt: skip
     features: str = setting(
         "none", label="Features", choices=FEATURES, help="What the forest looks at besides past demand."
