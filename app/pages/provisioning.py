@@ -18,6 +18,7 @@ from app.components import provisioning_results as results
 from app.components.basics import Node, card, empty, link_button, notice, page_head
 from app.components.forms import errors_for, field_id, read, values_of
 from app.components.links import Query
+from app.components.misfit import misfit
 from app.components.provisioning_advice import advice_card
 from app.components.provisioning_figures import frontier_card, totals_card
 from app.components.provisioning_form import FORM, form, given_settings, policies_asked, proposed
@@ -25,7 +26,7 @@ from app.components.provisioning_table import table
 from app.components.provisioning_values import Values, resources_of
 from app.components.provisioning_view import RESOURCES, SCALES, View, address_values, segments
 from app.components.provisioning_worst import worst_card
-from app.context import Choice, address, chosen, workspace
+from app.context import Choice, address, chosen
 from app.errors import safe_page
 from core.errors import PhaseDockError
 from core.provisioning.evaluate import EvaluationSettings
@@ -55,25 +56,6 @@ def _nothing_yet() -> Node:
                 link_button("Load the samples", address("/"), "player-play"),
             ],
         ),
-    )
-
-
-def _misfit(choice: Choice) -> Node:
-    """Why the model of the address is of no use here, and the way out; None where it fits."""
-    pair = choice.pair()
-    error = workspace().models.misfit(pair[1].id, pair[0].id) if pair else None
-    if pair is None or error is None:
-        return None
-    return notice(
-        "bad",
-        error.hint,
-        strong=f"{pair[1].name} does not fit {pair[0].name}. {error.message}",
-        actions=[
-            link_button("Go on without it", address(_PATH, traces=pair[0].id), "arrow-right", "small"),
-            link_button(
-                "Train a model", address("/models", traces=pair[0].id, view="train"), "player-play", "small"
-            ),
-        ],
     )
 
 
@@ -178,7 +160,7 @@ def body(query: Query) -> list[Node]:
     live = _waiting(choice, view, shown=result is not None)
     return [
         page_head("Provisioning", lead, actions),
-        html.Div(_misfit(choice), className="spaced"),
+        html.Div(misfit(choice, _PATH), className="spaced"),
         form(
             choice.traces,
             choice.model,

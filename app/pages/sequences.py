@@ -14,6 +14,7 @@ from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.components.basics import Node, card, empty, link_button, page_head
 from app.components.graph import graph, graph_id
+from app.components.misfit import misfit
 from app.components.sequence_cards import matrix_figure
 from app.components.sequence_graph import EDGES, GRAPH, edge_rows, elements
 from app.components.sequence_layout import (
@@ -45,6 +46,9 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
     pair = choice.pair()
     if pair is None:
         return [page_head("Sequences"), nothing_yet(choice)]
+    wrong = misfit(choice, "/sequences")
+    if wrong is not None:
+        return [page_head("Sequences"), wrong]
     view = View.read(pair[0].id, pair[1].id, query)
     analysis = view.analysis()
     if not analysis.sequences.n_runs:

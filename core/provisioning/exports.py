@@ -2,7 +2,7 @@
 
 Every text begins with comments that say from which model, traces and date it is (CSV has them as
 columns, because comments are no part of it). Commands and manifests hold one entry per group for a
-container's whole life; what each phase needs stands beside it in comments, as a container is in one
+container's whole life; what each phase needs stands beside or below it in comments, as a container is in one
 phase at a time. Pods can be resized in place (``kubectl patch pod … --subresource resize``).
 """
 
@@ -168,10 +168,9 @@ def _documents(
     parts, taken = [], set[str]()
     for group, advice in _by_group(rows):
         name = _free_name(kubernetes_name(group), taken)
-        comments = [f"# {_one_line(group)}"]
-        comments += [f"# while in {_words(each)}" for phase, each in _by_phase(advice) if phase is not None]
-        comments += [f"# {line}" for line in _reasons(dict(_by_phase(advice))[None])]
-        parts.append("\n".join([*comments, *_yaml(make(name, advice))]))
+        why = [f"# {line}" for line in _reasons(dict(_by_phase(advice))[None])]
+        why += [f"# while in {_words(each)}" for phase, each in _by_phase(advice) if phase is not None]
+        parts.append("\n".join([f"# {_one_line(group)}", *_yaml(make(name, advice)), *why]))
     return "\n".join(head) + "\n---\n" + "\n---\n".join(parts) + "\n"
 
 
