@@ -13,13 +13,16 @@ if TYPE_CHECKING:
     from core.provisioning.fleet import Fleet, Floats, Integers
 
 BINS = 240
+_SLACK = 1e-4
 
 
 def age_bins(fleet: Fleet, bins: int = BINS) -> tuple[Floats, Integers]:
     """Where bins of age begin in seconds, and the bin of each sample, (n,)."""
     age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)
-    width = max(float(age.max(initial=0.0)) / bins, fleet.period)
-    place = np.floor(age / width).astype(np.int64)
+    # whole periods: a bin that holds now one sample of each container and now two would jump between them
+    periods = np.ceil(float(age.max(initial=0.0)) / fleet.period / bins - _SLACK)
+    width = max(float(periods), 1.0) * fleet.period
+    place = np.floor(age / width + _SLACK).astype(np.int64)
     n = int(place.max(initial=0)) + 1
     return np.arange(n).astype(np.float64) * width, place
 

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _KEPT = 64 * MIB
 _KEPT_SECONDS = 90 * 86_400.0
-_FORMAT = 1
+_FORMAT = 2
 
 
 @dataclass(frozen=True)
