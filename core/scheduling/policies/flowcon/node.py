@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from core.scheduling.policies.flowcon.lists import Container
     from core.scheduling.policies.flowcon.settings import FlowConSettings
 
-_NOW = 1e-9
+NOW = 1e-9
+"""Moments closer than this, in seconds, are one moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +46,6 @@ class Node:
     due: float = inf
     retry: float = inf
     marks: tuple[Mark, ...] = ()
-
-    @property
-    def wake(self) -> float:
-        """When this worker wants something done."""
-        return min(self.due, self.retry)
 
 
 class Scene(NamedTuple):
@@ -98,9 +94,9 @@ def advance(node: Node, scene: Scene, settings: FlowConSettings) -> Step:
         changed, reasons = listen(node, scene, settings)
         stayed = node.containers.keys() & scene.jobs.keys()
         return run(changed, scene, settings, stayed, reasons)
-    if node.containers and scene.now >= node.due - _NOW:
+    if node.containers and scene.now >= node.due - NOW:
         return run(node, scene, settings, node.containers.keys(), [])
-    if scene.now >= node.retry - _NOW:
+    if scene.now >= node.retry - NOW:
         actions, containers = _asked(node.containers, scene, settings)
         return Step(replace(node, containers=containers, retry=inf), actions)
     return Step(node)
@@ -134,7 +130,7 @@ def run(
     if not node.containers:
         return Step(Node(itval=node.itval), reasons=tuple(reasons))
     containers = dict(node.containers)
-    if scene.now - node.last > _NOW:
+    if scene.now - node.last > NOW:
         containers, why = _classify(node, known, scene, settings)
         reasons = [*reasons, *why]
     containers, why = assign(containers, scene.worker.id, settings)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain
-from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import SetLimit
 from core.scheduling.growth import follow
 from core.scheduling.placement import Placer, place, placer
-from core.scheduling.policies.flowcon.node import Node, Scene, Step, advance, refused
+from core.scheduling.policies.flowcon.node import NOW, Node, Scene, Step, advance, refused
 from core.scheduling.policies.flowcon.settings import FlowConSettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from core.scheduling.growth import Tracks
     from core.scheduling.model import Job, Observation
@@ -37,7 +36,7 @@ class FlowConState:
     tracks
         What every job has printed.
     nodes
-        Every worker's own state.
+        The state of every worker that has containers.
     wake
         What it last asked for.
     """
@@ -63,40 +62,63 @@ def decide(state: FlowConState, seen: Observation) -> Decision[FlowConState]:
     tracks = follow(state.tracks, seen)
     starting = frozenset(job.id for job, _ in placing.starts)
     failed = frozenset(f.action.job for f in seen.failures if isinstance(f.action, SetLimit))
-    here = _by_worker(seen, placing)
-    steps: dict[str, Step] = {}
-    for worker in seen.workers:
-        node = state.nodes.get(worker.id) or Node(itval=settings.itval)
-        if failed:
-            node = refused(node, failed, seen.time, settings)
-        scene = Scene(worker, here[worker.id], starting, tracks, seen.time)
-        steps[worker.id] = advance(node, scene, settings)
-    return _answer(state, seen, placing, tracks, steps)
+    here, workers = _by_worker(seen, placing), {worker.id: worker for worker in seen.workers}
+    nodes = {name: node for name, node in state.nodes.items() if name in workers}
+    if failed:
+        nodes = {name: refused(node, failed, seen.time, settings) for name, node in nodes.items()}
+    steps: list[Step] = []
+    for name in _touched(nodes, here, seen.time):
+        scene = Scene(workers[name], here.get(name, {}), starting, tracks, seen.time)
+        step = advance(nodes.get(name) or Node(itval=settings.itval), scene, settings)
+        steps.append(step)
+        nodes[name] = step.node
+        if not step.node.containers:
+            del nodes[name]
+    return _answer(state, seen, placing, tracks, nodes, steps)
+
+
+def _touched(nodes: Mapping[str, Node], here: Mapping[str, Mapping[str, Job]], now: float) -> list[str]:
+    """The workers whose containers changed, or that are due; the others are not even looked at."""
+    left = [name for name in nodes if name not in here]
+    return left + [
+        name
+        for name, jobs in here.items()
+        if (node := nodes.get(name)) is None
+        or node.due <= now + NOW
+        or node.retry <= now + NOW
+        or jobs.keys() != node.containers.keys()
+    ]
 
 
 def _by_worker(seen: Observation, placing: Placing) -> dict[str, dict[str, Job]]:
-    """The jobs on each worker, with those that start there now or were asked to."""
-    here: dict[str, dict[str, Job]] = {worker.id: {} for worker in seen.workers}
+    """The jobs on each worker that has any, with those that start there now or were asked to."""
+    known = {worker.id for worker in seen.workers}
     soon = {job.id: worker for job, worker in placing.starts}
     soon.update(placing.pending)
+    here: dict[str, dict[str, Job]] = {}
     for job in seen.jobs:
         worker = job.worker if job.worker is not None else soon.get(job.id)
         if worker in here:
             here[worker][job.id] = job
+        elif worker is not None and worker in known:
+            here[worker] = {job.id: job}
     return here
 
 
 def _answer(
-    state: FlowConState, seen: Observation, placing: Placing, tracks: Tracks, steps: Mapping[str, Step]
+    state: FlowConState,
+    seen: Observation,
+    placing: Placing,
+    tracks: Tracks,
+    nodes: Mapping[str, Node],
+    steps: Sequence[Step],
 ) -> Decision[FlowConState]:
-    nodes = {name: step.node for name, step in steps.items()}
-    first = min((node.wake for node in nodes.values()), default=inf)
-    soonest = first if placing.wake is None else min(first, placing.wake)
-    wake = None if soonest == inf else soonest
+    times = [min(node.due, node.retry) for node in nodes.values()]
+    wake = min([*times, *([] if placing.wake is None else [placing.wake])], default=None)
     return Decision(
         FlowConState(state.settings, placing.placer, seen.number, tracks, nodes, wake),
-        tuple(chain.from_iterable(step.actions for step in steps.values())),
-        (*placing.reasons, *chain.from_iterable(step.reasons for step in steps.values())),
+        tuple(chain.from_iterable(step.actions for step in steps)),
+        (*placing.reasons, *chain.from_iterable(step.reasons for step in steps)),
         tuple(chain.from_iterable(node.marks for node in nodes.values())),
         wake,
     )
