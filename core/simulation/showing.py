@@ -68,7 +68,6 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
 def _job(job: Live, now: float, hidden: bool) -> Job:
     passed = now - job.at
     done = job.done + job.rate * passed
-    done = min(done, job.goal)
     if int(done / job.each + ROUNDING) > job.printed:
         job.collect(now, done)
     value, spec, node = _NEW(Job), job.spec, job.node
@@ -86,7 +85,7 @@ def _job(job: Live, now: float, hidden: bool) -> Job:
     _SET_REQUEST(value, spec.request)
     _SET_MIGRATE(value, spec.checkpoint_s is not None)
     _SET_RESIZE(value, spec.resizable)
-    _SET_HIDDEN(value, Hidden(spec.work - done) if hidden else None)
+    _SET_HIDDEN(value, Hidden(max(spec.work - done, 0.0)) if hidden else None)
     if job.readings:
         _SET_READINGS(value, tuple(job.readings))
         job.readings = []
