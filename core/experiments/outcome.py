@@ -7,7 +7,8 @@ simulator knows (when the noiseless loss reaches a goal, how long fair sharing w
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from array import array
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,8 +138,8 @@ class Outcome:
 
     def __init__(self, truth: Truth | None = None) -> None:
         self._truth = truth or Truth()
-        self._readings: dict[str, list[Reading]] = {}
-        self._ended: dict[str, tuple[float, Job]] = {}
+        self._printed: dict[str, _Printed] = {}
+        self._ended: dict[str, JobOutcome] = {}
         self._moves: dict[str, int] = {}
         self._failed_actions = 0
         self._decisions = 0
@@ -154,9 +155,9 @@ class Outcome:
         self._decisions += 1
         for job in (*seen.jobs, *seen.ended):
             if job.readings:
-                self._readings.setdefault(job.id, []).extend(job.readings)
+                self._printed.setdefault(job.id, _Printed()).add(job.readings)
         for job in seen.ended:
-            self._ended[job.id] = (seen.time, job)
+            self._ended[job.id] = self._job(seen.time, job)
         for action in entry.actions:
             self._count(action, 1)
         # what failed at once is in the next observation, too
@@ -166,9 +167,8 @@ class Outcome:
 
     def result(self) -> RunResult:
         """What the entries so far come to."""
-        jobs = tuple(
-            sorted((self._job(end, job) for end, job in self._ended.values()), key=lambda job: job.arrived)
-        )
+        ended = sorted(self._ended.values(), key=lambda job: job.arrived)
+        jobs = tuple(replace(job, migrations=self._moves.get(job.id, 0)) for job in ended)
         done = [job.completion for job in jobs if job.state == JobState.DONE.value]
         slowdowns = [job.slowdown for job in jobs if job.slowdown is not None]
         ends = [job.ended for job in jobs]
@@ -208,28 +208,41 @@ class Outcome:
             t99=reached[2],
             fair=fair,
             slowdown=completion / fair if fair and done else None,
-            migrations=self._moves.get(job.id, 0),
+            migrations=0,
             state=job.state.value,
         )
 
     def _reached(self, job: Job) -> tuple[float | None, ...]:
-        readings = self._readings.get(job.id, [])
-        if not readings:
+        printed = self._printed.pop(job.id, None)
+        if printed is None:
             return (None,) * len(GOALS)
-        times = np.array([time for time, _ in readings])
-        begun = job.started if job.started is not None else job.arrived
         goals = self._truth.goals.get(job.id)
-        if goals is not None:
-            times = np.concatenate(([begun], times))
-            return tuple(float(np.interp(goal, np.arange(len(times)), times)) - job.arrived for goal in goals)
-        return tuple(_first_below(readings, goal, job.arrived) for goal in GOALS)
+        begun = job.started if job.started is not None else job.arrived
+        found = printed.first_below() if goals is None else printed.at(goals, begun)
+        return tuple(None if time is None else time - job.arrived for time in found)
 
 
-def _first_below(readings: Sequence[Reading], goal: float, arrived: float) -> float | None:
-    """When the printed loss had first fallen by a share of its whole fall."""
-    values = [value for _, value in readings]
-    target = values[0] - goal * (values[0] - min(values))
-    return next((time - arrived for time, value in readings if value <= target), None)
+class _Printed:
+    """What one job has printed so far: numbers side by side, so that long runs stay small."""
+
+    def __init__(self) -> None:
+        self._times, self._values = array("d"), array("d")
+
+    def add(self, readings: Sequence[Reading]) -> None:
+        for time, value in readings:
+            self._times.append(time)
+            self._values.append(value)
+
+    def at(self, goals: Sequence[float], begun: float) -> tuple[float, ...]:
+        """When it had printed so many values, a fraction being between two."""
+        times = np.concatenate(([begun], np.array(self._times)))
+        return tuple(float(np.interp(goal, np.arange(len(times)), times)) for goal in goals)
+
+    def first_below(self) -> tuple[float | None, ...]:
+        """When the printed loss had first fallen by each of `GOALS` of its whole fall."""
+        values = np.array(self._values)
+        targets = [values[0] - goal * (values[0] - values.min()) for goal in GOALS]
+        return tuple(self._times[int(np.argmax(values <= target))] for target in targets)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

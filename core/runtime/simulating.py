@@ -56,8 +56,8 @@ def run_arm(
         If the policy leaves jobs that can never end.
     """
     world, policy = scenario(experiment, seed), POLICIES[arm.policy]
-    outcome = Outcome(truth(world))
-    for entry in drive(simulated(world, seed), policy, policy.chosen(arm.settings), seed):
+    outcome, engine = Outcome(truth(world)), simulated(world, seed, hidden=policy.oracle)
+    for entry in drive(engine, policy, policy.chosen(arm.settings), seed):
         outcome.add(entry)
         if listen is not None:
             listen(entry, outcome)
