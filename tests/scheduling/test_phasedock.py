@@ -96,6 +96,16 @@ def test_moves_are_few_and_wake_the_job_first() -> None:
     assert not [failure for entry in entries for failure in entry.failures]
 
 
+def test_a_long_job_that_cannot_use_a_worker_is_not_left_to_the_end() -> None:
+    scenario = drawn(8, 10, caps=False)
+    narrow = dataclasses.replace(scenario.jobs[0], work=200.0, demand=0.2, arrival=0.0)
+    scenario = dataclasses.replace(scenario, jobs=(narrow, *scenario.jobs[1:]))
+    ends = [run(scenario, policy)[-1].observation.time for policy in (PHASEDOCK, POLICIES["free"])]
+    assert ends[0] <= 1.03 * ends[1]
+    late = run(scenario, stretch=10.0)[-1].observation.time
+    assert late > 1.1 * ends[1]
+
+
 def test_without_pauses_everybody_keeps_running() -> None:
     entries = run(drawn(8, 9), pause=False)
     assert not [action for entry in entries for action in entry.actions if isinstance(action, Pause)]

@@ -1,10 +1,11 @@
 """PhaseDock's own policy: first what is nearly there, as long as nobody waits much longer than fair.
 
 On each worker jobs are ordered by what is gained per core-second: the larger of goal weight / work left to
-90% of the loss reduction, and 1 / work left to the end (shortest remaining work, but for two goals). The
-order is followed only while every job can still keep its promise: to finish within (1 + delta) times what
-fair sharing would take it. Jobs that are not needed to fill the worker pause, so that they do not contend.
-A job that does not say how many steps it has cannot be predicted: it keeps its fair share.
+90% of the loss reduction, and what ending is worth / work left to the end (shortest remaining work, but for
+two goals). The order is followed only while every job can still keep its promise, to finish within
+(1 + delta) times what fair sharing would take it, and while no job that cannot use a whole worker would end
+after all others. Jobs that are not needed to fill the worker pause, so that they do not contend. A job that
+does not say how many steps it has cannot be predicted: it keeps its fair share.
 
 Jobs are placed where they delay the sum of completion times least, and move only if that saves more than
 three times what moving costs (`core.scheduling.queueing`).
@@ -45,9 +46,16 @@ class Settings:
         help="How much longer than under fair sharing a job may take.",
     )
     goal: float = setting(
-        1.25, label="Weight of 90%", low=0.0, high=100.0,
+        1.5, label="Weight of 90%", low=0.0, high=100.0,
         help="Worth of reaching 90% of the loss reduction, against 1 for ending.",
     )  # fmt: skip
+    stretch: float = setting(
+        0.02,
+        label="Stretch",
+        low=0.0,
+        high=10.0,
+        help="How much later than possible everything may be finished.",
+    )
     interval: float = setting(
         10.0, label="Interval", low=0.1, high=3600.0, unit="s", help="How often the order is looked at again."
     )
@@ -70,6 +78,7 @@ class State:
     totals: Mapping[str, float] = field(default_factory=dict)
     promised: Mapping[str, float] = field(default_factory=dict)
     home: Mapping[str, str] = field(default_factory=dict)
+    begun: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +113,10 @@ def decide(state: State, seen: Observation) -> Decision[State]:
     moves, reasons, state = _move(view, here, bool(starts))
     going = {move.job for move in moves if isinstance(move, Migrate)}
     actions = [*starts, *moves]
-    wait = state.settings.interval
+    wait, last = state.settings.interval, _last_end(view, here)
     for worker in seen.workers:
         staying = [job for job in here[worker.id] if job.id not in going]
-        done, why, seconds = _share(view, worker, staying)
+        done, why, seconds = _share(view, worker, staying, last)
         actions += done
         reasons += why
         wait = min(wait, seconds)
@@ -144,7 +153,16 @@ def _look(state: State, seen: Observation) -> _View:
             if name in known and not (known[name].moves and name in promised):
                 promised[name] = came + (1 + state.settings.delta) * (end - came)
     home = {job.id: job.worker for job in seen.jobs if job.worker is not None}
-    state = replace(view.state, number=seen.number, time=seen.time, fair=fair, promised=promised, home=home)
+    begun = state.begun if seen.jobs and state.known else seen.time
+    state = replace(
+        view.state,
+        number=seen.number,
+        time=seen.time,
+        fair=fair,
+        promised=promised,
+        home=home,
+        begun=begun,
+    )
     return _View(seen, state, lefts)
 
 
@@ -183,7 +201,9 @@ def _place(view: _View, here: Mapping[str, list[Job]]) -> list[Action]:
     return starts
 
 
-def _share(view: _View, worker: Worker, jobs: Sequence[Job]) -> tuple[list[Action], list[Reason], float]:
+def _share(
+    view: _View, worker: Worker, jobs: Sequence[Job], last: float
+) -> tuple[list[Action], list[Reason], float]:
     """Divide one worker among its jobs; also the seconds after which to look again."""
     settings = view.state.settings
     sure = {job.id: each for job in jobs if (each := view.lefts[job.id]) is not None}
@@ -194,8 +214,11 @@ def _share(view: _View, worker: Worker, jobs: Sequence[Job]) -> tuple[list[Actio
     spare = slack(view.state.promised, ends, caps, worker.capacity, view.seen.time)
     tight = next((k for k, (_, seconds) in enumerate(spare) if seconds <= settings.interval), None)
     urgent = [name for name, _ in spare[: tight + 1]] if tight is not None else []
-    free = sorted((n for n in sure if n not in urgent), key=lambda n: (-_index(sure[n], settings.goal), n))
-    front = new + urgent + free
+    soonest = {name: view.seen.time + ends[name] / caps[name] for name in sure}
+    long = [name for name in sure if name not in urgent and soonest[name] >= last - settings.interval]
+    long.sort(key=lambda name: (-soonest[name], name))
+    rest = (name for name in sure if name not in urgent and name not in long)
+    front = new + urgent + long + sorted(rest, key=lambda name: (-_index(sure[name], settings.goal), name))
     weights = _weights(view, worker, front, blind)
     reasons = [
         Reason("guard", "Its promise leaves no time for others.", spare[tight][0], worker.id,
@@ -203,6 +226,17 @@ def _share(view: _View, worker: Worker, jobs: Sequence[Job]) -> tuple[list[Actio
     ] if tight is not None else []  # fmt: skip
     actions = [act for job in jobs for act in _steer(job, weights.get(job.id), settings.pause)]
     return actions, reasons, _SOON if new else settings.interval
+
+
+def _last_end(view: _View, here: Mapping[str, list[Job]]) -> float:
+    """When everything may be finished at the latest: the soonest end of the fullest worker, stretched."""
+    now, state = view.seen.time, view.state
+    loads = [
+        sum(each.end for job in here[worker.id] if (each := view.lefts[job.id])) / worker.capacity
+        for worker in view.seen.workers
+    ]
+    end = now + max(loads, default=0.0)
+    return end + state.settings.stretch * (end - state.begun)
 
 
 def _index(known: Left, goal: float) -> float:
