@@ -47,6 +47,8 @@ def test_the_bundled_experiments_are_those_of_the_thesis():
 
 
 def test_the_tables_of_alpha_and_itval_are_arms():
+    labels = [arm.label for name in bundled.names() for arm in bundled.load(name).policies]
+    assert not any("," in label for label in labels)  # --policies has commas between
     arms = bundled.load("flowcon-3-fixed").policies
     pairs = {(arm.settings["alpha"], arm.settings["itval"]) for arm in arms if arm.policy == "flowcon"}
     wanted = {(alpha, itval) for alpha in (0.05, 0.1) for itval in (20, 30, 40, 50, 60)}

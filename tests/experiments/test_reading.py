@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -190,3 +191,14 @@ def test_a_form_hears_which_field_is_wrong():
     with pytest.raises(SpecError) as error:
         from_dict({**three().to_dict(), "world": {"gamma": -1}})
     assert error.value.path == ("world", "gamma")
+
+
+def test_the_file_in_the_documentation_is_one():
+    text = (Path(__file__).parents[2] / "docs" / "experiments.md").read_text(encoding="utf-8")
+    made = read_experiment(text.split("```yaml\n")[1].split("```")[0])
+    assert made.n_jobs == 22
+    assert made.jobs[1].at == 90.0
+    assert made.arm("SpeCon 1%").settings == {"alpha": 0.01, "interval": 30.0}
+    for part, cls in {"world": World, "kinds": JobKind, "drawn": Drawn, "arrivals": Arrivals}.items():
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{part}`"))
+        assert [each.name for each in describe(cls) if f"`{each.name}`" not in row] == []
