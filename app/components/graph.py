@@ -35,7 +35,7 @@ def graph_id(name: str) -> dict[str, str]:
     return {"type": "graph", "name": name}
 
 
-def graph(name: str, figure: go.Figure | None, label: str, **more: Any) -> html.Div:
+def graph(name: str, figure: go.Figure | dict[str, Any] | None, label: str, **more: Any) -> html.Div:
     """A figure in place.
 
     Parameters
@@ -43,11 +43,12 @@ def graph(name: str, figure: go.Figure | None, label: str, **more: Any) -> html.
     name
         Unique among the graphs of the page.
     figure
-        What to draw first; None leaves it empty until a callback fills `figure_id(name)`.
+        What to draw first, also as its plain values; None leaves it empty until a callback fills
+        `figure_id(name)`.
     label
         What it shows, for people who do not see it.
     """
-    height = figure.layout.height if figure is not None and figure.layout.height else more.pop("height", 200)
+    height = _height(figure) or more.pop("height", 200)
     return html.Div(
         [
             dcc.Store(id=figure_id(name), data=figure),
@@ -72,6 +73,12 @@ def graph(name: str, figure: go.Figure | None, label: str, **more: Any) -> html.
         role="img",
         **aria(label=label),
     )
+
+
+def _height(figure: go.Figure | dict[str, Any] | None) -> Any:
+    if figure is None:
+        return None
+    return figure["layout"].get("height") if isinstance(figure, dict) else figure.layout.height
 
 
 def register(app: Dash) -> None:

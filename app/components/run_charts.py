@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import orjson
 from dash import html
 
+from app.cache import cached
+from app.components import run_store
 from app.components.basics import Node, card
 from app.components.export import export_menu
 from app.components.graph import graph
@@ -14,16 +17,69 @@ from app.components.provisioning_view import link, segments
 from app.components.run_view import JOBS_PER_PAGE, MEASURES, QUANTITIES
 from app.figures import run_areas, run_bands, run_lanes, run_rows
 from app.figures.run_bars import pair_bars
-from app.figures.run_steps import label_names
+from app.figures.run_steps import LOSS_STAGES, by_label, by_loss, label_names, used_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    import plotly.graph_objects as go
 
     from app.components.run_store import Side
     from app.components.run_view import View
     from core.experiments.outcome import RunResult
 
 _FEW_WORKERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a run's lines over time without reading them again.
+
+    Parameters
+    ----------
+    names
+        The lists of its policy, from heavy to light.
+    workers, cores, largest
+        How many machines there are, their cores together, and those of the largest.
+    used
+        The share of the cores that was used until the last end, or None.
+    height
+        The pixels that the jobs of all workers need.
+    """
+
+    names: tuple[str, ...]
+    workers: int
+    cores: float
+    largest: float
+    used: float | None
+    height: int
+
+
+def facts_of(run: str) -> Facts | None:
+    """The facts of a run; None where its lines were not kept."""
+    made: Facts | str = cached(lambda: _facts(run) or "", "run-facts", run)
+    return made if isinstance(made, Facts) else None
+
+
+def _facts(run: str) -> Facts | None:
+    series = run_store.recent_series(run)
+    if series is None:
+        return None
+    cores = [float(lines["capacity"]) for lines in series["workers"].values()]
+    return Facts(
+        label_names(series),
+        len(cores),
+        sum(cores),
+        max(cores, default=1.0),
+        used_share(series),
+        run_lanes.lanes_height(series),
+    )
+
+
+def drawn(each: Shown, what: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
+    """A figure of one run, kept between visits; `key` is everything it depends on beside the run."""
+    plain = cached(lambda: orjson.loads(make().to_json()), "run-figure", what, each.run, *key)
+    return graph(f"{what}-{each.place}", plain, label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +92,26 @@ class Shown:
         ``a`` or ``b``.
     side, run
         The policy, and the run's id.
-    result, series
-        What it came to, and its lines over time; None where they were not kept.
+    result
+        What it came to.
+    facts
+        What its figures need to know of its lines over time; None where they were not kept.
     """
 
     place: str
     side: Side
     run: str
     result: RunResult
-    series: Mapping[str, Any] | None
+    facts: Facts | None
+
+    @property
+    def series(self) -> Mapping[str, Any]:
+        """Its lines over time; read only when a figure has to be drawn anew."""
+        return run_store.recent_series(self.run) or {"time": [], "jobs": {}, "workers": {}, "moves": []}
+
+    def names(self) -> tuple[str, ...]:
+        """The lists of its policy, from heavy to light."""
+        return self.facts.names if self.facts is not None else ()
 
     @property
     def last(self) -> float:
@@ -72,36 +139,53 @@ def bars_card(shown: Sequence[Shown], view: View, csv: str) -> html.Section:
     keys = [html.Span(each.side.label, className=f"key box {each.place}") for each in shown]
     label = f"{QUANTITIES[view.measure]} of each job under {' and '.join(each.side.label for each in shown)}"
     return card(
-        "Per job",
+        "Completion per job",
         html.Div(
             [segments(view, "measure", MEASURES, view.measure, "What is drawn per job"), *keys],
             className="keys",
         ),
-        graph("jobs", pair_bars(jobs, values, QUANTITIES[view.measure]), label),
+        graph(
+            "jobs", pair_bars(jobs, values, QUANTITIES[view.measure], 282 if len(shown) > 1 else 242), label
+        ),
         note="one seed, by arrival",
         tools=[export_menu("jobs", f"{view.measure} per job", [("Every job, CSV", csv)])],
     )
 
 
-def areas_card(each: Shown, end: float, top: float, csv: str) -> html.Section:
-    """CPU by category of one run."""
-    series = each.series or {}
-    names = label_names(series)
-    figure = run_areas.category_areas(series, names, end, top, each.last)
-    name = f"areas-{each.place}"
-    what = "list or category" if names else "job, which this policy does not sort"
+def _reached(each: Shown) -> dict[str, tuple[float | None, float | None]]:
+    return {
+        job.id: (
+            None if job.t90 is None else job.arrived + job.t90,
+            None if job.t99 is None else job.arrived + job.t99,
+        )
+        for job in each.result.jobs
+    }
+
+
+def areas_card(each: Shown, view: View, end: float, top: float, csv: str) -> html.Section:
+    """CPU by category of one run: by its policy's lists where it has some, else by losses."""
+    lists = bool(each.names()) and view.by == "lists"
+    names = each.names() if lists else LOSS_STAGES
+    what = "by list" if lists else "by loss"
+
+    def make() -> go.Figure:
+        series = each.series
+        parts = by_label(series, names) if lists else by_loss(series, _reached(each))
+        return run_areas.category_areas(series, parts, names, end, top, each.last)
+
     return card(
         f"CPU, {each.side.label}",
-        graph(name, figure, f"CPU over time by {what} under {each.side.label}"),
-        note=None if names else "no lists",
-        tools=[*_label_keys(names), html.Span("Limit", className="key limit"),
-               export_menu(name, f"CPU {each.side.label}", [("Lines over time, CSV", csv)])],
-    )  # fmt: skip
+        drawn(each, "areas", f"CPU over time {what} under {each.side.label}", make, end, top, lists),
+        note=what,
+        tools=[
+            *_label_keys(names),
+            html.Span("Limit", className="key limit"),
+            export_menu(f"areas-{each.place}", f"CPU {each.side.label}", [("Lines over time, CSV", csv)]),
+        ],
+    )
 
 
 def _label_keys(names: Sequence[str]) -> list[Node]:
-    if not names:
-        return [html.Span("All jobs", className="key box w2")]
     return [html.Span(name, className=f"key box w{min(at, 2) + 1}") for at, name in enumerate(names)]
 
 
@@ -110,29 +194,37 @@ def lanes_card(each: Shown, end: float, height: int) -> html.Section:
     moved = each.result.migrations
     keys: list[Node] = [html.Span("placed at arrival", className="key box a")] if moved else []
     keys += [html.Span("after migration", className="key box b")] if moved else []
-    name = f"lanes-{each.place}"
     return card(
         f"Jobs per worker, {each.side.label}",
-        graph(
-            name, run_lanes.worker_lanes(each.series or {}, end, height), f"Jobs per worker, {moved} moved"
+        drawn(
+            each,
+            "lanes",
+            f"Jobs per worker, {moved} moved",
+            lambda: run_lanes.worker_lanes(each.series, end, height),
+            end,
+            height,
         ),
         note=f"{moved:,} migration{'s' if moved != 1 else ''}" if moved else "one bar is one job",
-        tools=[*keys, export_menu(name, f"jobs per worker {each.side.label}", [])],
+        tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.label}", [])],
     )
 
 
 def bands_card(each: Shown, end: float) -> Node:
     """Which list each job is in over time; None for a policy without lists."""
-    names = label_names(each.series or {})
+    names = each.names()
     if not names:
         return None
-    name = f"bands-{each.place}"
-    figure = run_bands.label_bands(each.series or {}, names, each.jobs, end)
     return card(
         f"Lists, {each.side.label}",
-        graph(name, figure, f"The list that {each.side.label} has each job in, over time"),
+        drawn(
+            each,
+            "bands",
+            f"The list that {each.side.label} has each job in, over time",
+            lambda: run_bands.label_bands(each.series, names, each.jobs, end),
+            end,
+        ),
         note="one row is one job",
-        tools=[*_label_keys(names), export_menu(name, f"lists {each.side.label}", [])],
+        tools=[*_label_keys(names), export_menu(f"bands-{each.place}", f"lists {each.side.label}", [])],
     )
 
 
@@ -159,18 +251,17 @@ def pager(jobs: Sequence[str], view: View) -> Node:
 
 def rows_card(each: Shown, view: View, end: float, jobs: Sequence[str]) -> html.Section:
     """CPU and limits of a few jobs."""
-    series = each.series or {}
-    chosen, _ = few(jobs, view)
-    rows = run_rows.job_rows(series, chosen)
-    name = f"rows-{each.place}"
+    chosen, page = few(jobs, view)
+
+    def make() -> go.Figure:
+        series = each.series
+        return run_rows.cpu_rows(series, run_rows.job_rows(series, chosen), end, _highest(series, chosen))
+
+    label = f"CPU and limits of {len(chosen)} jobs under {each.side.label}"
     return card(
         f"CPU and limits per job, {each.side.label}",
-        graph(
-            name,
-            run_rows.cpu_rows(series, rows, end, _highest(series, chosen)),
-            f"CPU and limits of {len(chosen)} jobs",
-        ),
-        tools=[pager(jobs, view), export_menu(name, f"CPU per job {each.side.label}", [])],
+        drawn(each, "rows", label, make, end, page, *chosen),
+        tools=[pager(jobs, view), export_menu(f"rows-{each.place}", f"CPU per job {each.side.label}", [])],
     )
 
 
@@ -180,26 +271,21 @@ def _highest(series: Mapping[str, Any], jobs: Sequence[str]) -> float:
 
 
 def workers_card(each: Shown, end: float) -> html.Section:
-    """CPU of each worker."""
-    series = each.series or {}
-    rows = run_rows.worker_rows(series)
-    name = f"workers-{each.place}"
-    if len(rows) <= _FEW_WORKERS:
-        top = max((float(lines["capacity"]) for lines in series["workers"].values()), default=1.0)
-        figure = run_rows.cpu_rows(series, rows, end, top)
-    else:
+    """CPU of each worker: a row for each of a few, a heat map of many."""
+    few_of_them = each.facts is not None and each.facts.workers <= _FEW_WORKERS
+
+    def make() -> go.Figure:
+        series = each.series
+        rows = run_rows.worker_rows(series)
+        if few_of_them:
+            return run_rows.cpu_rows(series, rows, end, each.facts.largest if each.facts else 1.0)
         bounds, values = run_rows.coarse(series, [row.used for row in rows])
-        figure = run_lanes.heat(
-            [row.name for row in rows], bounds, values, end, "%{y}: %{z:.2f} cores<extra></extra>"
-        )
+        said = "%{y}: %{z:.2f} cores<extra></extra>"
+        return run_lanes.heat([row.name for row in rows], bounds, values, end, said)
+
     return card(
         f"CPU per worker, {each.side.label}",
-        graph(name, figure, f"CPU of each worker under {each.side.label}"),
-        note="dashed: its cores" if len(rows) <= _FEW_WORKERS else "darker is more",
-        tools=[export_menu(name, f"CPU per worker {each.side.label}", [])],
+        drawn(each, "workers", f"CPU of each worker under {each.side.label}", make, end),
+        note="dashed: its cores" if few_of_them else "darker is more",
+        tools=[export_menu(f"workers-{each.place}", f"CPU per worker {each.side.label}", [])],
     )
-
-
-def capacity(series: Mapping[str, Any] | None) -> float:
-    """The cores of all workers together."""
-    return sum(float(lines["capacity"]) for lines in (series or {}).get("workers", {}).values())

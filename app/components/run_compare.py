@@ -23,11 +23,10 @@ from app.components.basics import (
     state_badge,
 )
 from app.components.provisioning_exports import download
-from app.components.provisioning_view import link
+from app.components.provisioning_view import link, segments
 from app.components.run_differences import differences_card
-from app.components.run_view import LEDGER, PATH
+from app.components.run_view import BY, LEDGER, PATH
 from app.components.run_words import about, state_words
-from app.figures.run_lanes import lanes_height
 from core.errors import ConflictError, NotFoundError
 from core.units import format_duration
 
@@ -125,7 +124,7 @@ def _shown(first: Side, second: Side | None, seed: int) -> list[Shown]:
             continue
         try:
             run = side.runs[seed]
-            made.append(charts.Shown(place, side, run, run_store.result(run), run_store.series(run)))
+            made.append(charts.Shown(place, side, run, run_store.result(run), charts.facts_of(run)))
         except (KeyError, NotFoundError, ConflictError):
             continue
     return made
@@ -141,7 +140,7 @@ def _cards(
         a, b = shown
         top.append(
             differences_card(
-                run_store.differences(a.side, b.side),
+                [*run_store.differences(a.side, b.side), *_used(a, b)],
                 (a.side.label, b.side.label),
                 len(seeds),
                 [_copy(differences), download("differences", differences)],
@@ -153,6 +152,13 @@ def _cards(
         _seed_line(view, shown, seeds),
         *_lines(view, shown),
     ]
+
+
+def _used(a: Shown, b: Shown) -> list[run_store.Row]:
+    """How much of the machines was used, of the seed that is drawn."""
+    if a.facts is None or b.facts is None:
+        return []
+    return [run_store.Row("used", "CPU used, this seed", a.facts.used, b.facts.used)]
 
 
 def _copy(address: str) -> html.Button:
@@ -195,25 +201,27 @@ def _seed_line(view: View, shown: Sequence[Shown], seeds: Sequence[int]) -> html
             "small",
         )
         for each in shown
-        if each.series is not None
+        if each.facts is not None
     ]
+    by = segments(view, "by", BY, view.by, "What CPU is stacked by")
     return html.Div(
-        [html.Div(near, className="row"), html.Div(steps, className="row wrap")], className="seedline"
+        [html.Div([*near, by], className="row wrap"), html.Div(steps, className="row wrap")],
+        className="seedline",
     )
 
 
 def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
     """The figures over time."""
-    kept = [each for each in shown if each.series is not None]
+    kept = [each for each in shown if each.facts is not None]
     if not kept:
         return [notice("info", "Choose the first seed, or run it again with every ledger kept.",
                        strong="Lines over time were not kept for this seed.")]  # fmt: skip
     end = charts.ends(kept)
-    cores = max(charts.capacity(each.series) for each in kept)
+    cores = max(each.facts.cores for each in kept if each.facts)
     jobs = shown[0].jobs
-    height = max(lanes_height(each.series or {}) for each in kept)
+    height = max(each.facts.height for each in kept if each.facts)
     rows: list[list[Any]] = [
-        [charts.areas_card(each, end, cores, f"/api/runs/{each.run}/lines.csv") for each in kept],
+        [charts.areas_card(each, view, end, cores, f"/api/runs/{each.run}/lines.csv") for each in kept],
         [charts.lanes_card(each, end, height) for each in kept],
         [made for each in kept if (made := charts.bands_card(each, end)) is not None],
         [charts.rows_card(each, view, end, jobs) for each in kept],

@@ -8,7 +8,7 @@ from dash import html
 
 from app.components.basics import Node, aria, card
 from app.figures import gains
-from core.units import format_change, format_duration, format_number
+from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 _BETTER = {"better": "worse", "worse": "better", "open": "open"}
 _COUNTS = ("migrations", "failed_jobs")
 _RATIOS = ("worst_slowdown",)
+_SHARES = ("used",)
+_SHORT = {
+    "mean": "Mean completion",
+    "p95": "95th percentile completion",
+    "t90": "Time to 90% of final loss",
+    "t95": "Time to 95% of final loss",
+    "t99": "Time to 99% of final loss",
+    "worst_slowdown": "Worst slowdown",
+}
 
 
 def quantity(name: str, value: float | None) -> str:
@@ -26,7 +35,9 @@ def quantity(name: str, value: float | None) -> str:
         return "–"
     if name in _COUNTS:
         return format_number(value, 0 if value == round(value) else 1)
-    return f"{format_number(value)}×" if name in _RATIOS else format_duration(value)
+    if name in _SHARES:
+        return format_share(value, 0)
+    return f"{format_number(value)}×" if name in _RATIOS else f"{format_number(value, 1)} s"
 
 
 def said(row: Row) -> str:
@@ -84,7 +95,7 @@ def differences_card(
 
 def _row(row: Row, on: gains.Track) -> html.Tr:
     cells: list[Node] = [
-        html.Th(row.label, scope="row"),
+        html.Th(_SHORT.get(row.name, row.label), scope="row", title=row.label),
         html.Td(quantity(row.name, row.a), className="num"),
         html.Td(quantity(row.name, row.b), className="num strong"),
     ]

@@ -10,9 +10,11 @@ from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.components import run_store
 from app.components.basics import Node, aria, card, data, empty, icon, icon_button, link_button, page_head
+from app.components.graph import graph
 from app.components.provisioning_view import link
 from app.components.run_tick import asked_because, cores, figures, history, lines, sentence
 from app.context import workspace
+from app.figures.run_rows import job_moment
 from core.units import format_cores, format_duration, format_number
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Reason
     from core.scheduling.loop import Entry
 
+_MOST_SIDES = 5
 _MOST_ROWS = 200
 _MOST_MOMENTS = 60
 _HEAVY = {
@@ -47,7 +50,9 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
     back = link_button(
         "Back to the comparison", view.query.only("experiment", "a", "b", "seed"), "chevron-left"
     )
-    options = {each.key: each.label for each in (first, second) if each is not None} | {side.key: side.label}
+    own = [each for each in every.values() if each.experiment == info.id and each.runs]
+    near = own if len(own) <= _MOST_SIDES else [each for each in (first, second) if each is not None]
+    options = {each.key: each.label for each in near} | {side.key: side.label}
     run = side.runs.get(view.seed if view.seed is not None else min(side.runs, default=0))
     ticks = workspace().runs.ticks(run) if run else []
     head = page_head(info.name, f"ledger of {side.label}", [_sides(view, options, side), back])
@@ -133,9 +138,16 @@ def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
     right: list[Node] = [_decision(entry, job), _workers(entry)]
     if job is not None and series is not None:
         right.insert(1, _history(series, job, tick))
+    left: list[Node] = [_jobs(entry, shown, len(every), tick)]
+    if job is not None and series is not None and job in series["jobs"]:
+        figure = job_moment(series, job, entry.observation.time)
+        label = f"CPU and limit of {job} over time, this tick marked"
+        left.append(
+            card(f"CPU and limit of {job}", graph("moment", figure, label), note="the line is this tick")
+        )
     return [
         html.Div(
-            [_jobs(entry, shown, len(every), tick), html.Div(right, className="stack")],
+            [html.Div(left, className="stack"), html.Div(right, className="stack")],
             className="grid ledger",
         )
     ]
@@ -182,7 +194,7 @@ def _row(each: Line) -> html.Tr:
     state = "" if each.job.state.value == "running" else f", {each.job.state.value}"
     limit: Node = cores(each.limit)
     if each.limit != each.before:
-        limit = [html.Span(f"{_short(each.before)} → ", className="ink3"), html.B(_short(each.limit))]
+        limit = [html.Span(f"{_short(each.before)} → ", className="ink3"), html.B(cores(each.limit))]
     return html.Tr(
         [
             html.Th(each.job.id, scope="row"),
@@ -216,7 +228,11 @@ def _why(reason: Reason) -> html.Div:
     """A reason: its sentence, its rule and its figures."""
     tail = figures(reason)
     return html.Div(
-        [reason.text, html.Span(f" {reason.rule}{f': {tail}' if tail else ''}", className="ink3 rule")]
+        [
+            html.Div(reason.text),
+            html.Div(f"{reason.rule}{f': {tail}' if tail else ''}", className="ink3 rule"),
+        ],
+        className="reason",
     )
 
 

@@ -131,11 +131,10 @@ def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
                 html.Div(
                     [
                         dcc.Link(
-                            icon("refresh"),
+                            [icon("refresh"), html.Span(f"Run {info.name} again", className="sr")],
                             href=f"{PATH}?look=build&from={info.id}",
                             className="iconbtn",
                             title=f"Run {info.name} again",
-                            **aria(label=f"Run {info.name} again"),
                         ),
                         icon_button("trash", f"Delete {info.name}", **data(act="ask", id=info.id, store=ACT)),
                     ],
@@ -186,7 +185,7 @@ def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
             ),
             html.Tbody(rows),
         ],
-        className="plain runlist",
+        className="plain runlist bundled",
     )
     return card(
         "Bundled experiments",

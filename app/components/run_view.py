@@ -25,6 +25,7 @@ QUANTITIES = {
     "t99": "Time to 99% of the fall of the loss",
 }
 STATES = ("running", "done", "failed", "cancelled", "interrupted")
+BY = {"lists": "By list", "loss": "By loss"}
 JOBS_PER_PAGE = 6
 
 
@@ -46,6 +47,8 @@ class View:
         The seed whose jobs and lines are drawn, or None for the first.
     measure
         What the bars per job show.
+    by
+        What CPU is stacked by: the policy's own lists, or how far each job's loss had fallen.
     page
         Which few jobs are drawn in rows, from 0.
     of, tick, job
@@ -63,6 +66,7 @@ class View:
     b: str | None
     seed: int | None
     measure: str
+    by: str
     page: int
     of: str | None
     tick: int
@@ -84,6 +88,7 @@ class View:
             b=query.get("b"),
             seed=_whole(query.get("seed")),
             measure=_one_of(query.get("measure"), MEASURES, "completion"),
+            by=_one_of(query.get("by"), BY, "lists"),
             page=_whole(query.get("page")) or 0,
             of=query.get("of"),
             tick=_whole(query.get("tick")) or 0,

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from app.figures import theme
-from app.figures.run_steps import OTHER, allowed, by_label, edges, rebinned, stairs
+from app.figures.run_steps import OTHER, allowed, edges, rebinned, stairs
 from core.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from core.traces.model import FloatArray
 
 _HEIGHT = 190
 _WEIGHTS = ("weight1", "weight2", "weight3")
@@ -20,12 +22,17 @@ _WEIGHTS = ("weight1", "weight2", "weight3")
 def colour_of(label: str, names: Sequence[str]) -> str:
     """The colour of a label: by its weight in its policy's order, not by hue."""
     if label == OTHER or label not in names:
-        return theme.ink("weight2" if not names else "sunken")
+        return theme.ink("line_strong")
     return theme.ink(_WEIGHTS[min(list(names).index(label), len(_WEIGHTS) - 1)])
 
 
 def category_areas(
-    series: Mapping[str, Any], names: Sequence[str], end: float, top: float, makespan: float
+    series: Mapping[str, Any],
+    parts: Mapping[str, FloatArray],
+    names: Sequence[str],
+    end: float,
+    top: float,
+    makespan: float,
 ) -> go.Figure:
     """Draw the CPU of each category.
 
@@ -33,8 +40,10 @@ def category_areas(
     ----------
     series
         A run's lines over time.
+    parts
+        Cores used by the jobs of each category in each interval, shape (n,).
     names
-        Its labels from heavy to light; none draws all jobs as one.
+        The categories from heavy to light.
     end, top
         The ends of both axes, seconds and cores, so that two runs can be compared.
     makespan
@@ -42,7 +51,7 @@ def category_areas(
     """
     bounds = edges(series)
     figure = go.Figure(layout=_layout(end, top, makespan))
-    for name, values in by_label(series, names).items():
+    for name, values in parts.items():
         figure.add_trace(_area(name, *stairs(*rebinned(bounds, values)), colour_of(name, names)))
     x, y = stairs(*rebinned(bounds, allowed(series)))
     figure.add_trace(

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _NAMED = 60
-_HEIGHT = 242
 _LETTER_PX = 4.6
 
 
@@ -21,6 +20,7 @@ def pair_bars(
     jobs: Sequence[str],
     values: Sequence[tuple[str, Sequence[float | None]]],
     quantity: str,
+    height: int = 242,
 ) -> go.Figure:
     """Draw one group of bars per job.
 
@@ -32,13 +32,15 @@ def pair_bars(
         (policy, seconds per job) of one policy or two; None where a job has no such time.
     quantity
         What is drawn, such as ``"Completion time"``.
+    height
+        In pixels.
     """
     colours = (theme.WARM_UP["light"], theme.ink("accent"))
     named = len(jobs) <= _NAMED
     longest = max((len(job) for job in jobs), default=0) if named else 0
     figure = go.Figure(
         layout=theme.frame(
-            _HEIGHT,
+            height,
             margin={"l": 44, "r": 8, "t": 24, "b": 22 + min(int(longest * _LETTER_PX), 60)},
             barmode="group",
             bargap=0.3,

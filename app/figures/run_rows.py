@@ -84,6 +84,26 @@ def cpu_rows(series: Mapping[str, Any], rows: Sequence[Row], end: float, top: fl
     return figure
 
 
+def job_moment(series: Mapping[str, Any], job: str, time: float) -> go.Figure:
+    """CPU and limit of one job, with a line at one moment.
+
+    Parameters
+    ----------
+    series
+        A run's lines over time.
+    job
+        One of its jobs.
+    time
+        The moment, seconds.
+    """
+    rows = job_rows(series, [job])
+    values = np.concatenate([rows[0].used, [] if rows[0].limit is None else rows[0].limit])
+    top = float(np.nanmax(values, initial=0.0)) or 1.0
+    figure = cpu_rows(series, rows, float(edges(series)[-1]) or 1.0, top)
+    figure.add_vline(time, line={"color": theme.ink("accent"), "width": 1.5})
+    return figure
+
+
 def coarse(series: Mapping[str, Any], values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
     """Many lines on few common intervals, for a heat map: their edges, and each line's means."""
     bounds = edges(series)

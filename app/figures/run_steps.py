@@ -75,6 +75,44 @@ def by_label(series: Mapping[str, Any], names: Sequence[str]) -> dict[str, Float
     return parts | ({OTHER: total[-1]} if not names or total[-1].any() else {})
 
 
+LOSS_STAGES = ("before 90%", "90 to 99%", "after 99%")
+"""What is known of a job afterwards, whatever its policy thought: how far its loss had fallen."""
+
+
+def by_loss(
+    series: Mapping[str, Any], reached: Mapping[str, tuple[float | None, float | None]]
+) -> dict[str, FloatArray]:
+    """Cores used in each interval by jobs whose loss had fallen by less than 90%, by 90 to 99%, and by more.
+
+    Parameters
+    ----------
+    series
+        A run's lines over time.
+    reached
+        When each job's loss had fallen by 90 and by 99% of its whole fall, on the run's clock; None: never.
+    """
+    bounds = edges(series)
+    lengths = np.where(np.diff(bounds) > 0, np.diff(bounds), 1.0)
+    total = np.zeros((len(LOSS_STAGES), len(lengths)))
+    for job in series["jobs"]:
+        cores = np.nan_to_num(line(series, job, "cpu"))
+        first, second = (np.inf if at is None else at for at in reached.get(job, (None, None)))
+        before, until = (np.clip((at - bounds[:-1]) / lengths, 0.0, 1.0) for at in (first, second))
+        total += np.stack([before, np.maximum(until - before, 0.0), 1.0 - np.maximum(until, before)]) * cores
+    return dict(zip(LOSS_STAGES, total, strict=True))
+
+
+def used_share(series: Mapping[str, Any]) -> float | None:
+    """The share of all workers' cores that was used from the first arrival to the last end."""
+    bounds = edges(series)
+    cores = sum(float(lines["capacity"]) for lines in series["workers"].values())
+    offered = cores * float(bounds[-1] - bounds[0])
+    used = sum(
+        float((np.nan_to_num(line(series, job, "cpu")) * np.diff(bounds)).sum()) for job in series["jobs"]
+    )
+    return used / offered if offered > 0 else None
+
+
 def allowed(series: Mapping[str, Any]) -> FloatArray:
     """Cores that all jobs may use in each interval: what limits come to on each worker, at most its own.
 
