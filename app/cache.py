@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _cache = Cache()
 _MOST_ENTRIES = 500
-_FORMAT = 2
+_FORMAT = 3
 T = TypeVar("T")
 
 
