@@ -131,6 +131,7 @@ class Runs:
         text
             Only those whose experiment's name or label contains it.
         """
+        self._tasks.reap()
         return self._records.runs(
             limit, experiment=experiment, policy=policy, seed=seed, state=state, text=text
         )
@@ -143,7 +144,10 @@ class Runs:
         NotFoundError
             If there is none of this id.
         """
-        return self._records.run(checked_id(run, "run"))
+        info = self._records.run(checked_id(run, "run"))
+        if info.state is RunState.RUNNING and self._tasks.reap():
+            info = self._records.run(run)
+        return info
 
     def result(self, run: str) -> RunResult:
         """What a run came to, with its jobs.
@@ -305,6 +309,7 @@ class Runs:
 
     def sweep(self) -> int:
         """Settle what killed processes left: runs that nobody makes any more. Says how many."""
+        self._tasks.reap()
         return self._records.settle()
 
     def _report(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:

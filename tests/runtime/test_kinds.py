@@ -47,7 +47,16 @@ def done(workspace, task):
 
 
 def test_the_register_has_all_kinds():
-    assert list(KINDS) == ["ingest", "train", "choose_k", "search", "expand", "samples", "evaluate"]
+    assert list(KINDS) == [
+        "ingest",
+        "train",
+        "choose_k",
+        "search",
+        "expand",
+        "samples",
+        "evaluate",
+        "simulate",
+    ]
 
 
 def test_a_file_becomes_a_trace_set(workspace, worker, tmp_path):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from sqlalchemy import select, update
 
+from core.config import child_environment
 from core.errors import Cancelled, ConflictError, NotFoundError
 from core.experiments.reading import read_experiment
 from core.runtime import ledgers
@@ -202,3 +206,28 @@ def test_a_run_that_goes_on_is_not_removed(workspace):
         session.execute(update(RunRow).where(RunRow.id == run).values(state="running", task=None))
     with pytest.raises(ConflictError, match="goes on"):
         workspace.runs.delete([run])
+
+
+def test_a_worker_killed_in_mid_run_leaves_a_ledger_that_can_be_replayed(workspace, settings, tmp_path):
+    long = RANDOM.replace("{count: 6}", "{count: 400}").replace("within: 100", "within: 40000")
+    task = workspace.runs.submit(read_experiment(long))
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "core.cli", "worker"],
+            env=child_environment(settings),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            run = until(lambda: next((run for run in workspace.runs.list() if run.ticks), None), 60)
+        finally:
+            process.kill()
+            process.wait(20)
+    left = workspace.runs.get(run.id)
+    assert workspace.tasks.get(task).state is TaskState.INTERRUPTED
+    assert left.state is RunState.INTERRUPTED
+    assert len(list(workspace.runs.entries(run.id))) == left.ticks == len(workspace.runs.ticks(run.id))
+    assert workspace.runs.replay(run.id) == []
+    again = workspace.tasks.retry(task)
+    assert workspace.tasks.get(again).params == workspace.tasks.get(task).params
