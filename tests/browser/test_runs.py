@@ -1,0 +1,222 @@
+"""The Runs pages: an experiment is built, run, compared, stepped through; problems stand at their field."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import TYPE_CHECKING, Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from core.config import Settings
+from core.experiments.reading import read_experiment
+from core.runtime.workspace import open_workspace
+from tests.browser.serving import serious_axe_findings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+    from tests.browser.serving import Server
+
+SMALL = """
+version: 1
+name: Small box
+workers: {count: 2, cores: 2, id: box}
+kinds:
+  VAE: {work: [20, 60], demand: 2}
+drawn: {count: 6}
+arrivals: {by: uniform, within: 20}
+policies: [fewest, specon, flowcon]
+seeds: 2
+"""
+
+
+@pytest.fixture(scope="module")
+def experiment(stocked: Server) -> str:
+    """A small experiment that has been run; its id."""
+    place = open_workspace(Settings(home=stocked.home))
+    task = place.runs.submit(read_experiment(SMALL))
+    end = time.monotonic() + 90
+    while not place.tasks.get(task).state.ended and time.monotonic() < end:
+        time.sleep(0.2)
+    done = place.tasks.get(task)
+    place.close()
+    assert done.error is None
+    assert done.progress == 1.0
+    return str(done.params["experiment"])
+
+
+def field(page: Page, name: str) -> str:
+    return f'[data-field="{name}"] input'
+
+
+def drawn(page: Page) -> None:
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible(timeout=60_000)
+
+
+@pytest.mark.usefixtures("stocked")
+def test_build_run_compare_two_policies_and_step_through_the_ledger(page: Page) -> None:
+    build_and_run(page)
+    compare(page)
+    step_through(page)
+
+
+def build_and_run(page: Page) -> None:
+    page.goto("/runs?look=build")
+    expect(page.get_by_role("heading", level=1)).to_have_text("New experiment")
+    page.locator(field(page, "name")).fill("Built by hand")
+    page.locator(field(page, "drawn/count")).fill("5")
+    page.locator(field(page, "seeds/count")).fill("3")
+    expect(page.locator(".yaml")).to_contain_text("Built by hand")
+    expect(page.locator(".yaml")).to_contain_text("count: 5")
+    page.get_by_role("button", name="Add a policy").click()
+    third = page.locator("input[id*='policies/2/policy']")
+    expect(third).to_be_visible()
+    third.click()
+    page.get_by_role("option", name="flowcon", exact=True).click()
+    expect(page.locator(".yaml")).to_contain_text("flowcon")
+    expect(page.get_by_text("Settings of flowcon")).to_be_visible()
+    expect(page.locator(".notice.ok")).to_contain_text("9 runs")
+    page.get_by_role("button", name="Start").click()
+    expect(page).to_have_url(re.compile(r"/runs\?experiment=\w+$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Built by hand")
+    expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
+    expect(page.locator("table.differences tbody tr").first).to_contain_text("Mean completion")
+    drawn(page)
+
+
+def compare(page: Page) -> None:
+    page.locator("input[aria-label='Policy B']").click()
+    page.get_by_role("option", name="specon").click()
+    expect(page).to_have_url(re.compile("b=specon"))
+    expect(page.locator("table.differences thead")).to_contain_text("specon")
+    expect(page.get_by_role("heading", name="Lists, specon")).to_be_visible()
+    page.get_by_role("link", name="Swap A and B").click()
+    expect(page).to_have_url(re.compile("a=specon.*b=fewest"))
+    expect(page.get_by_role("heading", name="Jobs per worker, fewest")).to_be_visible()
+
+
+def step_through(page: Page) -> None:
+    page.get_by_role("link", name="Step through specon").click()
+    expect(page).to_have_url(re.compile("look=ledger"))
+    expect(page.locator("#tick-body")).to_contain_text("Tick 0,")
+    page.get_by_role("button", name="Next decision").click()
+    expect(page).to_have_url(re.compile(r"tick=\d+"))
+    first = int(re.search(r"tick=(\d+)", page.url)[1])  # type: ignore[index]
+    expect(page.locator("#tick-body")).to_contain_text(f"Tick {first},")
+    expect(page.locator("tr.decided").first).to_be_visible()
+    page.keyboard.press("Escape")
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile(f"tick={first + 2}"))
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#tick-body")).to_contain_text(f"Tick {first + 1},")
+    page.reload()
+    expect(page.locator("#tick-body")).to_contain_text(f"Tick {first + 1},")
+    page.locator("input[aria-label='Only this job']").click()
+    page.get_by_role("option", name="Job-1", exact=True).click()
+    expect(page).to_have_url(re.compile("job=Job-1"))
+    expect(page.get_by_role("heading", name="Changes of Job-1")).to_be_visible()
+    page.locator(".moment").last.click()
+    expect(page.locator(".moment.on")).to_have_count(1)
+
+
+def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
+    page.goto("/runs?look=build")
+    page.locator(field(page, "kinds/0/demand")).fill("64")
+    expect(page.locator(".yaml .line.bad")).to_contain_text("demand: 64")
+    expect(page.locator('[data-field="kinds/0/demand"]')).to_contain_text("no worker has more than 4")
+    page.get_by_role("button", name="Start").click()
+    expect(page.locator("#run-problem")).to_contain_text("Nothing was started.")
+    page.locator(field(page, "kinds/0/demand")).fill("2")
+    expect(page.locator(".yaml .line.bad")).to_have_count(0)
+    page.get_by_text("YAML", exact=True).click()
+    area = page.locator("#run-yaml")
+    expect(area).to_have_value(re.compile("demand: 2"))
+    area.fill(area.input_value().replace("fewest", "fastest"))
+    expect(page.locator(".notice.bad").first).to_contain_text("There is no policy called “fastest”.")
+    expect(page.locator(".yaml .line.bad")).to_contain_text("fastest")
+    area.fill(SMALL)
+    expect(page.locator(".notice.ok")).to_contain_text("6 runs")
+    page.get_by_text("Form", exact=True).click()
+    expect(page.locator(field(page, "name"))).to_have_value("Small box")
+    expect(page.locator(field(page, "workers/0/cores"))).to_have_value("2")
+
+
+def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> None:
+    page.goto(f"/runs?experiment={experiment}&b=flowcon")
+    drawn(page)
+    page.get_by_role("link", name="To 99%").click()
+    expect(page).to_have_url(re.compile("measure=t99"))
+    expect(page.get_by_text("Time to 99% of the fall of the loss, s")).to_be_visible()
+    page.get_by_role("link", name="By loss").click()
+    expect(page).to_have_url(re.compile("by=loss"))
+    page.get_by_role("link", name="Next seed").click()
+    expect(page.get_by_text("Lines over time were not kept for this seed.")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("Seed 2, 2 of 2")).to_be_visible()
+
+
+def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -> None:
+    page.goto(f"/runs?experiment={experiment}&a=fewest&b=flowcon")
+    drawn(page)
+    with page.expect_download() as table:
+        page.get_by_role("link", name="Export differences, CSV").click()
+    assert table.value.path().read_text().splitlines()[1].startswith("mean,fewest,flowcon,")
+    page.get_by_role("button", name="Export jobs per worker flowcon").click()
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="Picture, SVG").click()
+    assert "<svg" in picture.value.path().read_text()
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Export", exact=True).click()
+    with page.expect_download() as file:
+        page.get_by_role("link", name="Experiment, YAML").click()
+    assert read_experiment(file.value.path().read_text()).name == "Small box"
+    with page.expect_download() as run:
+        page.get_by_role("link", name="Run of flowcon, JSON").click()
+    assert json.loads(run.value.path().read_text())["label"] == "flowcon"
+
+
+def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experiment: str) -> None:
+    page.goto("/runs")
+    row = page.locator("#runs-rows tr", has_text="Small box").first
+    expect(row).to_contain_text("finished")
+    page.get_by_label("Filter experiments").fill("nothing of that name")
+    expect(row).to_be_hidden()
+    expect(page).to_have_url(re.compile("text=nothing"))
+    page.get_by_label("Filter experiments").fill("small")
+    expect(row).to_be_visible()
+    bundled = page.locator("table.bundled tr", has_text="FlowCon, 3 jobs, fixed")
+    bundled.get_by_role("button", name="Run").click()
+    expect(page).to_have_url(re.compile(r"/runs\?experiment=\w+$"))
+    expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
+    page.goto("/runs?state=done")
+    row = page.locator("#runs-rows tr", has_text="FlowCon, 3 jobs, fixed").first
+    row.get_by_role("button", name="Delete FlowCon, 3 jobs, fixed").click()
+    window = page.get_by_role("dialog")
+    expect(window).to_contain_text("with their ledgers are deleted")
+    window.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.locator("#runs-rows tr", has_text="FlowCon, 3 jobs, fixed")).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_pages_are_accessible_and_fit(
+    page: Page, experiment: str, scheme: Literal["light", "dark"], width: int
+) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    for address in (
+        "/runs",
+        "/runs?look=build&from=flowcon-3-fixed",
+        f"/runs?experiment={experiment}&b=flowcon",
+        f"/runs?experiment={experiment}&look=ledger&of=flowcon&tick=8&job=Job-2",
+    ):
+        page.goto(address)
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_timeout(700)
+        assert serious_axe_findings(page) == [], address
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
