@@ -7,12 +7,12 @@ simulator knows (when the noiseless loss reaches a goal, how long fair sharing w
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.experiments.printed import GOALS, Printed
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 
@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.scheduling.loop import Entry
-    from core.scheduling.model import Job, Reading
-
-GOALS = (0.90, 0.95, 0.99)
-"""Shares of the whole fall of a loss whose times are reported."""
-GOAL_NAMES = ("t90", "t95", "t99")
+    from core.scheduling.model import Job
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +134,7 @@ class Outcome:
 
     def __init__(self, truth: Truth | None = None) -> None:
         self._truth = truth or Truth()
-        self._printed: dict[str, _Printed] = {}
+        self._printed: dict[str, Printed] = {}
         self._ended: dict[str, JobOutcome] = {}
         self._moves: dict[str, int] = {}
         self._failed_actions = 0
@@ -155,7 +151,7 @@ class Outcome:
         self._decisions += 1
         for job in (*seen.jobs, *seen.ended):
             if job.readings:
-                self._printed.setdefault(job.id, _Printed()).add(job.readings)
+                self._printed.setdefault(job.id, Printed()).add(job.readings)
         for job in seen.ended:
             self._ended[job.id] = self._job(seen.time, job)
         for action in entry.actions:
@@ -220,29 +216,6 @@ class Outcome:
         begun = job.started if job.started is not None else job.arrived
         found = printed.first_below() if goals is None else printed.at(goals, begun)
         return tuple(None if time is None else time - job.arrived for time in found)
-
-
-class _Printed:
-    """What one job has printed so far: numbers side by side, so that long runs stay small."""
-
-    def __init__(self) -> None:
-        self._times, self._values = array("d"), array("d")
-
-    def add(self, readings: Sequence[Reading]) -> None:
-        for time, value in readings:
-            self._times.append(time)
-            self._values.append(value)
-
-    def at(self, goals: Sequence[float], begun: float) -> tuple[float, ...]:
-        """When it had printed so many values, a fraction being between two."""
-        times = np.concatenate(([begun], np.array(self._times)))
-        return tuple(float(np.interp(goal, np.arange(len(times)), times)) for goal in goals)
-
-    def first_below(self) -> tuple[float | None, ...]:
-        """When the printed loss had first fallen by each of `GOALS` of its whole fall."""
-        values = np.array(self._values)
-        targets = [values[0] - goal * (values[0] - values.min()) for goal in GOALS]
-        return tuple(self._times[int(np.argmax(values <= target))] for target in targets)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.experiments.fair import fair_completions
-from core.experiments.outcome import GOALS, Truth
+from core.experiments.outcome import Truth
+from core.experiments.printed import GOALS
 
 if TYPE_CHECKING:
     from core.simulation.loss import LossCurve

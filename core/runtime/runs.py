@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError, NotFoundError
-from core.experiments.compare import compare
 from core.experiments.outcome import RunResult
 from core.runtime.files import checked_id
 from core.runtime.ledgers import Ledgers, Tick
+from core.runtime.run_comparing import report, side_by_side
 from core.runtime.run_infos import Keep, RunState
 from core.runtime.run_records import RunRecords
 from core.runtime.run_writing import RunWriter
@@ -107,7 +107,7 @@ class Runs:
             runs.append((arm.label, seed, self._writer.run(info, arm, seed, wanted, say, task)))
             if at % len(info.experiment.policies) == 0:
                 self._records.set_runs(known, runs)
-        self._records.set_report(known, self._report(info.experiment, runs))
+        self._records.set_report(known, report(info.experiment, runs, self.result))
         return self.experiment(known)
 
     def list(
@@ -232,19 +232,10 @@ class Runs:
         ConflictError
             If one is not done.
         """
-        infos = [self.get(run) for run in runs]
-        names = _labels(infos)
-        grouped: dict[str, dict[int, RunResult]] = {}
-        for info in infos:
-            grouped.setdefault(names[info.id], {})[info.seed] = self.result(info.id)
-        if baseline not in names:
+        if baseline not in runs:
             raise NotFoundError("The baseline is not among these runs.", "Choose one of them as baseline.")
-        return {
-            "comparison": compare(grouped, names[baseline]),
-            "baseline": names[baseline],
-            "labels": names,
-            "paired": len({info.scenario for info in infos}) == 1,
-        }
+        infos = [self.get(run) for run in runs]
+        return side_by_side(infos, {info.id: self.result(info.id) for info in infos}, baseline)
 
     def against(self, experiment: str, baseline: str) -> dict[str, Any]:
         """An experiment's report with another baseline; as `ExperimentInfo.report`.
@@ -264,7 +255,7 @@ class Runs:
                 f"The experiment has no policy labelled “{baseline}”.", f"It has: {', '.join(info.runs)}."
             )
         runs = [(label, seed, run) for label, by_seed in info.runs.items() for seed, run in by_seed.items()]
-        return self._report(replace(info.experiment, baseline=baseline), runs)
+        return report(replace(info.experiment, baseline=baseline), runs, self.result)
 
     def ticks(self, run: str) -> TickList:
         """A run's ledger in short: when it was asked, why, and how much was done."""
@@ -311,26 +302,6 @@ class Runs:
         """Settle what killed processes left: runs that nobody makes any more. Says how many."""
         self._tasks.reap()
         return self._records.settle()
-
-    def _report(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
-        results: dict[str, dict[int, RunResult]] = {arm.label: {} for arm in experiment.policies}
-        for label, seed, run in runs:
-            results[label][seed] = self.result(run)
-        return {"comparison": compare(results, experiment.baseline), "baseline": experiment.baseline}
-
-
-def _labels(infos: Sequence[RunInfo]) -> dict[str, str]:
-    """A label for each run; runs of different arms that share a label get their experiment's name or id."""
-    arms: dict[str, set[tuple[str, str]]] = {}
-    for info in infos:
-        arms.setdefault(info.label, set()).add((info.experiment, info.name))
-    several = {label for label, owners in arms.items() if len(owners) > 1}
-    names = {info.id: info.label for info in infos}
-    for info in infos:
-        if info.label in several:
-            alike = len({name for _, name in arms[info.label]}) < len(arms[info.label])
-            names[info.id] = f"{info.label} · {info.name}{f' ({info.experiment[:6]})' if alike else ''}"
-    return names
 
 
 def _part(progress: Progress | None, at: int, n: int, what: str) -> Callable[[float], None]:
