@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -233,3 +234,23 @@ def test_any_ledger_survives_as_bytes(entries):
 def test_bytes_that_are_no_ledger_are_refused(data):
     with pytest.raises(InputError, match="cannot be read"):
         unpack(data)
+
+
+@pytest.mark.parametrize("failing", [0.0, 0.4])
+def test_moves_are_those_that_were_seen_to_happen(failing):
+    text = (Path(__file__).parents[2] / "data" / "experiments" / "specon-20-mixed.yaml").read_text("utf-8")
+    chances = f"control: 1.1 s, checkpoint_failure: {failing}, restore_failure: {failing}"
+    experiment = read_experiment(text.replace("control: 1.1 s", chances))
+    series, outcome, places, seen_moves = Series(), Outcome(), {}, 0
+    for entry in ledger(experiment, "specon", 2):
+        series.add(entry)
+        outcome.add(entry)
+        for job in (*entry.observation.jobs, *entry.observation.ended):
+            if job.state is not model.JobState.MIGRATING and job.worker is not None:
+                seen_moves += places.setdefault(job.id, job.worker) != job.worker
+                places[job.id] = job.worker
+    moves = series.to_dict()["moves"]
+    assert seen_moves > 0
+    assert sum(not move["failed"] for move in moves) == outcome.result().migrations == seen_moves
+    assert any(move["failed"] for move in moves) == (failing > 0) == (outcome.result().failed_actions > 0)
+    assert all(move["from"] != move["to"] and move["rule"] for move in moves)

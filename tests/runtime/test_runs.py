@@ -16,6 +16,7 @@ from core.runtime.infos import TaskState
 from core.runtime.run_infos import Keep, RunState
 from core.runtime.simulating import run_arm
 from core.runtime.tables import LedgerRow, RunRow, SeriesRow
+from core.runtime.task_context import Interrupted
 from core.runtime.worker import Worker
 from core.runtime.workspace import open_workspace
 from core.scheduling.policies import POLICIES
@@ -231,3 +232,17 @@ def test_a_worker_killed_in_mid_run_leaves_a_ledger_that_can_be_replayed(workspa
     assert workspace.runs.replay(run.id) == []
     again = workspace.tasks.retry(task)
     assert workspace.tasks.get(again).params == workspace.tasks.get(task).params
+
+
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [(Interrupted("Stopped.", ""), RunState.INTERRUPTED), (ZeroDivisionError(), RunState.FAILED)],
+)
+def test_a_run_that_cannot_go_on_says_so(workspace, error, state):
+    def break_off(fraction, _message, /, **_metrics):
+        if fraction > 0:
+            raise error
+
+    with pytest.raises(type(error)):
+        workspace.runs.make(three(), break_off)
+    assert [run.state for run in workspace.runs.list()] == [state]
