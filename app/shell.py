@@ -40,7 +40,7 @@ PLACES = (
     Place("/tasks", "Tasks", "list-check", 3),
 )
 _SHORTCUTS = (
-    ("Ctrl K", "Search, or jump to a page, a trace set, a model or an execution"),
+    ("Ctrl K", "Search, or jump to a page, a trace set, a model, an experiment or an execution"),
     ("?", "Show these keys"),
     ("↑ ↓", "On Phases: the execution before, the one after"),
     ("← →", "On a ledger of Runs: the tick before, the one after"),

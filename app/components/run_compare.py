@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 
 from app.components import run_charts as charts
 from app.components import run_exports as exports
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo
     from core.runtime.run_infos import ExperimentInfo
 
+_POLL_MS = 2_500
+
 
 def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
     """The page of an experiment."""
@@ -55,28 +57,40 @@ def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
     return [
         page_head(info.name, None, actions),
         _status(info, task),
-        *_live(task),
+        *_live(task, len(seeds)),
         html.Div(_cards(info, view, shown, seeds, differences), className="stack"),
     ]
 
 
 def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
     word, kind, picture = state_words(run_store.state_of(info))
-    parts: list[Node] = [
-        state_badge(word, kind, picture),
-        html.Span(about(info.experiment), className="ink3"),
-    ]
+    words = about(info.experiment)
     if task is not None and task.started is not None and task.finished is not None:
         taken = max((task.finished - task.started).total_seconds(), 0.1)
-        parts.append(html.Span(f"{format_duration(round(taken, 1))} of computing", className="ink3"))
+        words += f", {format_duration(round(taken, 1))} of computing"
+    parts: list[Node] = [state_badge(word, kind, picture), html.Span(words, className="ink3")]
+    if info.experiment.about:
+        parts.append(html.Span(info.experiment.about, className="ink2 small"))
     return html.Div(parts, className="row wrap runstate")
 
 
-def _live(task: TaskInfo | None) -> list[Node]:
-    """The task's card while it goes on, and after it went wrong."""
+def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
+    """The task's card while it goes on, and after it went wrong.
+
+    While it goes on, the page asks for results again and again, and is drawn anew when they have doubled.
+    """
     if task is None or task.state.value == "done":
         return []
-    return [html.Div(task_card.live(task), className="spaced")]
+    made: list[Node] = [html.Div(task_card.live(task), className="spaced")]
+    if not task.state.ended:
+        made += [dcc.Interval(id="run-poll", interval=_POLL_MS), dcc.Store(id="run-seen", data=seeds)]
+    return made
+
+
+def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
+    """Whether there are so many more results that the page is worth drawing anew."""
+    first, second, _ = run_store.pair(info, view.a, view.b)
+    return len(run_store.shared_seeds(first, second)) >= max(2 * seen, 1)
 
 
 def _pickers(view: View, first: Side, second: Side | None, every: Mapping[str, Side]) -> list[Node]:
@@ -173,7 +187,7 @@ def _copy(address: str) -> html.Button:
 
 
 def _nothing(info: ExperimentInfo) -> Node:
-    if run_store.state_of(info) == "running":
+    if run_store.state_of(info) in run_store.UNDER_WAY:
         text = "The first results are shown when every policy has been run on the first seed."
         return card(None, empty("hourglass", "Nothing to compare yet", text))
     text = "None of its runs is kept. Run it again; runs that are still there are not made twice."

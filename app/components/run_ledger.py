@@ -230,7 +230,7 @@ def _why(reason: Reason) -> html.Div:
     return html.Div(
         [
             html.Div(reason.text),
-            html.Div(f"{reason.rule}{f': {tail}' if tail else ''}", className="ink3 rule"),
+            html.Div(f"{reason.rule}{f': {tail}' if tail else ''}", className="ink3 because"),
         ],
         className="reason",
     )

@@ -48,7 +48,7 @@ _STATES = {
 def list_page(view: View) -> list[Node]:
     """The page with both lists."""
     infos = workspace().runs.experiments(_LOOK_BACK)
-    tasks = {task.id: task for task in workspace().tasks.list(_LOOK_BACK)}
+    tasks = run_store.tasks_by_experiment()
     states = {info.id: run_store.state_of(info, tasks) for info in infos}
     known = [info for info in infos if view.state in (None, states[info.id])]
     lead = "policies compared on the same jobs, in a simulator that keeps every decision"

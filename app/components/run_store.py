@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 KIND = "simulate"
 UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 _APART = "@"
+_LOOK_BACK = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,24 +192,35 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
+def tasks_by_experiment() -> dict[str, TaskInfo]:
+    """The newest task of each experiment."""
+    found: dict[str, TaskInfo] = {}
+    for task in workspace().tasks.list(_LOOK_BACK):
+        if task.kind == KIND:
+            found.setdefault(str(task.params.get("experiment")), task)
+    return found
+
+
 def task_of(info: ExperimentInfo) -> TaskInfo | None:
-    """The task that makes or made an experiment; None where it was cleared, or none did."""
-    if info.task is None:
-        return None
+    """The task that makes or made an experiment, the last of several; None if it was cleared."""
+    return tasks_by_experiment().get(info.id)
+
+
+def experiment_of(task: str) -> str | None:
+    """The experiment that a task makes; None for other tasks."""
     try:
-        return workspace().tasks.get(info.task)
+        found = workspace().tasks.get(task)
     except NotFoundError:
         return None
+    return str(found.params.get("experiment")) if found.kind == KIND else None
 
 
 def state_of(info: ExperimentInfo, tasks: Mapping[str, TaskInfo] | None = None) -> str:
-    """How an experiment stands: waiting, running, done, failed, cancelled or interrupted."""
+    """How an experiment stands: queued, running, done, failed, cancelled or interrupted."""
     if info.report is not None:
         return RunState.DONE.value
-    task = (tasks or {}).get(info.task or "") if tasks is not None else task_of(info)
-    if task is None:
-        return RunState.INTERRUPTED.value
-    return "running" if task.state in UNDER_WAY else task.state.value
+    task = (tasks if tasks is not None else tasks_by_experiment()).get(info.id)
+    return RunState.INTERRUPTED.value if task is None else task.state.value
 
 
 def entry(run: str, tick: int) -> Entry:
@@ -231,6 +243,6 @@ def removed(experiment: str) -> int:
         If it is under way.
     """
     info = workspace().runs.experiment(experiment)
-    if state_of(info) == "running":
+    if state_of(info) in UNDER_WAY:
         raise ConflictError(f"“{info.name}” is still running.", "Cancel its task first.")
     return workspace().runs.delete_experiment(experiment)

@@ -1,4 +1,4 @@
-"""The search window (Ctrl+K): jump to a page, a trace set, a model or an execution."""
+"""The search window (Ctrl+K): jump to a page, a trace set, a model, an experiment or an execution."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from app.components.places import Place
 
 
+_RECENT = 50
+
+
 def window() -> dmc.Modal:
     """The window, closed."""
     return dmc.Modal(
@@ -27,7 +30,7 @@ def window() -> dmc.Modal:
         children=[
             dmc.TextInput(
                 id="search-text",
-                placeholder="Page, trace set, model or execution",
+                placeholder="Page, trace set, model, experiment or execution",
                 leftSection=icon("search"),
                 debounce=150,
                 **aria(label="Search"),
@@ -49,6 +52,10 @@ def _found(text: str, places: Sequence[Place], choice: Choice) -> list[tuple[str
     entries += [
         ("stack-2", info.name, "model", address("/phases", Choice(choice.traces, info)))
         for info in place.models.list()
+    ]
+    entries += [
+        ("player-play", info.name, "run", address("/runs", choice, experiment=info.id))
+        for info in place.runs.experiments(_RECENT)
     ]
     if wanted and choice.traces is not None:
         names = place.traces.summary(choice.traces.id)["execution"]

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from core.runtime.infos import TaskInfo
 _LOCATION = "_pages_location"
+_NOTHING_KEPT = "Nothing was kept; retry it when you like."
+_KEPT = {"simulate": "The runs that were done are kept; a retry makes only the others."}
 
 
 def _curve_points(task_id: str, since: int) -> tuple[dict[str, tuple[list[int], list[float]]], int]:
@@ -68,7 +70,7 @@ def _outcome(task: TaskInfo) -> Node:
         show = OUTCOMES.get(task.kind)
         parts.append(show(task) if show else None)
     elif task.state is TaskState.CANCELLED:
-        parts.append(notice("info", "Nothing was kept; retry it when you like.", strong="Cancelled."))
+        parts.append(notice("info", _KEPT.get(task.kind, _NOTHING_KEPT), strong="Cancelled."))
     return [part for part in parts if part is not None]
 
 

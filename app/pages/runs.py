@@ -15,7 +15,7 @@ from app.components import run_building, run_ledger, run_list, run_store, task_c
 from app.components.links import Query
 from app.components.run_build import build_page
 from app.components.run_bundled import find
-from app.components.run_compare import compare_page
+from app.components.run_compare import compare_page, more_seeds
 from app.components.run_ledger import ledger_page
 from app.components.run_list import ACT, list_page
 from app.components.run_view import BUILD, COMPARE, LEDGER, PATH, View
@@ -114,8 +114,23 @@ def _register_compare(app: Dash) -> None:
         view = View.read(query)
         if pathname != PATH or not task_id or view.look != COMPARE or view.experiment is None:
             return dash.no_update
+        return body(query) if run_store.experiment_of(task_id) == view.experiment else dash.no_update
+
+    @app.callback(
+        Output("runs-page", "children", allow_duplicate=True),
+        Input("run-poll", "n_intervals"),
+        State("run-seen", "data"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def more(_ticks: int, seen: int, search: str | None) -> Any:
+        """Show results as they come."""
+        query = Query.parse(PATH, search)
+        view = View.read(query)
+        if view.look != COMPARE or view.experiment is None:
+            return dash.no_update
         info = workspace().runs.experiment(view.experiment)
-        return body(query) if info.task == task_id else dash.no_update
+        return body(query) if more_seeds(info, view, int(seen or 0)) else dash.no_update
 
 
 def register(app: Dash) -> None:

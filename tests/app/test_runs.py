@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from app.components import run_bundled, run_store, task_words
 from app.components.links import Query
+from app.components.run_compare import more_seeds
 from app.components.run_differences import quantity, said
 from app.components.run_draft import checked, field_of, from_fields, listed_text, plain, shown, span, text_of
 from app.components.run_form import changed, form
@@ -426,3 +427,25 @@ def test_quantities_have_their_units() -> None:
 def test_the_new_experiment_is_valid() -> None:
     assert from_dict(dict(run_bundled.NEW)).n_jobs == 8
     assert edges({"time": []}).tolist() == [0.0]
+
+
+def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Workspace) -> None:
+    task = place.runs.submit(read_experiment(EXPERIMENT))
+    experiment = str(place.tasks.get(task).params["experiment"])
+    info = place.runs.experiment(experiment)
+    assert run_store.state_of(info) == "queued"
+    assert "Nothing to compare yet" in text_of_page(experiment=experiment)
+    place.tasks.cancel(task)
+    Worker(place).work(task)
+    assert run_store.state_of(info) == "cancelled"
+    assert "The runs that were done are kept" in text_of_page(experiment=experiment)
+    again = place.tasks.retry(task)
+    found = run_store.task_of(info)
+    assert found is not None
+    assert found.id == again
+    assert run_store.experiment_of(again) == experiment
+    Worker(place).work(again)
+    done = place.runs.experiment(experiment)
+    assert run_store.state_of(done) == "done"
+    assert more_seeds(done, View.read(Query("/runs", {})), 1)
+    assert not more_seeds(done, View.read(Query("/runs", {})), 2)
