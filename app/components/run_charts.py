@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from core.experiments.outcome import RunResult
 
 _FEW_WORKERS = 8
+_MOST_BARS, _MOST_BANDS = 400, 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def ends(shown: Sequence[Shown]) -> float:
 
 def bars_card(shown: Sequence[Shown], view: View, csv: str) -> html.Section:
     """Completion times per job, one seed."""
-    jobs = shown[0].jobs
+    jobs = shown[0].jobs[:_MOST_BARS]
     values = []
     for each in shown:
         times = {job.id: getattr(job, view.measure) for job in each.result.jobs if job.state == "done"}
@@ -147,7 +148,7 @@ def bars_card(shown: Sequence[Shown], view: View, csv: str) -> html.Section:
         graph(
             "jobs", pair_bars(jobs, values, QUANTITIES[view.measure], 282 if len(shown) > 1 else 242), label
         ),
-        note="one seed, by arrival",
+        note=f"one seed, by arrival{_first(shown[0].jobs, _MOST_BARS)}",
         tools=[export_menu("jobs", f"{view.measure} per job", [("Every job, CSV", csv)])],
     )
 
@@ -185,6 +186,10 @@ def areas_card(each: Shown, view: View, end: float, top: float, csv: str) -> htm
     )
 
 
+def _first(jobs: Sequence[str], most: int) -> str:
+    return f", the first {most:,} of {len(jobs):,}" if len(jobs) > most else ""
+
+
 def _label_keys(names: Sequence[str]) -> list[Node]:
     return [html.Span(name, className=f"key box w{min(at, 2) + 1}") for at, name in enumerate(names)]
 
@@ -220,10 +225,10 @@ def bands_card(each: Shown, end: float) -> Node:
             each,
             "bands",
             f"The list that {each.side.label} has each job in, over time",
-            lambda: run_bands.label_bands(each.series, names, each.jobs, end),
+            lambda: run_bands.label_bands(each.series, names, each.jobs[:_MOST_BANDS], end),
             end,
         ),
-        note="one row is one job",
+        note=f"one row is one job{_first(each.jobs, _MOST_BANDS)}",
         tools=[*_label_keys(names), export_menu(f"bands-{each.place}", f"lists {each.side.label}", [])],
     )
 
@@ -276,7 +281,7 @@ def workers_card(each: Shown, end: float) -> html.Section:
 
     def make() -> go.Figure:
         series = each.series
-        rows = run_rows.worker_rows(series)
+        rows = run_rows.worker_rows(series)[:_MOST_BANDS]
         if few_of_them:
             return run_rows.cpu_rows(series, rows, end, each.facts.largest if each.facts else 1.0)
         bounds, values = run_rows.coarse(series, [row.used for row in rows])

@@ -22,9 +22,9 @@ _SHARES = ("used",)
 _SHORT = {
     "mean": "Mean completion",
     "p95": "95th percentile completion",
-    "t90": "Time to 90% of final loss",
-    "t95": "Time to 95% of final loss",
-    "t99": "Time to 99% of final loss",
+    "t90": "To 90% of final loss",
+    "t95": "To 95% of final loss",
+    "t99": "To 99% of final loss",
     "worst_slowdown": "Worst slowdown",
 }
 

@@ -79,7 +79,7 @@ def _steps(view: View, side: Side, run: str, ticks: Sequence[Tick]) -> list[Node
     last = len(ticks) - 1
     tick = min(view.tick, last)
     busy = [each.number for each in ticks if each.actions or each.failures]
-    jobs = sorted((run_store.series(run) or {"jobs": {}})["jobs"])
+    jobs = list((run_store.recent_series(run) or {"jobs": {}})["jobs"])
     bar = html.Div(
         [
             icon_button("chevron-left", "Tick before", **data(step=-1)),
@@ -102,6 +102,7 @@ def _steps(view: View, side: Side, run: str, ticks: Sequence[Tick]) -> list[Node
                 data=jobs,
                 value=view.job if view.job in jobs else None,
                 placeholder="All jobs",
+                limit=100,
                 clearable=True,
                 searchable=True,
                 size="xs",
