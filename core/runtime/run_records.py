@@ -109,6 +109,11 @@ class RunRecords:
             raise NotFoundError("There is no experiment with this id.", "Choose an experiment from the list.")
         return experiment_info(row, from_dict(row.facts))
 
+    def count(self) -> int:
+        """How many experiments there are."""
+        with self._database.read() as session:
+            return session.scalars(select(func.count()).select_from(ExperimentRow)).one()
+
     def experiments(self, limit: int) -> list[ExperimentInfo]:
         """Experiments, the newest first."""
         query = select(ExperimentRow).order_by(ExperimentRow.created.desc(), ExperimentRow.id).limit(limit)
