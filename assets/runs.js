@@ -20,16 +20,18 @@
   });
 
   /* Where the ledger is: the slider's value as the page last set it, which the server may not know yet. */
-  let wanted = null;
+  let wanted = null, of = null;
   function bar() {
     return document.querySelector(".tickbar");
   }
   function now() {
+    if (of !== bar().dataset.run) wanted = null;
     const thumb = document.querySelector(".tickbar [role=slider]");
     return wanted !== null ? wanted : thumb ? parseInt(thumb.getAttribute("aria-valuenow"), 10) : 0;
   }
   function go(tick) {
     const last = parseInt(bar().dataset.last, 10);
+    of = bar().dataset.run;
     wanted = Math.max(0, Math.min(tick, last));
     api.set_props("tick", { value: wanted });
   }

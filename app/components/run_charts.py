@@ -2,132 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import orjson
 from dash import html
 
-from app.cache import cached
-from app.components import run_store
 from app.components.basics import Node, card
 from app.components.export import export_menu
 from app.components.graph import graph
 from app.components.provisioning_view import link, segments
+from app.components.run_shown import Shown, drawn
 from app.components.run_view import JOBS_PER_PAGE, MEASURES, QUANTITIES
 from app.figures import run_areas, run_bands, run_lanes, run_rows
 from app.figures.run_bars import pair_bars
-from app.figures.run_steps import LOSS_STAGES, by_label, by_loss, label_names, used_share
+from app.figures.run_steps import LOSS_STAGES, by_label, by_loss
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import plotly.graph_objects as go
 
-    from app.components.run_store import Side
     from app.components.run_view import View
-    from core.experiments.outcome import RunResult
 
 _FEW_WORKERS = 8
 _MOST_BARS, _MOST_BANDS = 400, 200
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What is known of a run's lines over time without reading them again.
-
-    Parameters
-    ----------
-    names
-        The lists of its policy, from heavy to light.
-    workers, cores, largest
-        How many machines there are, their cores together, and those of the largest.
-    used
-        The share of the cores that was used until the last end, or None.
-    height
-        The pixels that the jobs of all workers need.
-    """
-
-    names: tuple[str, ...]
-    workers: int
-    cores: float
-    largest: float
-    used: float | None
-    height: int
-
-
-def facts_of(run: str) -> Facts | None:
-    """The facts of a run; None where its lines were not kept."""
-    made: Facts | str = cached(lambda: _facts(run) or "", "run-facts", run)
-    return made if isinstance(made, Facts) else None
-
-
-def _facts(run: str) -> Facts | None:
-    series = run_store.recent_series(run)
-    if series is None:
-        return None
-    cores = [float(lines["capacity"]) for lines in series["workers"].values()]
-    return Facts(
-        label_names(series),
-        len(cores),
-        sum(cores),
-        max(cores, default=1.0),
-        used_share(series),
-        run_lanes.lanes_height(series),
-    )
-
-
-def drawn(each: Shown, what: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
-    """A figure of one run, kept between visits; `key` is everything it depends on beside the run."""
-    plain = cached(lambda: orjson.loads(make().to_json()), "run-figure", what, each.run, *key)
-    return graph(f"{what}-{each.place}", plain, label)
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One policy's run on the seed that is drawn.
-
-    Parameters
-    ----------
-    place
-        ``a`` or ``b``.
-    side, run
-        The policy, and the run's id.
-    result
-        What it came to.
-    facts
-        What its figures need to know of its lines over time; None where they were not kept.
-    """
-
-    place: str
-    side: Side
-    run: str
-    result: RunResult
-    facts: Facts | None
-
-    @property
-    def series(self) -> Mapping[str, Any]:
-        """Its lines over time; read only when a figure has to be drawn anew."""
-        return run_store.recent_series(self.run) or {"time": [], "jobs": {}, "workers": {}, "moves": []}
-
-    def names(self) -> tuple[str, ...]:
-        """The lists of its policy, from heavy to light."""
-        return self.facts.names if self.facts is not None else ()
-
-    @property
-    def last(self) -> float:
-        """When its last job ended, on the run's clock."""
-        return max((job.ended for job in self.result.jobs), default=1.0)
-
-    @property
-    def jobs(self) -> list[str]:
-        """Its jobs by arrival."""
-        return [job.id for job in self.result.jobs]
-
-
-def ends(shown: Sequence[Shown]) -> float:
-    """The common end of all time axes."""
-    return max(each.last for each in shown) * 1.04
 
 
 def bars_card(shown: Sequence[Shown], view: View, csv: str) -> html.Section:
@@ -197,19 +94,17 @@ def _label_keys(names: Sequence[str]) -> list[Node]:
 def lanes_card(each: Shown, end: float, height: int) -> html.Section:
     """Which jobs each worker had."""
     moved = each.result.migrations
-    keys: list[Node] = [html.Span("placed at arrival", className="key box a")] if moved else []
-    keys += [html.Span("after migration", className="key box b")] if moved else []
+    bars = each.facts is None or each.facts.bars
+    keys: list[Node] = []
+    if moved and bars:
+        keys = [html.Span("placed at arrival", className="key box a")]
+        keys.append(html.Span("after migration", className="key box b"))
+    what = "one bar is one job" if bars else "darker is more jobs"
+    label = f"Jobs per worker under {each.side.label}, {moved} moved"
     return card(
         f"Jobs per worker, {each.side.label}",
-        drawn(
-            each,
-            "lanes",
-            f"Jobs per worker, {moved} moved",
-            lambda: run_lanes.worker_lanes(each.series, end, height),
-            end,
-            height,
-        ),
-        note=f"{moved:,} migration{'s' if moved != 1 else ''}" if moved else "one bar is one job",
+        drawn(each, "lanes", label, lambda: run_lanes.worker_lanes(each.series, end, height), end, height),
+        note=f"{moved:,} migration{'s' if moved != 1 else ''}" if moved and bars else what,
         tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.label}", [])],
     )
 

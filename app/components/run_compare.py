@@ -25,6 +25,7 @@ from app.components.basics import (
 from app.components.provisioning_exports import download
 from app.components.provisioning_view import link, segments
 from app.components.run_differences import differences_card
+from app.components.run_shown import Shown, ends, facts_of
 from app.components.run_view import BY, LEDGER, PATH
 from app.components.run_words import about, state_words
 from core.errors import ConflictError, NotFoundError
@@ -33,7 +34,6 @@ from core.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.components.run_charts import Shown
     from app.components.run_store import Side
     from app.components.run_view import View
     from core.runtime.infos import TaskInfo
@@ -138,7 +138,7 @@ def _shown(first: Side, second: Side | None, seed: int) -> list[Shown]:
             continue
         try:
             run = side.runs[seed]
-            made.append(charts.Shown(place, side, run, run_store.result(run), charts.facts_of(run)))
+            made.append(Shown(place, side, run, run_store.result(run), facts_of(run)))
         except (KeyError, NotFoundError, ConflictError):
             continue
     return made
@@ -230,7 +230,7 @@ def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
     if not kept:
         return [notice("info", "Choose the first seed, or run it again with every ledger kept.",
                        strong="Lines over time were not kept for this seed.")]  # fmt: skip
-    end = charts.ends(kept)
+    end = ends(kept)
     cores = max(each.facts.cores for each in kept if each.facts)
     jobs = shown[0].jobs
     height = max(each.facts.height for each in kept if each.facts)

@@ -20,7 +20,7 @@ from app.context import workspace
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from app.components.run_charts import Shown
+    from app.components.run_shown import Shown
     from core.runtime.run_infos import ExperimentInfo
 
 _JOB = (

@@ -50,7 +50,7 @@ def list_page(view: View) -> list[Node]:
     infos = workspace().runs.experiments(_LOOK_BACK)
     tasks = run_store.tasks_by_experiment()
     states = {info.id: run_store.state_of(info, tasks) for info in infos}
-    known = [info for info in infos if view.state in (None, states[info.id])]
+    known = [info for info in infos if view.state is None or _is(states[info.id], view.state)]
     lead = "policies compared on the same jobs, in a simulator that keeps every decision"
     new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
     return [
@@ -63,6 +63,11 @@ def list_page(view: View) -> list[Node]:
             className="stack",
         ),
     ]
+
+
+def _is(state: str, wanted: str) -> bool:
+    """Whether an experiment is in the state that is asked for; one that waits counts as running."""
+    return state == wanted or (wanted == "running" and state in run_store.UNDER_WAY)
 
 
 def _experiments(

@@ -140,13 +140,19 @@ def series(run: str) -> dict[str, Any] | None:
 
 
 @lru_cache(maxsize=4)
-def _kept_series(_home: str, run: str) -> dict[str, Any] | None:
-    return series(run)
+def _kept_series(_home: str, run: str) -> dict[str, Any]:
+    return workspace().runs.series(run)
 
 
 def recent_series(run: str) -> dict[str, Any] | None:
-    """A run's lines over time, kept in memory while its ledger is stepped through; nobody may change them."""
-    return _kept_series(str(workspace().settings.home), run)
+    """A run's lines over time, kept in memory while its ledger is stepped through; nobody may change them.
+
+    None where they were not kept, or not yet.
+    """
+    try:
+        return _kept_series(str(workspace().settings.home), run)
+    except NotFoundError:
+        return None
 
 
 def shared_seeds(first: Side, second: Side | None) -> list[int]:

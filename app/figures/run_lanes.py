@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _MOST_BARS = 1_500
-_MOST_LANES = 220
+_MOST_LANES = 110
 _MOST_ROWS = 200
 _GAP = 1.0
 
@@ -34,7 +34,7 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
     """
     found = stays(series)
     lanes = _lanes(series, found)
-    if len(found) > _MOST_BARS or sum(lanes.values()) > _MOST_LANES:
+    if not _fits(found, lanes):
         return _counts(series, end)
     offsets, total = _offsets(lanes)
     figure = go.Figure(layout=_layout(lanes, offsets, total, end, height))
@@ -46,6 +46,16 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
     for trace in _arrows(found, offsets):
         figure.add_trace(trace)
     return figure
+
+
+def has_bars(series: Mapping[str, Any]) -> bool:
+    """Whether each job can be drawn as a bar of its own."""
+    found = stays(series)
+    return _fits(found, _lanes(series, found))
+
+
+def _fits(found: Sequence[Stay], lanes: Mapping[str, int]) -> bool:
+    return len(found) <= _MOST_BARS and sum(lanes.values()) <= _MOST_LANES
 
 
 def lanes_height(series: Mapping[str, Any]) -> int:

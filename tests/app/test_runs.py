@@ -17,6 +17,7 @@ from app.components.run_compare import more_seeds
 from app.components.run_differences import quantity, said
 from app.components.run_draft import checked, field_of, from_fields, listed_text, plain, shown, span, text_of
 from app.components.run_form import changed, form
+from app.components.run_shown import facts_of
 from app.components.run_tick import history, lines, sentence
 from app.components.run_view import View
 from app.components.run_yaml import written
@@ -38,6 +39,7 @@ from app.figures.run_steps import (
 )
 from app.main import create_app
 from app.pages import runs as page
+from core.errors import NotFoundError
 from core.experiments.reading import from_dict, read_experiment
 from core.runtime.worker import Worker
 from core.scheduling.actions import Migrate, SetLimit, Start
@@ -449,3 +451,22 @@ def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Work
     assert run_store.state_of(done) == "done"
     assert more_seeds(done, View.read(Query("/runs", {})), 1)
     assert not more_seeds(done, View.read(Query("/runs", {})), 2)
+
+
+def test_an_experiment_that_waits_is_among_the_running(place: Workspace) -> None:
+    place.runs.submit(read_experiment(EXPERIMENT))
+    assert "Six jobs" in text_of_page(state="running")
+    assert "No experiment is in this state." in text_of_page(state="failed")
+    assert "No experiment is in this state." in text_of_page(state="done")
+
+
+def test_lines_that_come_later_are_found_later(place: Workspace, experiment: str) -> None:
+    run = place.runs.experiment(experiment).runs["fewest"][1]
+    kept = place.runs.series
+    place.runs.series = lambda _run: (_ for _ in ()).throw(NotFoundError("Not yet.", "Wait."))  # type: ignore[method-assign]
+    assert facts_of(run) is None
+    assert run_store.recent_series(run) is None
+    place.runs.series = kept  # type: ignore[method-assign]
+    found = facts_of(run)
+    assert found is not None
+    assert (found.workers, found.cores, found.bars) == (2, 4.0, True)
