@@ -67,7 +67,7 @@ def build_page(view: View) -> list[Node]:
         minRows=20,
         maxRows=60,
         debounce=300,
-        className="mono",
+        className="monotext",
         label="Experiment as YAML or JSON",
         description="Paste a file here; what is wrong is shown with its line.",
     )

@@ -77,13 +77,13 @@ def _item(title: str, controls: list[Node], act: str, place: int, more: Sequence
     return html.Div(
         [html.Div([html.H3(title), remove], className="row between"),
          html.Div(controls, className="formgrid"), *more],
-        className="item",
+        className="partitem",
     )  # fmt: skip
 
 
 def _more(title: str, controls: list[Node]) -> html.Details:
     summary = html.Summary([icon("chevron-right", "sm"), title])
-    return html.Details([summary, html.Div(controls, className="formgrid")], className="more")
+    return html.Details([summary, html.Div(controls, className="formgrid")], className="unfold")
 
 
 def form(draft: Mapping[str, Any]) -> list[Node]:
@@ -151,7 +151,7 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
         minRows=2,
         maxRows=10,
         size="xs",
-        className="mono",
+        className="monotext",
         inputWrapperOrder=_ORDER,
     )
     return _section(
