@@ -1,0 +1,135 @@
+"""What the policy knows at one moment: what is left of each job, and what it is promised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from core.scheduling.fair_share import Fair, advance, finishes
+from core.scheduling.forecast import Known, Left, learn, left
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.model import Job, Observation, Worker
+    from core.scheduling.policies.phasedock.settings import PhaseDockSettings
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What it remembers between two observations.
+
+    Parameters
+    ----------
+    settings
+        What was chosen.
+    number, time
+        Of the last observation.
+    known
+        What is remembered of each job that has not ended.
+    fair
+        The virtual machine beside each worker.
+    totals
+        Core-seconds of each job in all, as far as is known; of those that ended, too.
+    promised
+        When each job must have ended, seconds of the run's clock.
+    home
+        The worker that each job was on.
+    begun
+        When the first of the present jobs came.
+    """
+
+    settings: PhaseDockSettings
+    number: int = -1
+    time: float = 0.0
+    known: Mapping[str, Known] = field(default_factory=dict)
+    fair: Mapping[str, Mapping[str, Fair]] = field(default_factory=dict)
+    totals: Mapping[str, float] = field(default_factory=dict)
+    promised: Mapping[str, float] = field(default_factory=dict)
+    home: Mapping[str, str] = field(default_factory=dict)
+    begun: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One observation with what is predicted from it.
+
+    Parameters
+    ----------
+    seen
+        The observation.
+    state
+        What is remembered, the observation taken in.
+    lefts
+        What is left of each job, or None where nobody can tell.
+    typical
+        Core-seconds of a job of which nothing is known: the mean of those that are.
+    """
+
+    seen: Observation
+    state: State
+    lefts: Mapping[str, Left | None]
+    typical: float
+
+    def demand(self, name: str, capacity: float) -> float:
+        """Most cores that a job can use on a worker; all of them until it was seen to use less."""
+        fastest = self.state.known[name].fastest if name in self.state.known else 0.0
+        return min(fastest, capacity) if fastest > 0 else capacity
+
+    def work(self, job: Job) -> float:
+        """Core-seconds left of a job, or what is typical."""
+        known = self.lefts[job.id]
+        return self.typical if known is None else known.end
+
+
+def look(state: State, seen: Observation) -> View:
+    """Take in an observation: what is left of each job, and what it would have had under fair sharing."""
+    known = {
+        job.id: learn(state.known.get(job.id) or Known(time=job.started or seen.time), job, seen.time)
+        for job in seen.jobs
+    }
+    lefts = {job.id: left(job, known[job.id]) for job in seen.jobs}
+    totals = dict(state.totals) | {name: each.total for name, each in lefts.items() if each}
+    totals |= {job.id: job.cpu_seconds for job in seen.ended}
+    typical = sum(totals.values()) / len(totals) if totals else 1.0
+    view = View(seen, replace(state, known=known, totals=totals), lefts, typical)
+    fair: dict[str, Mapping[str, Fair]] = {}
+    promised = {job.id: state.promised[job.id] for job in seen.jobs if job.id in state.promised}
+    for worker in seen.workers:
+        on_it = _virtual(view, worker)
+        fair[worker.id] = on_it
+        needs = {name: view.state.totals.get(name, view.typical) for name in on_it}
+        demands = {name: view.demand(name, worker.capacity) for name in on_it}
+        for name, end in finishes(on_it, needs, demands, worker.capacity, seen.time).items():
+            came = on_it[name].arrived
+            if name in known and not (known[name].moves and name in promised):
+                promised[name] = came + (1 + state.settings.delta) * (end - came)
+    home = {job.id: job.worker for job in seen.jobs if job.worker is not None}
+    begun = state.begun if seen.jobs and state.known else seen.time
+    state = replace(
+        view.state,
+        number=seen.number,
+        time=seen.time,
+        fair=fair,
+        promised=promised,
+        home=home,
+        begun=begun,
+    )
+    return replace(view, state=state)
+
+
+def _virtual(view: View, worker: Worker) -> dict[str, Fair]:
+    """The virtual machine of a worker as it is now: those that were on it, and those that came."""
+    before = view.state.fair.get(worker.id, {})
+    here = {job.id: job for job in view.seen.jobs if job.worker == worker.id and job.state.placed}
+    elsewhere = {job.id for job in view.seen.jobs if job.worker != worker.id}
+    on_it = {name: each for name, each in before.items() if name not in elsewhere}
+    needs = {name: view.state.totals.get(name, view.typical) for name in on_it}
+    demands = {name: view.demand(name, worker.capacity) for name in on_it}
+    after = advance(on_it, needs, demands, worker.capacity, view.seen.time - view.state.time)
+    came = {
+        name: Fair(job.arrived, job.cpu_seconds)
+        for name, job in here.items()
+        if view.state.home.get(name) != worker.id
+    }
+    return after | came
