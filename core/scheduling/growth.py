@@ -68,11 +68,15 @@ def follow(tracks: Tracks, seen: Observation) -> Tracks:
 
 def extended(track: Track | None, readings: tuple[Reading, ...]) -> Track | None:
     """A track with further values; None while no value was a number."""
-    values = [value for _, value in readings if isfinite(value)]
+    values = [value for _, value in readings]
+    summed = sum(values)
+    if not isfinite(summed):  # one look at the sum is cheaper than one at every value
+        values = [value for value in values if isfinite(value)]
+        summed = sum(values)
     if not values:
         return track
-    largest = max(*values, -min(values))
+    largest = max(max(values), -min(values))  # noqa: PLW3301 - unpacking the values costs more than they do
     if track is None:
-        return Track(values[0], values[-1], largest, sum(values), len(values))
+        return Track(values[0], values[-1], largest, summed, len(values))
     first, _, before, total, printed = track
-    return Track(first, values[-1], max(before, largest), total + sum(values), printed + len(values))
+    return Track(first, values[-1], max(largest, before), total + summed, printed + len(values))
