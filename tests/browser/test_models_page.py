@@ -37,24 +37,27 @@ def start_training(page: Page, samples: str, name: str, **fields: str) -> Locato
     return card
 
 
-def points_of(card: Locator) -> int:
-    """How many points the live curve has now."""
-    graph = card.locator(".js-plotly-plot")
-    return int(graph.evaluate("each => (each.data && each.data[0] && each.data[0].x || []).length"))
+def wait_for_points(card: Locator, more_than: int) -> int:
+    """Wait until the live curve has more points than that; gives how many it has."""
+    points = "each => (each.data && each.data[0] && each.data[0].x || []).length"
+    for _ in range(120):
+        graph = card.locator(".js-plotly-plot")
+        found = int(graph.first.evaluate(points)) if graph.count() else 0
+        if found > more_than:
+            return found
+        card.page.wait_for_timeout(500)
+    raise AssertionError(f"the curve never had more than {more_than} points")
 
 
 def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, samples: str) -> None:
     card = start_training(page, samples, "evening", **(SLOWLY | {"Epochs": "6000"}))
-    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=20_000)
-    page.wait_for_timeout(1_500)
-    before = points_of(card)
-    assert before > 0
+    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=60_000)
+    before = wait_for_points(card, 0)
 
     page.reload()
     card = page.locator(".livetask", has_text="Train evening on")
-    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=20_000)
-    page.wait_for_timeout(2_500)
-    assert points_of(card) > before
+    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=60_000)
+    wait_for_points(card, before)
 
     expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=90_000)
     card.get_by_role("link", name="See phases").click()
@@ -65,12 +68,12 @@ def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, s
 def test_a_training_can_be_cancelled_and_retried(page: Page, samples: str) -> None:
     card = start_training(page, samples, "given up", **SLOWLY)
     card.get_by_role("button", name="Cancel").click()
-    expect(card.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
+    expect(card.get_by_text("cancelled", exact=True)).to_be_visible(timeout=60_000)
     expect(card.get_by_text("Nothing was kept")).to_be_visible()
     card.get_by_role("button", name="Retry").click()
     again = page.locator(".livetask", has_text="Train given up on")
     again.get_by_role("button", name="Cancel").click()
-    expect(again.get_by_text("cancelled", exact=True)).to_be_visible(timeout=20_000)
+    expect(again.get_by_text("cancelled", exact=True)).to_be_visible(timeout=60_000)
 
 
 def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, samples: str) -> None:
@@ -128,11 +131,11 @@ def test_the_published_files_are_imported_by_their_names(page: Page, samples: st
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="choose files").click()
     chooser.value.set_files(files)
-    expect(page.locator(".slot .state", has_text="here")).to_have_count(4, timeout=20_000)
+    expect(page.locator(".slot .state", has_text="here")).to_have_count(4, timeout=60_000)
     assert serious_axe_findings(page) == []
     page.get_by_label("Name", exact=True).fill("published")
     page.get_by_role("button", name="Import", exact=True).click()
-    expect(page.locator(".modelhead", has_text="published")).to_be_visible(timeout=20_000)
+    expect(page.locator(".modelhead", has_text="published")).to_be_visible(timeout=60_000)
     expect(page.locator(".modelhead").get_by_text("AI4DL import")).to_be_visible()
 
 
@@ -143,7 +146,7 @@ def test_code_in_a_pickle_is_refused_by_its_name(page: Page, samples: str, tmp_p
     with page.expect_file_chooser() as chooser:
         page.locator('[data-slot="crbm"]').get_by_role("button").click()
     chooser.value.set_files(bad)
-    expect(page.locator(".slot .state", has_text="here")).to_have_count(1, timeout=20_000)
+    expect(page.locator(".slot .state", has_text="here")).to_have_count(1, timeout=60_000)
     page.get_by_role("textbox", name="Parts that are not given come from").click()
     page.get_by_role("option").first.click()
     page.get_by_role("button", name="Import", exact=True).click()
@@ -186,7 +189,7 @@ def test_two_models_are_compared(page: Page, samples: str) -> None:
     card = start_training(page, samples, "second", Epochs="5")
     expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=60_000)
     page.get_by_role("link", name="Compare", exact=True).click()
-    expect(page.get_by_text("adjusted Rand index")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("adjusted Rand index")).to_be_visible(timeout=60_000)
     expect(page.locator(".js-plotly-plot .heatmaplayer image")).to_be_attached()
     page.locator("#compare-b").click()
     page.get_by_role("option", name=re.compile("^Synthetic training jobs, 5 phases$")).click()
