@@ -82,7 +82,18 @@ def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator
         yield line.getvalue()
 
 
-def _file(content: Iterable[str] | bytes, name: str, mimetype: str) -> Response:
+def file_answer(content: Iterable[str] | bytes, name: str, mimetype: str = "text/csv") -> Response:
+    """A file to be saved; text is sent as it is made.
+
+    Parameters
+    ----------
+    content
+        Pieces of text, or all bytes.
+    name
+        What the file is called; characters that a file system may not like become ``_``.
+    mimetype
+        What it is.
+    """
     quoted = re.sub(r"[^\w.\-]+", "_", name, flags=re.ASCII)
     body: Any = content if isinstance(content, bytes) else stream_with_context(iter(content))
     return Response(
@@ -94,7 +105,7 @@ def _file(content: Iterable[str] | bytes, name: str, mimetype: str) -> Response:
 def export_model(model_id: str) -> Response:
     """The model as one zip in PhaseDock's own format."""
     models = workspace().models
-    return _file(models.export(model_id), f"{models.get(model_id).name}.zip", "application/zip")
+    return file_answer(models.export(model_id), f"{models.get(model_id).name}.zip", "application/zip")
 
 
 @blueprint.get("/api/traces/<trace_set_id>/executions.csv")
@@ -103,7 +114,9 @@ def export_executions(trace_set_id: str) -> Response:
     traces = workspace().traces
     table = traces.summary(trace_set_id)
     rows = table.itertuples(index=False, name=None)
-    return _file(csv_lines(list(table.columns), rows), f"{traces.get(trace_set_id).name}.csv", "text/csv")
+    return file_answer(
+        csv_lines(list(table.columns), rows), f"{traces.get(trace_set_id).name}.csv", "text/csv"
+    )
 
 
 @blueprint.get("/api/traces/<trace_set_id>/phases/<model_id>.csv")
@@ -118,7 +131,7 @@ def export_phases(trace_set_id: str, model_id: str) -> Response:
                 yield name, float(traces.time[i]), int(labelling.labels[i])
 
     name = f"{place.traces.get(trace_set_id).name}-phases.csv"
-    return _file(csv_lines(("execution", "time_s", "phase"), rows()), name, "text/csv")
+    return file_answer(csv_lines(("execution", "time_s", "phase"), rows()), name, "text/csv")
 
 
 @blueprint.get("/api/traces/<trace_set_id>/statistics/<model_id>.csv")
@@ -136,4 +149,4 @@ def export_statistics(trace_set_id: str, model_id: str) -> Response:
         for feature in each.features
     ]
     name = f"{place.traces.get(trace_set_id).name}-statistics.csv"
-    return _file(csv_lines(head, rows), name, "text/csv")
+    return file_answer(csv_lines(head, rows), name, "text/csv")

@@ -22,6 +22,11 @@ _KEY = "setting"
 _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
+@dataclass(frozen=True)
+class NoSettings:
+    """For what has nothing to choose."""
+
+
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
     """What a form needs to know of one setting.

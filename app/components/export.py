@@ -39,14 +39,29 @@ def export_menu(
         for graph, label in named
         for kind in ("png", "svg")
     ]
-    links = [
-        html.A([icon("table", "sm"), label], href=href, className="btn quiet small menu", download="")
-        for label, href in files
-    ]
     return dmc.Popover(
         [
             dmc.PopoverTarget(icon("download"), boxWrapperProps=opener(f"Export {file_name}")),
-            dmc.PopoverDropdown([*pictures, *links], p=4),
+            dmc.PopoverDropdown([*pictures, *_links(files)], p=4),
         ],
         position="bottom-end",
     )
+
+
+def page_export(files: Sequence[tuple[str, str]]) -> dmc.Popover:
+    """The export button of a page, with a menu of its files as (label, address)."""
+    target = {"component": "button", "type": "button", "className": "btn", "w": ""}
+    return dmc.Popover(
+        [
+            dmc.PopoverTarget([icon("download"), "Export"], boxWrapperProps=target),
+            dmc.PopoverDropdown(_links(files), p=4),
+        ],
+        position="bottom-end",
+    )
+
+
+def _links(files: Sequence[tuple[str, str]]) -> list[html.A]:
+    return [
+        html.A([icon("table", "sm"), label], href=href, className="btn quiet small menu", download="")
+        for label, href in files
+    ]

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-import dash_mantine_components as dmc
 import orjson
 from dash import html
-from flask import Response, request, stream_with_context
+from flask import Response, request
 
-from app.api import blueprint, csv_lines
+from app.api import blueprint, csv_lines, file_answer
 from app.components import provisioning_results as results
 from app.components.basics import Node, aria, icon
+from app.components.export import page_export
 from app.components.links import Query
 from app.components.provisioning_values import Values, sorted_rows
 from app.components.provisioning_view import View
 from app.context import chosen, workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from app.components.provisioning_results import Result
 
 _BASE = "/api/provisioning/<evaluation_id>"
@@ -65,26 +62,7 @@ def menu(result: Result, view: View) -> Node:
     """The page's export menu: all tables, and the whole report."""
     files = [(f"{label}, CSV", addresses(result, view)[name]) for name, label in TABLES.items()]
     files.append(("Everything, JSON", f"/api/provisioning/{result.id}/report.json"))
-    links = [
-        html.A([icon("table", "sm"), label], href=href, className="btn quiet small menu", download="")
-        for label, href in files
-    ]
-    target = {"component": "button", "type": "button", "className": "btn", "w": ""}
-    return dmc.Popover(
-        [
-            dmc.PopoverTarget([icon("download"), "Export"], boxWrapperProps=target),
-            dmc.PopoverDropdown(links, p=4),
-        ],
-        position="bottom-end",
-    )
-
-
-def _answer(body: Iterable[str], name: str, mimetype: str = "text/csv") -> Response:
-    quoted = re.sub(r"[^\w.\-]+", "_", name, flags=re.ASCII)
-    lines: Any = stream_with_context(iter(body))
-    return Response(
-        lines, mimetype=mimetype, headers={"Content-Disposition": f'attachment; filename="{quoted}"'}
-    )
+    return page_export(files)
 
 
 def _asked(evaluation_id: str) -> tuple[Result, View, Values]:
@@ -133,7 +111,7 @@ def export_policies(evaluation_id: str) -> Response:
         )
         for row in sorted_rows(values.rows(), view.sort)
     )
-    return _answer(csv_lines(head, rows), f"policies-{view.resource}-{view.scale}.csv")
+    return file_answer(csv_lines(head, rows), f"policies-{view.resource}-{view.scale}.csv")
 
 
 @blueprint.get(f"{_BASE}/frontier.csv")
@@ -150,7 +128,7 @@ def export_frontier(evaluation_id: str) -> Response:
         for each in values.part["policies"]
         for point in each["frontier"]
     )
-    return _answer(csv_lines(head, rows), f"frontier-{view.resource}.csv")
+    return file_answer(csv_lines(head, rows), f"frontier-{view.resource}.csv")
 
 
 @blueprint.get(f"{_BASE}/totals.csv")
@@ -162,7 +140,7 @@ def export_totals(evaluation_id: str) -> Response:
     columns = (part["age_s"], part["demand"], *(part["policies"][name] for name in names))
     rows = zip(*columns, strict=True)
     unit = values.part["unit"]
-    return _answer(csv_lines(("age_s", f"demand_{unit}", *names), rows), f"totals-{view.resource}.csv")
+    return file_answer(csv_lines(("age_s", f"demand_{unit}", *names), rows), f"totals-{view.resource}.csv")
 
 
 @blueprint.get(f"{_BASE}/worst.csv")
@@ -176,14 +154,14 @@ def export_worst(evaluation_id: str) -> Response:
         if view.policy in (None, policy)
         for each in worst
     )
-    return _answer(csv_lines(("policy", *fields), rows), f"worst-{view.resource}.csv")
+    return file_answer(csv_lines(("policy", *fields), rows), f"worst-{view.resource}.csv")
 
 
 @blueprint.get(f"{_BASE}/report.json")
 def export_report(evaluation_id: str) -> Response:
     """The whole report, from which all else on the page is made."""
     text = orjson.dumps(results.get(evaluation_id).report, option=orjson.OPT_INDENT_2).decode()
-    return _answer([text], "evaluation.json", "application/json")
+    return file_answer([text], "evaluation.json", "application/json")
 
 
 @blueprint.get("/api/recommendation/<trace_set_id>/<model_id>/<style>")
@@ -194,4 +172,4 @@ def export_recommendation(trace_set_id: str, model_id: str, style: str) -> Respo
     text = results.recommendation(choice, settings, style)
     ending, mimetype = _ENDINGS.get(style, ("yaml", "application/yaml"))
     name = f"{workspace().traces.get(trace_set_id).name}-{style}.{ending}"
-    return _answer([text], name, mimetype)
+    return file_answer([text], name, mimetype)

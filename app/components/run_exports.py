@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import dash_mantine_components as dmc
 import orjson
-from dash import html
-from flask import Response, request, stream_with_context
+from flask import Response, request
 
-from app.api import blueprint, csv_lines
+from app.api import blueprint, csv_lines, file_answer
 from app.components import run_store
-from app.components.basics import Node, icon
+from app.components.export import page_export
 from app.components.run_yaml import written
 from app.context import workspace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
+    from app.components.basics import Node
     from app.components.run_shown import Shown
     from core.runtime.run_infos import ExperimentInfo
 
@@ -44,26 +42,7 @@ def menu(info: ExperimentInfo, shown: list[Shown], differences: str | None) -> N
         ("Comparison, JSON", f"/api/experiments/{info.id}/report.json"),
     ]
     files += [(f"Run of {each.side.label}, JSON", f"/api/runs/{each.run}.json") for each in shown]
-    links = [
-        html.A([icon("table", "sm"), label], href=href, className="btn quiet small menu", download="")
-        for label, href in files
-    ]
-    target = {"component": "button", "type": "button", "className": "btn", "w": ""}
-    return dmc.Popover(
-        [
-            dmc.PopoverTarget([icon("download"), "Export"], boxWrapperProps=target),
-            dmc.PopoverDropdown(links, p=4),
-        ],
-        position="bottom-end",
-    )
-
-
-def _answer(body: Iterable[str], name: str, mimetype: str = "text/csv") -> Response:
-    quoted = re.sub(r"[^\w.\-]+", "_", name, flags=re.ASCII)
-    lines: Any = stream_with_context(iter(body))
-    return Response(
-        lines, mimetype=mimetype, headers={"Content-Disposition": f'attachment; filename="{quoted}"'}
-    )
+    return page_export(files)
 
 
 @blueprint.get("/api/experiments/<experiment>/differences.csv")
@@ -77,7 +56,7 @@ def export_differences(experiment: str) -> Response:
     lines = (
         (row.name, first.label, other, row.a, row.b, row.value, row.low, row.high, row.n) for row in rows
     )
-    return _answer(csv_lines(head, lines), f"{info.name}-differences.csv")
+    return file_answer(csv_lines(head, lines), f"{info.name}-differences.csv")
 
 
 @blueprint.get("/api/experiments/<experiment>/jobs.csv")
@@ -91,14 +70,14 @@ def export_jobs(experiment: str) -> Response:
                 for job in run_store.result(run).jobs:
                     yield label, seed, *(getattr(job, name) for name in _JOB)
 
-    return _answer(csv_lines(("policy", "seed", *_JOB), rows()), f"{info.name}-jobs.csv")
+    return file_answer(csv_lines(("policy", "seed", *_JOB), rows()), f"{info.name}-jobs.csv")
 
 
 @blueprint.get("/api/experiments/<experiment>.yaml")
 def export_experiment(experiment: str) -> Response:
     """The experiment itself, from which it can be run again."""
     info = workspace().runs.experiment(experiment)
-    return _answer([written(info.experiment.to_dict())], f"{info.name}.yaml", "application/yaml")
+    return file_answer([written(info.experiment.to_dict())], f"{info.name}.yaml", "application/yaml")
 
 
 @blueprint.get("/api/experiments/<experiment>/report.json")
@@ -106,7 +85,7 @@ def export_comparison(experiment: str) -> Response:
     """What all runs say when they are compared with the baseline."""
     info = workspace().runs.experiment(experiment)
     text = orjson.dumps(info.report, option=orjson.OPT_INDENT_2).decode()
-    return _answer([text], f"{info.name}.json", "application/json")
+    return file_answer([text], f"{info.name}.json", "application/json")
 
 
 @blueprint.get("/api/runs/<run>.json")
@@ -118,7 +97,7 @@ def export_run(run: str) -> Response:
     values["result"] = run_store.result(run).to_dict() if info.summary is not None else None
     values["series"] = run_store.series(run)
     text = orjson.dumps(values, option=orjson.OPT_INDENT_2).decode()
-    return _answer([text], f"{info.name}-{info.label}-{info.seed}.json", "application/json")
+    return file_answer([text], f"{info.name}-{info.label}-{info.seed}.json", "application/json")
 
 
 @blueprint.get("/api/runs/<run>/lines.csv")
@@ -133,4 +112,4 @@ def export_lines(run: str) -> Response:
             for at, values in enumerate(columns, lines["first"]):
                 yield series["time"][at], job, *values
 
-    return _answer(csv_lines(("time_s", "job", *_LINES), rows()), f"{info.name}-{info.label}-lines.csv")
+    return file_answer(csv_lines(("time_s", "job", *_LINES), rows()), f"{info.name}-{info.label}-lines.csv")

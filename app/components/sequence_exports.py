@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from flask import Response, request, stream_with_context
+from flask import Response, request
 
-from app.api import blueprint, csv_lines
+from app.api import blueprint, csv_lines, file_answer
 from app.components.sequence_view import View, behind, name_of, named, state_of, written_path
 from app.context import workspace
 from core.errors import InputError
@@ -28,11 +27,8 @@ def _view(trace_set_id: str, model_id: str) -> View:
 
 
 def _answer(view: View, what: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> Response:
-    name = re.sub(r"[^\w.\-]+", "_", f"{workspace().traces.get(view.traces).name}-{what}.csv", flags=re.ASCII)
-    body: Any = stream_with_context(csv_lines(head, rows))
-    return Response(
-        body, mimetype="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'}
-    )
+    name = f"{workspace().traces.get(view.traces).name}-{what}.csv"
+    return file_answer(csv_lines(head, rows), name)
 
 
 @blueprint.get(f"{_BASE}/paths.csv")

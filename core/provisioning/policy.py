@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import InputError
-from core.settings_fields import build
+from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,11 +56,6 @@ WHY_NOT = {
 }
 
 Allocate = Callable[["Demand"], "Floats"]
-
-
-@dataclass(frozen=True)
-class NoSettings:
-    """For a policy with nothing to choose."""
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ owns time: `Engine.wait` returns when something happened or when the policy want
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from core.settings_fields import build
+from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -46,18 +45,6 @@ class Decision(Generic[State]):
     reasons: tuple[Reason, ...] = ()
     marks: tuple[Mark, ...] = ()
     wake: float | None = None
-
-
-class Scope(StrEnum):
-    """What a policy steers."""
-
-    WORKER = "one worker"
-    CLUSTER = "a cluster"
-
-
-@dataclass(frozen=True)
-class NoSettings:
-    """For a policy with nothing to choose."""
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.provisioning.cycles import maxima, rules
-from core.provisioning.policy import Allocate, NoSettings, Policy, PolicyKind
+from core.provisioning.policy import Allocate, Policy, PolicyKind
 
 if TYPE_CHECKING:
     from core.phases.training import Progress
     from core.provisioning.fleet import Demand, Floats
+    from core.settings_fields import NoSettings
 
 
 def current_max(demand: Demand) -> Floats:

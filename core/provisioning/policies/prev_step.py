@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.provisioning.cycles import maxima, quantiles, rules
-from core.provisioning.policy import Allocate, NoSettings, Policy, PolicyKind
+from core.provisioning.policy import Allocate, Policy, PolicyKind
 
 if TYPE_CHECKING:
     from core.phases.training import Progress
     from core.provisioning.fleet import Demand, Floats
+    from core.settings_fields import NoSettings
 
 LEVEL = 0.95
 

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.policy import Allocate, Need, NoSettings, Policy, PolicyKind, cold_start
+from core.provisioning.policy import Allocate, Need, Policy, PolicyKind, cold_start
 
 if TYPE_CHECKING:
     from core.phases.training import Progress
     from core.provisioning.fleet import Demand, Floats
+    from core.settings_fields import NoSettings
 
 
 def own_peak(demand: Demand) -> Floats:
