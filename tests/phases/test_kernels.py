@@ -40,7 +40,7 @@ def pairs(layout, windows):
 
 def assert_same(layout, flat, expected, tolerance=2e-4):
     for ours, theirs in zip(twin.parts(layout.unpack(flat)), twin.parts(expected), strict=True):
-        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance, equal_nan=False)
 
 
 @given(problems(), st.floats(1e-4, 1e-2))
