@@ -1,0 +1,1 @@
+"""What runs inside training containers: programs, and the agent that speaks with whoever steers them."""
