@@ -8,7 +8,7 @@ are on the same scale.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -68,15 +68,17 @@ def follow(tracks: Tracks, seen: Observation) -> Tracks:
 
 def extended(track: Track | None, readings: tuple[Reading, ...]) -> Track | None:
     """A track with further values; None while no value was a number."""
-    values = [value for _, value in readings]
-    summed = sum(values)
-    if not isfinite(summed):  # one look at the sum is cheaper than one at every value
-        values = [value for value in values if isfinite(value)]
-        summed = sum(values)
-    if not values:
-        return track
-    largest = max(max(values), -min(values))  # noqa: PLW3301 - unpacking the values costs more than they do
-    if track is None:
-        return Track(values[0], values[-1], largest, summed, len(values))
-    first, _, before, total, printed = track
-    return Track(first, values[-1], max(largest, before), total + summed, printed + len(values))
+    first, last, largest, total, printed = track or (nan, nan, 0.0, 0.0, 0)
+    for _, value in readings:
+        if not isfinite(value):
+            continue
+        if not printed:
+            first = value
+        if value > largest:
+            largest = value
+        elif -value > largest:
+            largest = -value
+        last = value
+        total += value
+        printed += 1
+    return Track(first, last, largest, total, printed) if printed else track

@@ -115,19 +115,21 @@ def classified(
     before: Watched, track: Track, now: float, alpha: float, worker: str | None
 ) -> tuple[Watched, Reason | None]:
     """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
+    mark, level = before.mark, track.last
     if before.level is None:
-        return before._replace(level=track.last), None
-    mark, growth = before.mark, track.change(before.level, track.last)
+        return before._replace(level=level), None
+    growth = track.change(before.level, level)
     if mark.growth is None:
-        return before._replace(level=track.last, mark=Mark(mark.job, mark.label, growth)), None
+        return before._replace(level=level, mark=Mark(mark.job, mark.label, growth)), None
     category, lines = following(mark.label, growth, mark.growth, alpha)
-    entered = now if mark.label != CONVERGED else before.converged
-    after = before._replace(
-        mark=Mark(mark.job, category, growth),
-        level=track.last,
-        converged=entered if category == CONVERGED else None,
+    converged = None
+    if category == CONVERGED:
+        converged = before.converged if mark.label == CONVERGED else now
+    # written out: `_replace` costs as much as all the rest
+    after = Watched(
+        Mark(mark.job, category, growth), level, converged, before.decided, before.asked, before.rebalanced
     )
-    values = (("G", growth), ("previous G", mark.growth), ("alpha", alpha), ("E", track.last))
+    values = (("G", growth), ("previous G", mark.growth), ("alpha", alpha), ("E", level))
     text = f"{mark.job} grew {growth:.3g} after {mark.growth:.3g}: {mark.label} → {category}."
     return after, Reason(f"Algorithm 3, lines {lines}", text, mark.job, worker, values)
 
