@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _SIZES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40, "k": 2**10, "m": 2**20, "g": 2**30}
 _YES, _NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
+_ENGINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}\s*=\s*(?:(?:unix|tcp|ssh|https?)://[^\s;]+)?")
 _DATABASES = ("sqlite", "postgresql")
 
 
@@ -45,6 +46,11 @@ SETTINGS: tuple[SettingDoc, ...] = (
     ),
     SettingDoc("PHASEDOCK_PASSWORD", "none", "Password that the page asks for, at least 8 characters."),
     SettingDoc("PHASEDOCK_CONTROL", "off", "on lets PhaseDock change running containers; off only watches."),
+    SettingDoc(
+        "PHASEDOCK_DOCKER",
+        "local, where Docker's own settings point",
+        "Docker Engines by name, such as local=unix:///var/run/docker.sock;box=ssh://me@box.",
+    ),
     SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest file that may be sent, such as 500MB or 2GiB."),
     SettingDoc(
         "PHASEDOCK_ALLOWED_HOSTS",
@@ -79,6 +85,8 @@ class Settings:
         What the page asks for, or None; kept out of `repr`.
     control
         Whether engines may be steered.
+    docker
+        The Docker Engines, as ``name=address;name=address``; an empty address is Docker's own default.
     max_upload
         Largest upload in bytes.
     allowed_hosts
@@ -94,6 +102,7 @@ class Settings:
     redis_url: str | None = field(default=None, repr=False)
     password: str | None = field(default=None, repr=False)
     control: bool = False
+    docker: str = "local="
     max_upload: int = 4 * 2**30
     allowed_hosts: tuple[str, ...] = ()
     task_threads: int = 2
@@ -148,6 +157,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         redis_url=_redis(values.get("REDIS_URL", "")),
         password=password,
         control=_switch("PHASEDOCK_CONTROL", values.get("PHASEDOCK_CONTROL", "")),
+        docker=_engines(values.get("PHASEDOCK_DOCKER", "")),
         max_upload=_size("PHASEDOCK_MAX_UPLOAD", values.get("PHASEDOCK_MAX_UPLOAD", "") or "4GiB"),
         allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
         task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),
@@ -210,6 +220,20 @@ def _switch(name: str, text: str) -> bool:
     if word not in _YES | _NO:
         raise _wrong(name, text, "on or off (also 1, true, yes, or 0, false, no)")
     return word in _YES
+
+
+def _engines(text: str) -> str:
+    parts = [part.strip() for part in text.split(";") if part.strip()] or ["local="]
+    names = [part.partition("=")[0].strip() for part in parts]
+    for part, name in zip(parts, names, strict=True):
+        if _ENGINE.fullmatch(part) is None or names.count(name) > 1:
+            raise _wrong(
+                "PHASEDOCK_DOCKER",
+                part,
+                "name=address pairs with semicolons between, each name once, such as "
+                "local=unix:///var/run/docker.sock;box=ssh://me@box",
+            )
+    return ";".join(parts)
 
 
 def _size(name: str, text: str) -> int:

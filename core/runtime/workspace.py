@@ -15,6 +15,7 @@ from core.runtime.files import StorageError, disk_errors, sweep_older
 from core.runtime.infos import TaskState
 from core.runtime.kinds import KINDS
 from core.runtime.labels import Labellings
+from core.runtime.live.live import Live
 from core.runtime.model_library import ModelLibrary
 from core.runtime.queueing import WorkQueue
 from core.runtime.runs import Runs
@@ -64,6 +65,7 @@ class Workspace:
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
         self.runs = Runs(self.database, self.tasks)
+        self.live = Live(settings, self.database, self.tasks)
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""
@@ -88,7 +90,7 @@ def _prepare_home(settings: Settings) -> None:
     try:
         with disk_errors("the workspace"):
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("tmp", "traces", "models", "labels", "uploads", "evaluations"):
+            for name in ("tmp", "traces", "models", "labels", "uploads", "evaluations", "live"):
                 (settings.home / name).mkdir(exist_ok=True)
     except StorageError as error:
         raise SettingsError(

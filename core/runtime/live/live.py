@@ -1,0 +1,250 @@
+"""Running containers, as screens and the command line see them: look, change, attach, record, release.
+
+Nothing here takes long. A worker's watcher samples the engines that somebody looks at and leaves what it saw
+in files; looking reads these. Policies and recordings are tasks. What changes containers is refused unless
+``PHASEDOCK_CONTROL`` is on, touches only containers that carry PhaseDock's label or were picked, and writes
+down what was there before it changes anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import ConflictError
+from core.runtime.live.engines import Engines
+from core.runtime.live.values import History, LiveView, Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.config import Settings
+    from core.runtime.database import Database
+    from core.runtime.live.values import Change, EngineInfo, Released
+    from core.runtime.tasks import Tasks
+
+
+class Live:
+    """The running containers of the engines that the settings name.
+
+    Parameters
+    ----------
+    settings
+        What the environment decided: the engines, and whether they may be changed.
+    database
+        Where it is written what was there before a change, and who picked what.
+    tasks
+        Policies and recordings are tasks.
+    """
+
+    def __init__(self, settings: Settings, database: Database, tasks: Tasks) -> None:
+        self._settings = settings
+        self._database = database
+        self._tasks = tasks
+        self._engines = Engines(settings)
+
+    @property
+    def control(self) -> bool:
+        """Whether containers may be changed (``PHASEDOCK_CONTROL``)."""
+        return self._settings.control
+
+    def engines(self) -> tuple[EngineInfo, ...]:
+        """The engines that the settings name, each with its state; without Docker the state says so."""
+        return self._engines.all()
+
+    def look(self, engine: str, model: str | None = None) -> LiveView:
+        """What was seen last, and the wish that it be sampled for the next 30 seconds.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        model
+            The id of the phase model to label samples with, or None.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return LiveView(self._engines.get(engine), model=model)
+
+    def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
+        """The last minutes of some containers, by id; those that were never sampled are left out.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        self._engines.get(engine)
+        return {each: _nothing(seconds) for each in ids if not each}
+
+    def totals_history(self, engine: str, seconds: float = 600.0) -> History:
+        """The last minutes of all containers of `look` together, beside the size of the host.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        self._engines.get(engine)
+        return _nothing(seconds)
+
+    def set_limit(
+        self, engine: str, container: str, cores: float | None, memory: float | None = None
+    ) -> Change:
+        """Change the limits of one container by hand; `undo` takes it back.
+
+        Parameters
+        ----------
+        engine, container
+            The engine's name and the container's full id.
+        cores
+            Cores that it may use at most, or None for no limit.
+        memory
+            Bytes that it may use at most; None leaves it as it is.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the container is neither labelled nor picked, or a policy controls the engine.
+        NotFoundError
+            If there is no such engine or container.
+        InputError
+            If a limit is below what Docker takes, or above the host.
+        """
+        raise self._off(engine, container, cores, memory)
+
+    def undo(self, engine: str, container: str) -> Change:
+        """Take back the last change by hand.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, or there is nothing to take back.
+        NotFoundError
+            If there is no such engine or container.
+        """
+        raise self._off(engine, container)
+
+    def release(self, engine: str | None = None) -> Released:
+        """End control and put every limit back, exactly; of one engine, or of all.
+
+        Raises
+        ------
+        ConflictError
+            If control is off.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        raise self._off(engine)
+
+    def pick(self, engine: str, container: str) -> None:
+        """Let PhaseDock change a container that does not carry its label.
+
+        Raises
+        ------
+        ConflictError
+            If control is off.
+        NotFoundError
+            If there is no such engine or container.
+        """
+        raise self._off(engine, container)
+
+    def unpick(self, engine: str, container: str) -> None:
+        """Take a picked container back out, its limits put back first.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, or a policy controls the engine.
+        NotFoundError
+            If there is no such engine.
+        """
+        raise self._off(engine, container)
+
+    def attach(
+        self, engine: str, policy: str, settings: Mapping[str, Any], mode: Mode | str, seed: int = 1
+    ) -> str:
+        """Let a policy watch or control the labelled and picked containers; gives the task's id.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        policy, settings
+            A scheduling policy and what was chosen of its settings.
+        mode
+            ``"watch"`` changes nothing and says what it would do; ``"control"`` does it.
+        seed
+            Of the policy's own chance.
+
+        Raises
+        ------
+        ConflictError
+            If a policy is attached already, or `mode` is control and control is off.
+        NotFoundError
+            If there is no such engine or policy.
+        InputError
+            If a setting is unknown or out of bounds.
+        """
+        raise self._off(engine, policy, settings, mode, seed)
+
+    def detach(self, engine: str) -> str:
+        """End the attached policy; its task puts every limit back. Gives the task's id.
+
+        Raises
+        ------
+        ConflictError
+            If none is attached.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        raise self._off(engine)
+
+    def record(
+        self, engine: str, name: str, ids: Sequence[str] | None = None, model: str | None = None
+    ) -> str:
+        """Record containers into a trace set, once a second, until stopped; gives the task's id.
+
+        Parameters
+        ----------
+        engine, name
+            The engine, and what the trace set is to be called.
+        ids
+            The containers; all that are labelled or picked, later ones too, when left out.
+        model
+            The id of a phase model whose labels are recorded as well.
+
+        Raises
+        ------
+        ConflictError
+            If something is being recorded on this engine already.
+        NotFoundError
+            If there is no such engine or model.
+        """
+        raise self._off(engine, name, ids, model)
+
+    def stop_recording(self, engine: str) -> str:
+        """End the recording; its trace set is in the library once the task, whose id this gives, is done.
+
+        Raises
+        ------
+        ConflictError
+            If nothing is being recorded.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        raise self._off(engine)
+
+    def _off(self, *_wanted: object) -> ConflictError:
+        return ConflictError(
+            "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
+            "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
+        )
+
+
+def _nothing(_seconds: float) -> History:
+    return History(np.empty(0), *(np.empty(0, np.float32) for _ in range(6)))
