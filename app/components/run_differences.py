@@ -21,6 +21,7 @@ _RATIOS = ("worst_slowdown",)
 _SHARES = ("used",)
 _SHORT = {
     "mean": "Mean completion",
+    "median": "Median completion",
     "p95": "95th percentile completion",
     "t90": "To 90% of final loss",
     "t95": "To 95% of final loss",

@@ -172,7 +172,7 @@ def _decision(entry: Entry, job: str | None) -> html.Section:
     return card(
         "Decided",
         html.Div(parts, className="stack close"),
-        note=f"{len(actions):,} actions" if actions else None,
+        note=f"{len(actions):,} {'action' if len(actions) == 1 else 'actions'}" if actions else None,
     )
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MEASURES = {
     "mean": "Mean completion time",
+    "median": "Median completion time",
     "p95": "95th percentile of completion times",
     "makespan": "Makespan",
     "t90": "Time to 90% of the fall of the loss",

@@ -88,7 +88,7 @@ class RunResult:
     ----------
     jobs
         In order of arrival.
-    mean, p95
+    mean, median, p95
         Of completion times of jobs that were done; `p95` by linear interpolation.
     makespan
         From the first arrival to the last end.
@@ -112,6 +112,7 @@ class RunResult:
     failed_actions: int
     failed_jobs: int
     decisions: int
+    median: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -181,6 +182,7 @@ class Outcome:
             failed_actions=self._failed_actions,
             failed_jobs=len(jobs) - len(done),
             decisions=self._decisions,
+            median=float(np.median(done)) if done else None,
         )
 
     def _count(self, action: object, by: int) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.experiments.spec import Arm, Experiment
     from core.scheduling.loop import Difference, Entry
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 def run_arm(

@@ -85,6 +85,9 @@ def test_the_thesis_three_jobs():
     by_id = {job.id: job for job in plain.jobs}
     assert by_id["MNIST-T"].completion == pytest.approx(84.7, abs=0.5)
     assert plain.makespan == pytest.approx(394.0, abs=0.5)
+    first, middle, last = sorted(job.completion for job in plain.jobs)
+    assert plain.median == pytest.approx(middle)
+    assert plain.mean == pytest.approx((first + middle + last) / 3)
     assert plain.worst_slowdown == pytest.approx(1.0)
     assert 54 <= {job.id: job for job in flow.jobs}["MNIST-T"].completion <= 58
 
