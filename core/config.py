@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from core.engines.docker_host.addresses import parse_addresses
 from core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 _SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _SIZES |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40, "k": 2**10, "m": 2**20, "g": 2**30}
 _YES, _NO = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
-_ENGINE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}\s*=\s*(?:(?:unix|tcp|ssh|https?)://[^\s;]+)?")
 _DATABASES = ("sqlite", "postgresql")
 
 
@@ -86,7 +86,7 @@ class Settings:
     control
         Whether engines may be steered.
     docker
-        The Docker Engines, as ``name=address;name=address``; an empty address is Docker's own default.
+        The Docker Engines, as ``name=address;name=address``; empty: one, where Docker's own settings point.
     max_upload
         Largest upload in bytes.
     allowed_hosts
@@ -102,7 +102,7 @@ class Settings:
     redis_url: str | None = field(default=None, repr=False)
     password: str | None = field(default=None, repr=False)
     control: bool = False
-    docker: str = "local="
+    docker: str = ""
     max_upload: int = 4 * 2**30
     allowed_hosts: tuple[str, ...] = ()
     task_threads: int = 2
@@ -223,17 +223,11 @@ def _switch(name: str, text: str) -> bool:
 
 
 def _engines(text: str) -> str:
-    parts = [part.strip() for part in text.split(";") if part.strip()] or ["local="]
-    names = [part.partition("=")[0].strip() for part in parts]
-    for part, name in zip(parts, names, strict=True):
-        if _ENGINE.fullmatch(part) is None or names.count(name) > 1:
-            raise _wrong(
-                "PHASEDOCK_DOCKER",
-                part,
-                "name=address pairs with semicolons between, each name once, such as "
-                "local=unix:///var/run/docker.sock;box=ssh://me@box",
-            )
-    return ";".join(parts)
+    try:
+        parse_addresses(text)
+    except SettingsError as error:
+        raise SettingsError(f"PHASEDOCK_DOCKER cannot be used: {error.message}", error.hint) from error
+    return text.strip()
 
 
 def _size(name: str, text: str) -> int:

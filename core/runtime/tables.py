@@ -160,3 +160,26 @@ class SeriesRow(Base):
     __tablename__ = "run_series"
     run: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)
     data: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class HoldRow(Base):
+    """What a container's limits were before somebody changed them: a task, or a person (no owner)."""
+
+    __tablename__ = "holds"
+    engine: Mapped[str] = mapped_column(String(64), primary_key=True)
+    container: Mapped[str] = mapped_column(String(64), primary_key=True)
+    owner: Mapped[str] = mapped_column(String(32), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    since: Mapped[float]
+    limits: Mapped[dict[str, Any]]
+    undo: Mapped[dict[str, Any] | None]
+
+
+class PickRow(Base):
+    """A container without PhaseDock's label that a person picked."""
+
+    __tablename__ = "picked_containers"
+    engine: Mapped[str] = mapped_column(String(64), primary_key=True)
+    container: Mapped[str] = mapped_column(String(64), primary_key=True)
+    name: Mapped[str] = mapped_column(Text)
+    since: Mapped[float]
