@@ -1,0 +1,38 @@
+"""What can go wrong between PhaseDock and a Docker host."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from core.errors import ConflictError, NotFoundError, RefusedError
+
+Loss: TypeAlias = Literal["missing", "denied", "lost"]
+"""Why a host does not answer: nothing is there, its socket may not be opened, or it stopped answering."""
+
+
+class HostLost(ConflictError):  # noqa: N818 - it says what happened
+    """A Docker host that does not answer.
+
+    Parameters
+    ----------
+    message, hint
+        As with every error.
+    kind
+        Why.
+    """
+
+    def __init__(self, message: str, hint: str = "", kind: Loss = "lost") -> None:
+        super().__init__(message, hint)
+        self.kind: Loss = kind
+
+
+class ContainerGone(NotFoundError):  # noqa: N818 - it says what happened
+    """A container that was there and is not any more."""
+
+
+class ChangeRefused(ConflictError):  # noqa: N818 - it says what happened
+    """The host did not do what it was asked for, or did something else."""
+
+
+class NotOurs(ChangeRefused, RefusedError):  # noqa: N818 - it says what happened
+    """A container that PhaseDock was not told about was about to be changed."""

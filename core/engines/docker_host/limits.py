@@ -1,0 +1,148 @@
+"""What a container may use, as Docker writes it, and what that means.
+
+Docker says the same limit in several ways: cores as a quota per period or as billionths of a CPU, "no limit"
+as 0, as −1 or as a number beyond any machine, weight 1 as 0 or as 1024 shares. `Limits` keeps the values as
+they were found, so that they can be put back; `Limits.agrees` compares what they do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final
+
+DEFAULT_PERIOD: Final = 100_000
+"""Microseconds that a quota is counted over where nobody chose otherwise (CFS)."""
+
+DEFAULT_SHARES: Final = 1024
+"""CPU shares of a container that was given none."""
+
+BEYOND: Final = 1 << 60
+"""Bytes from which on a limit of memory is none; the kernel's own "no limit" is just below 2^63."""
+
+LEAST_CORES: Final = 0.01
+"""The smallest quota that the kernel takes: 1 ms in a period of 100 ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Values of a container's ``HostConfig``, as Docker gives them; 0 is "not set".
+
+    Parameters
+    ----------
+    nano_cpus
+        Billionths of a core (``docker run --cpus``); Docker takes either this or a quota, never both.
+    cpu_quota, cpu_period
+        Microseconds of processor time in every period of so many microseconds; a quota of −1 is none.
+    cpu_shares
+        Weight against others where cores are scarce; 1024 is usual.
+    memory
+        Bytes at most.
+    memory_swap
+        Bytes of memory and swap together at most; −1 is no limit of swap.
+    memory_reservation
+        Bytes that it is pushed back to where memory is scarce.
+    """
+
+    nano_cpus: int = 0
+    cpu_quota: int = 0
+    cpu_period: int = 0
+    cpu_shares: int = 0
+    memory: int = 0
+    memory_swap: int = 0
+    memory_reservation: int = 0
+
+    @classmethod
+    def of(cls, host_config: dict[str, Any]) -> Limits:
+        """The limits in a ``HostConfig`` of Docker's API."""
+        return cls(
+            int(host_config.get("NanoCpus") or 0),
+            int(host_config.get("CpuQuota") or 0),
+            int(host_config.get("CpuPeriod") or 0),
+            int(host_config.get("CpuShares") or 0),
+            int(host_config.get("Memory") or 0),
+            int(host_config.get("MemorySwap") or 0),
+            int(host_config.get("MemoryReservation") or 0),
+        )
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Limits:
+        """The limits that `to_dict` wrote."""
+        return cls(**{name: int(value) for name, value in values.items()})
+
+    def to_dict(self) -> dict[str, int]:
+        """Names and values, for a database or a file."""
+        return asdict(self)
+
+    @property
+    def cores(self) -> float | None:
+        """Cores at most, or None without a limit."""
+        if self.nano_cpus > 0:
+            return self.nano_cpus / 1e9
+        return self.cpu_quota / (self.cpu_period or DEFAULT_PERIOD) if self.cpu_quota > 0 else None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Bytes at most, or None without a limit."""
+        return self.memory if 0 < self.memory < BEYOND else None
+
+    @property
+    def swap_bytes(self) -> int | None:
+        """Bytes of memory and swap together at most, or None without a limit."""
+        return self.memory_swap if 0 < self.memory_swap < BEYOND else None
+
+    @property
+    def reserved_bytes(self) -> int | None:
+        """Bytes that it is pushed back to where memory is scarce, or None."""
+        return self.memory_reservation if 0 < self.memory_reservation < BEYOND else None
+
+    @property
+    def weight(self) -> float:
+        """Its weight where cores are scarce; 1 is usual."""
+        return (self.cpu_shares or DEFAULT_SHARES) / DEFAULT_SHARES
+
+    def with_cores(self, cores: float | None) -> Limits:
+        """These limits with at most so many cores (None: without a limit), said the way they say it now."""
+        if self.nano_cpus > 0:
+            return replace(
+                self, nano_cpus=0 if cores is None else round(max(cores, LEAST_CORES) * 100) * 10**7
+            )
+        if cores is None:
+            return replace(self, cpu_quota=-1 if self.cpu_quota else 0)
+        period = self.cpu_period or DEFAULT_PERIOD
+        return replace(self, cpu_quota=max(round(cores * period), 1000), cpu_period=period)
+
+    def with_memory(self, memory: int | None) -> Limits:
+        """These limits with at most so many bytes (None: without a limit); what swap adds to it stays."""
+        if memory is None:
+            return replace(self, memory=0, memory_swap=0)
+        if self.memory_bytes is None:
+            return replace(self, memory=memory, memory_swap=2 * memory)  # as Docker does when it creates
+        swap = self.swap_bytes
+        return replace(self, memory=memory, memory_swap=-1 if swap is None else memory + swap - self.memory)
+
+    def with_weight(self, weight: float) -> Limits:
+        """These limits with a weight, of which 1 is usual."""
+        shares = max(round(DEFAULT_SHARES * weight), 2)
+        return replace(self, cpu_shares=0 if shares == DEFAULT_SHARES and not self.cpu_shares else shares)
+
+    def agrees(self, other: Limits, cores: float) -> bool:
+        """True if both do the same on a machine of so many cores.
+
+        Parameters
+        ----------
+        other
+            The limits to compare with.
+        cores
+            Cores of the machine: a limit at or above them is none.
+        """
+        return self.effect(cores) == other.effect(cores)
+
+    def effect(self, cores: float) -> tuple[object, ...]:
+        """What these limits do on a machine of so many cores, in one way of saying it."""
+        limit = self.cores
+        most = None if limit is None or limit >= cores else round(limit, 4)
+        shares = self.cpu_shares or DEFAULT_SHARES
+        period = (self.cpu_period if self.nano_cpus == 0 else 0) or DEFAULT_PERIOD
+        swap = self.swap_bytes if self.memory_bytes is not None else None
+        quota = None if most is None else (most, period)
+        return (quota, shares, self.memory_bytes, swap, self.reserved_bytes)
