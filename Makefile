@@ -3,10 +3,10 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup run check test bench lock format clean
+.PHONY: help setup run check test bench jobs-image lock format clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
 setup: .venv/.runtime ## make the environment (.venv)
 
@@ -39,6 +39,9 @@ bench: .venv/.dev ## measure speed against the slow twins and pyarrow; writes be
 format: .venv/.dev ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+jobs-image: .venv/.runtime ## build the images that training programs run in (needs Docker)
+	@PYTHON=$(BIN)/python core/jobs/build-image.sh
 
 lock: ## renew both lock files (needs uv)
 	uv pip compile pyproject.toml --group build --universal --generate-hashes --python-version 3.11 --no-annotate --custom-compile-command "make lock" -o requirements.txt

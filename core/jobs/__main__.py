@@ -1,0 +1,100 @@
+"""The command of the images: ``python3 -m phasedock_jobs NAME --seed 1 --steps 200 --size 1``."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .agent import Agent, set_threads
+from .catalogue import CATALOGUE, make
+from .running import Plan, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one program and return the exit code.
+
+    Parameters
+    ----------
+    arguments
+        Instead of those of the command line.
+    """
+    chosen = _parser().parse_args(arguments)
+    agent = Agent.from_environment(_threads(chosen.threads))
+    try:
+        program = make(chosen.name, chosen.seed, chosen.size)
+    except ImportError as error:
+        agent.finish("failed")
+        _say(f"{chosen.name} needs {error.name}, which this image has not; use phasedock-jobs:torch.")
+        return 2
+    checkpoint = chosen.checkpoint
+    if checkpoint is None and agent.folder is not None:
+        checkpoint = agent.folder / f"checkpoint{program.suffix}"
+    run(program, Plan(chosen.steps, checkpoint, chosen.every), agent, _say)
+    return 0
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def _threads(chosen: str) -> Callable[[int | None], int]:
+    """Return what answers a wish for threads: follow it, leave the libraries alone, or keep a number."""
+    if chosen == "follow":
+        return set_threads
+    return lambda _: set_threads(int(chosen) if chosen.isdigit() else None)
+
+
+def _thread_choice(text: str) -> str:
+    if text in {"follow", "static"} or (text.isdigit() and int(text) > 0):
+        return text
+    raise argparse.ArgumentTypeError("use follow, static or a number above 0")
+
+
+def _whole(low: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < low:
+            raise argparse.ArgumentTypeError(f"“{text}” is no whole number from {low}")
+        return int(text)
+
+    return read
+
+
+def _size(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"“{text}” is no number above 0")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python3 -m phasedock_jobs",
+        description="Train a model, print its loss, keep a checkpoint and let threads follow cores.",
+        epilog="\n".join(f"  {name:12} {one.learns} ({one.image})" for name, one in CATALOGUE.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", choices=CATALOGUE, metavar="NAME", help="the program, see below")
+    parser.add_argument("--seed", type=_whole(0), default=1, help="decides everything that is drawn")
+    parser.add_argument("--steps", type=_whole(1), default=200, help="printed steps (200)")
+    parser.add_argument("--size", type=_size, default=1.0, help="how much data, and work a step (1)")
+    parser.add_argument("--every", type=_whole(0), default=20, help="steps between own checkpoints (20)")
+    parser.add_argument(
+        "--threads",
+        type=_thread_choice,
+        default="follow",
+        help="follow the cores (default), static, or a number",
+    )
+    parser.add_argument("--checkpoint", type=Path, help="its file, where no agent's folder is mounted")
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,64 @@
+"""The training programs by name; a module is imported with its program, so NumPy programs need no PyTorch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .running import Program
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A program that can be run.
+
+    Parameters
+    ----------
+    module, name
+        Where its class stands in this package.
+    image
+        ``light`` or ``torch``.
+    learns
+        What it learns, in a few words.
+    """
+
+    module: str
+    name: str
+    image: str
+    learns: str
+
+
+CATALOGUE = {
+    "mlp": Entry("digit_programs", "Classifier", "light", "digits told apart by dense layers"),
+    "autoencoder": Entry("digit_programs", "Autoencoder", "light", "digits squeezed and restored"),
+    "elman": Entry("elman", "Elman", "light", "the next character, by a recurrent network"),
+    "factors": Entry("factors", "Factors", "light", "words that stand near each other, by least squares"),
+}
+"""Every program, by the name it is started with."""
+
+
+def make(name: str, seed: int, size: float) -> Program:
+    """Return a program that is ready to prepare its data.
+
+    Parameters
+    ----------
+    name
+        A key of `CATALOGUE`.
+    seed
+        Decides everything that is drawn.
+    size
+        How much data there is; 1 is the usual.
+
+    Raises
+    ------
+    KeyError
+        If no program has that name.
+    ImportError
+        If the program needs PyTorch and the image has none.
+    """
+    entry = CATALOGUE[name]
+    module = import_module(f".{entry.module}", __package__)
+    program: Program = getattr(module, entry.name)(seed, size)
+    return program

@@ -1,0 +1,133 @@
+"""The life of a training job: get ready, go through the steps, look at unseen data, keep checkpoints, end."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from .numpy_program import STEPS_PER_EPOCH
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .agent import Agent
+
+
+class Program(Protocol):
+    """What a program can do; see `core.jobs.numpy_program.NumpyProgram`."""
+
+    suffix: str
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Make the data ready."""
+        ...
+
+    def step(self) -> float:
+        """Do a step and return its loss."""
+        ...
+
+    def evaluate(self) -> dict[str, float]:
+        """Look at unseen data."""
+        ...
+
+    def save(self, path: Path, step: int) -> None:
+        """Write a checkpoint."""
+        ...
+
+    def load(self, path: Path) -> int:
+        """Go on from a checkpoint and return its step."""
+        ...
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a job is to run.
+
+    Parameters
+    ----------
+    steps
+        Printed steps in all.
+    checkpoint
+        Where its checkpoint lies, or None for a job that keeps none.
+    every
+        Steps between two checkpoints that it writes by itself; 0 for none.
+    """
+
+    steps: int
+    checkpoint: Path | None = None
+    every: int = 0
+
+
+def run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None]) -> None:
+    """Run a job to its end, from its checkpoint if there is one.
+
+    Parameters
+    ----------
+    program
+        What is trained.
+    plan
+        How long.
+    agent
+        Speaks with whoever steers the container.
+    say
+        Prints a line.
+
+    Raises
+    ------
+    Stopped
+        If SIGTERM came; the checkpoint is written.
+    """
+    try:
+        _run(program, plan, agent, say)
+    except Exception:
+        agent.finish("failed")
+        raise
+    agent.finish("done")
+
+
+def _run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None]) -> None:
+    began = time.monotonic()
+    path = plan.checkpoint
+    done = program.load(path) if path is not None and path.exists() else 0
+    if done:
+        say(f"going on after step {done} of {plan.steps}")
+    agent.prepare(done, plan.steps)
+    what = program.prepare(agent.listen)
+    say(f"{what} ready in {time.monotonic() - began:.1f} s")
+
+    def save() -> None:
+        if path is not None:
+            program.save(path, agent.step)
+            say(f"checkpoint of step {agent.step} written")
+
+    agent.begin(done, plan.steps, save)
+    for number in range(done + 1, plan.steps + 1):
+        _step(program, number, plan.steps, agent, say, save)
+        if number % STEPS_PER_EPOCH == 0 or number == plan.steps:
+            _look(program, number, plan.steps, say)
+        if plan.every and number % plan.every == 0 and path is not None:
+            save()
+            agent.saved(number)
+    say(f"done: {plan.steps} steps in {time.monotonic() - began:.1f} s")
+
+
+def _step(
+    program: Program,
+    number: int,
+    steps: int,
+    agent: Agent,
+    say: Callable[[str], None],
+    save: Callable[[], None],
+) -> None:
+    loss = program.step()
+    # a job that was killed does the steps since its checkpoint again; what was said is not said twice
+    say(f"step {number}/{steps} loss={loss:.4f}" if agent.is_new(number) else f"step {number}/{steps} again")
+    agent.reached(number, loss, save)
+
+
+def _look(program: Program, number: int, steps: int, say: Callable[[str], None]) -> None:
+    figures = " ".join(f"{name}={value:.4f}" for name, value in program.evaluate().items())
+    epoch, epochs = -(-number // STEPS_PER_EPOCH), -(-steps // STEPS_PER_EPOCH)
+    say(f"epoch {epoch}/{epochs} {figures}")

@@ -1,0 +1,166 @@
+"""A Docker Engine for the live tests: the one that was named, or one of their own.
+
+An engine of their own keeps its images between runs under /var/tmp/phasedock-tests-UID, so that they are
+built once. It has no bridge and no iptables; containers run without a network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import docker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from docker.models.containers import Container
+
+NAMED = "PHASEDOCK_TEST_DOCKER"
+HOME = Path(f"/var/tmp/phasedock-tests-{os.getuid()}")
+SCRIPT = Path(__file__).parents[2] / "core" / "jobs" / "build-image.sh"
+OURS = "phasedock.test"
+"""The label of every container that tests make."""
+
+
+def why_not() -> str | None:
+    """Say why no engine can be had on this machine, or None if one can."""
+    if os.environ.get(NAMED):
+        return None
+    if shutil.which("docker") is None or shutil.which("dockerd") is None:
+        return "needs docker and dockerd, which are not installed (tests/install-what-tests-need.sh)"
+    if os.getuid() != 0:
+        return f"needs root to start a Docker Engine of its own, or the address of one in {NAMED}"
+    return None
+
+
+@dataclass
+class Daemon:
+    """A Docker Engine that a test starts and may kill.
+
+    Parameters
+    ----------
+    folder
+        Where it keeps everything; its socket is ``docker.sock`` in there.
+    """
+
+    folder: Path
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"unix://{self.folder}/docker.sock"
+
+    def start(self, seconds: float = 60) -> None:
+        """Start it and wait until it answers."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for left in ("pid", "docker.sock"):
+            (self.folder / left).unlink(missing_ok=True)
+        places = ["--data-root", "data", "--exec-root", "exec", "-p", "pid"]
+        places = [one if one.startswith("-") else f"{self.folder}/{one}" for one in places]
+        flags = ["--iptables=false", "--ip-masq=false", "--bridge=none", "-H", self.url]
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                ["dockerd", *places, *flags], stdout=log, stderr=log, start_new_session=True
+            )
+        self._wait(seconds)
+
+    def stop(self) -> None:
+        """Stop it, its containers included."""
+        self._end(kill=False)
+
+    def kill(self) -> None:
+        """End it as a power cut would; its containers may live on until it starts again."""
+        self._end(kill=True)
+
+    def _end(self, *, kill: bool) -> None:
+        if self._process is None:
+            return
+        self._process.kill() if kill else self._process.terminate()
+        self._process.wait(60)
+        self._process = None
+
+    def _wait(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not answers(self.url):
+            ended = self._process is None or self._process.poll() is not None
+            if ended or time.monotonic() > until:
+                self.kill()
+                last = (self.folder / "log").read_text(errors="replace").splitlines()[-5:]
+                raise RuntimeError("dockerd did not start:\n" + "\n".join(last))
+            time.sleep(0.2)
+
+
+def answers(url: str) -> bool:
+    """Whether an engine answers there."""
+    try:
+        with connect(url) as client:
+            return bool(client.ping())
+    except (docker.errors.DockerException, OSError):
+        return False
+
+
+@contextmanager
+def connect(url: str) -> Iterator[docker.DockerClient]:
+    """Lend a client, closed afterwards."""
+    client = docker.DockerClient(base_url=url, timeout=30)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def engine() -> Iterator[str]:
+    """Lend the address of an engine: the one that is named in the environment, or one of our own."""
+    named = os.environ.get(NAMED)
+    if named:
+        yield named
+        return
+    daemon = Daemon(HOME / "engine")
+    daemon.start()
+    try:
+        yield daemon.url
+    finally:
+        remove_ours(daemon.url)
+        daemon.stop()
+
+
+def build_image(url: str, kind: str) -> str:
+    """Build ``light`` or ``torch`` where it is missing or old, and return the image's name."""
+    settings = {"DOCKER_HOST": url, "PYTHON": sys.executable, "CACHE": str(HOME / "cache")}
+    done = subprocess.run(
+        [str(SCRIPT), kind],
+        env=os.environ | settings,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"The image {kind} could not be built:\n{done.stderr[-2000:]}")
+    return f"phasedock-jobs:{kind}"
+
+
+def run_job(client: docker.DockerClient, image: str, command: list[str], **more: Any) -> Container:
+    """Start a container of the tests; `more` goes to docker-py's ``containers.run``."""
+    labels = {OURS: "1"} | more.pop("labels", {})
+    return client.containers.run(image, command, detach=True, network_mode="none", labels=labels, **more)
+
+
+def remove_ours(url: str) -> None:
+    """Remove every container that tests made there."""
+    with connect(url) as client:
+        for container in client.containers.list(all=True, filters={"label": OURS}, ignore_removed=True):
+            try:
+                container.remove(force=True, v=True)
+            except docker.errors.NotFound:
+                continue
