@@ -11,11 +11,12 @@ from app.components.basics import notice
 from app.components.forms import errors_for, field_id
 from app.components.run_build import fields, preview, problems
 from app.components.run_draft import checked, from_fields, text_of
-from app.components.run_form import FORM, FORM_ACT, POLICY, changed, form, settings_names
+from app.components.run_form import ENGINE, FORM, FORM_ACT, SHAPE, changed, form, settings_names
 from app.components.run_view import PATH
 from app.context import workspace
 from core.errors import PhaseDockError
 from core.experiments.marked import read_marked
+from core.experiments.spec import DOCKER
 from core.runtime.run_infos import Keep
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 _LOCATION = "_pages_location"
 _FIELDS = field_id(FORM, ALL)
-_POLICIES = field_id(POLICY, ALL)
+_SHAPES = field_id(SHAPE, ALL)
 _ALL_OF_IT = (
     State(_FIELDS, "id"),
     State(_FIELDS, "value"),
     State(_FIELDS, "checked"),
-    State(_POLICIES, "id"),
-    State(_POLICIES, "value"),
+    State(_SHAPES, "id"),
+    State(_SHAPES, "value"),
 )
 
 
@@ -46,8 +47,8 @@ def _register_preview(app: Dash) -> None:
         Input("run-yaml", "value"),
         Input("run-mode", "value"),
         State(_FIELDS, "id"),
-        State(_POLICIES, "id"),
-        State(_POLICIES, "value"),
+        State(_SHAPES, "id"),
+        State(_SHAPES, "value"),
         prevent_initial_call=True,
     )
     def follow(
@@ -56,12 +57,12 @@ def _register_preview(app: Dash) -> None:
         text: str | None,
         mode: str,
         ids: list[dict[str, str]],
-        policy_ids: list[dict[str, str]],
-        policies: list[Any],
+        shape_ids: list[dict[str, str]],
+        shapes: list[Any],
     ) -> tuple[Any, ...]:
         if mode == "yaml":
             return preview(text or ""), [None] * len(ids)
-        given = fields(ids, values, switches, policy_ids, policies)
+        given = fields(ids, values, switches, shape_ids, shapes)
         made = text_of(given)
         return preview(made), errors_for(ids, problems(checked(made)[1], given))
 
@@ -70,23 +71,23 @@ def _register_shape(app: Dash) -> None:
     @app.callback(
         Output("run-form", "children"),
         Input(FORM_ACT, "data"),
-        Input(_POLICIES, "value"),
+        Input(_SHAPES, "value"),
         *_ALL_OF_IT[:4],
         prevent_initial_call=True,
     )
     def reshape(
         asked: dict[str, Any] | None,
-        policies: list[Any],
+        shapes: list[Any],
         ids: list[dict[str, str]],
         values: list[Any],
         switches: list[bool | None],
-        policy_ids: list[dict[str, str]],
+        shape_ids: list[dict[str, str]],
     ) -> Any:
-        """Another part, one less, or another policy, which has other settings."""
-        draft = from_fields(fields(ids, values, switches, policy_ids, policies))
+        """Another part, one less, or another engine or policy, which has other settings."""
+        draft = from_fields(fields(ids, values, switches, shape_ids, shapes))
         if dash.ctx.triggered_id == FORM_ACT:
             return form(changed(draft, asked["act"], asked["id"])) if asked else dash.no_update
-        return form(draft) if _other_policy(ids, policy_ids, policies) else dash.no_update
+        return form(draft) if _other_shape(ids, shape_ids, shapes) else dash.no_update
 
     @app.callback(
         Output("run-yaml", "value"),
@@ -146,14 +147,18 @@ def started(experiment: Experiment, keep: Keep = Keep.FIRST) -> str:
     return f"{PATH}?experiment={place.tasks.get(task).params['experiment']}"
 
 
-def _other_policy(
-    ids: Sequence[Mapping[str, str]], policy_ids: Sequence[Mapping[str, str]], policies: Sequence[Any]
+def _other_shape(
+    ids: Sequence[Mapping[str, str]], shape_ids: Sequence[Mapping[str, str]], shapes: Sequence[Any]
 ) -> bool:
-    """Whether the settings that are shown are not those of the chosen policies."""
+    """Whether the settings that are shown are not those of the chosen engine and policies."""
     names = {each["name"] for each in ids}
-    for where, policy in zip(policy_ids, policies, strict=True):
+    for where, chosen in zip(shape_ids, shapes, strict=True):
+        if where["name"] == ENGINE:
+            if ("docker/image" in names) != (chosen == DOCKER):
+                return True
+            continue
         path = where["name"].removesuffix("policy") + "settings/"
-        if {name.removeprefix(path) for name in names if name.startswith(path)} != settings_names(policy):
+        if {name.removeprefix(path) for name in names if name.startswith(path)} != settings_names(chosen):
             return True
     return False
 

@@ -15,8 +15,18 @@ import yaml
 from app.components.run_yaml import written
 from core.errors import InputError
 from core.experiments.marked import SpecError, read_marked
-from core.experiments.parts import MAY_BE_NONE, SPANS, Arrivals, Drawn, JobKind, WorkerGroup, World
+from core.experiments.parts import (
+    MAY_BE_NONE,
+    SPANS,
+    Arrivals,
+    Containers,
+    Drawn,
+    JobKind,
+    WorkerGroup,
+    World,
+)
 from core.experiments.reading import from_dict
+from core.experiments.spec import SIMULATED
 from core.scheduling.policies import POLICIES
 from core.settings_fields import describe
 
@@ -116,6 +126,8 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         "version": 1,
         "name": str(values.get("name") or "").strip(),
         "about": str(values.get("about") or "").strip(),
+        "engine": values.get("engine") or SIMULATED,
+        "docker": _typed(Containers, _part(values, "docker")),
         "workers": [_typed(WorkerGroup, each) for each in _items(values, "workers")],
         "world": _typed(World, _part(values, "world")),
         "kinds": kinds,

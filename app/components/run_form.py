@@ -11,7 +11,17 @@ from dash import html
 from app.components.basics import Node, button, data, icon, icon_button
 from app.components.forms import control, field_id
 from app.components.run_draft import JOBS, TIMES, listed_text, shown
-from core.experiments.parts import MAY_BE_NONE, SPANS, Arrivals, Drawn, JobKind, WorkerGroup, World
+from core.experiments.parts import (
+    MAY_BE_NONE,
+    SPANS,
+    Arrivals,
+    Containers,
+    Drawn,
+    JobKind,
+    WorkerGroup,
+    World,
+)
+from core.experiments.spec import DOCKER, ENGINES, SIMULATED
 from core.scheduling.policies import POLICIES
 from core.settings_fields import FieldSpec, describe
 
@@ -19,7 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 FORM = "run"
-POLICY = "run-policy"
+SHAPE = "run-shape"
+"""Fields whose values decide which others there are."""
+ENGINE = "engine"
 FORM_ACT = "run-form-act"
 _ORDER = ["label", "input", "description", "error"]
 _MAIN = ("like", "work", "demand", "weight")
@@ -101,9 +113,11 @@ def form(draft: Mapping[str, Any]) -> list[Node]:
                 [
                     _text("name", "Name", str(draft.get("name") or "")),
                     _text("about", "About", str(draft.get("about") or "")),
+                    _engine(draft),
                 ],
                 className="formgrid",
             ),
+            *_containers(draft),
         ),
         _workers(draft),
         _jobs(draft),
@@ -114,10 +128,39 @@ def form(draft: Mapping[str, Any]) -> list[Node]:
     ]
 
 
+def _real(draft: Mapping[str, Any]) -> bool:
+    return draft.get("engine") == DOCKER
+
+
+def _engine(draft: Mapping[str, Any]) -> html.Div:
+    choice = dmc.Select(
+        id=field_id(SHAPE, ENGINE),
+        label="Engine",
+        description="The simulator, or real containers, which take real time.",
+        data=[{"value": name, "label": label} for name, label in ENGINES.items()],
+        value=DOCKER if _real(draft) else SIMULATED,
+        allowDeselect=False,
+        size="xs",
+        inputWrapperOrder=_ORDER,
+        rightSection=icon("selector", "sm"),
+    )
+    return html.Div(choice, className="field")
+
+
+def _containers(draft: Mapping[str, Any]) -> list[Node]:
+    if not _real(draft):
+        return []
+    return [html.Div(_controls(Containers, "docker", draft.get("docker") or {}), className="formgrid")]
+
+
 def _workers(draft: Mapping[str, Any]) -> html.Fieldset:
+    only = None if _real(draft) else _rest(WorkerGroup, ("host",))
     items = [
         _item(
-            str(each.get("id", "worker")), _controls(WorkerGroup, f"workers/{at}", each), "drop-workers", at
+            str(each.get("id", "worker")),
+            _controls(WorkerGroup, f"workers/{at}", each, only),
+            "drop-workers",
+            at,
         )
         for at, each in enumerate(groups(draft))
     ]
@@ -133,12 +176,15 @@ def groups(draft: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
-    items = []
+    items, main = [], (*(("program",) if _real(draft) else ()), *_MAIN)
     for at, (name, kind) in enumerate((draft.get("kinds") or {}).items()):
         path = f"kinds/{at}"
         controls = [_text(f"{path}/name", "Name", name, "What its jobs are called in tables.")]
-        controls += _controls(JobKind, path, kind or {}, _MAIN)
-        more = _more("Loss, checkpoints, steps", _controls(JobKind, path, kind or {}, _rest(JobKind, _MAIN)))
+        controls += _controls(JobKind, path, kind or {}, main)
+        more = _more(
+            "Loss, checkpoints, steps",
+            _controls(JobKind, path, kind or {}, _rest(JobKind, (*_MAIN, "program"))),
+        )
         items.append(_item(name, controls, "drop-kinds", at, [more]))
     drawn = html.Div(_controls(Drawn, "drawn", draft.get("drawn") or {}), className="formgrid")
     jobs = draft.get("jobs") or []
@@ -209,7 +255,7 @@ def _arm(at: int, arm: Mapping[str, Any]) -> html.Div:
     name = str(arm.get("policy") or "")
     path = f"policies/{at}"
     choice = dmc.Select(
-        id=field_id(POLICY, f"{path}/policy"),
+        id=field_id(SHAPE, f"{path}/policy"),
         label="Policy",
         description=POLICIES[name].about if name in POLICIES else None,
         data=[{"value": each, "label": each} for each in POLICIES],

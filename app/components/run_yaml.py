@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from core.experiments.parts import Arrivals, Drawn, JobKind, World
+from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, World
 from core.settings_fields import describe
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def shortened(values: Mapping[str, Any]) -> dict[str, Any]:
     A value that the reader would refuse stays as it is, so that it can be seen where it is wrong.
     """
     made = dict(values)
-    for name, cls in (("world", World), ("drawn", Drawn), ("arrivals", Arrivals)):
+    for name, cls in (("world", World), ("drawn", Drawn), ("arrivals", Arrivals), ("docker", Containers)):
         if isinstance(made.get(name), dict):
             made[name] = _Short(_changed(cls, made[name]))
     if isinstance(made.get("kinds"), dict):
@@ -66,17 +66,24 @@ def shortened(values: Mapping[str, Any]) -> dict[str, Any]:
         }
     for name in ("workers", "jobs"):
         if isinstance(made.get(name), list):
-            made[name] = [_Short(each) if isinstance(each, dict) else each for each in made[name]]
+            made[name] = [
+                _Short(_without_host(each)) if isinstance(each, dict) else each for each in made[name]
+            ]
     if isinstance(made.get("policies"), list):
         made["policies"] = [_arm(each) for each in made["policies"]]
     if isinstance(made.get("seeds"), dict):
         made["seeds"] = _Short(made["seeds"])
     elif isinstance(made.get("seeds"), list):
         made["seeds"] = _Row(made["seeds"])
-    empty = ("about", "engine", "world", "kinds", "jobs", "drawn", "arrivals")
+    empty = ("about", "engine", "world", "kinds", "jobs", "drawn", "arrivals", "docker")
     if made.get("engine") == "simulated":
         made.pop("engine")
+        made.pop("docker", None)
     return {name: each for name, each in made.items() if each or name not in empty}
+
+
+def _without_host(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in values.items() if name != "host" or each}
 
 
 def _changed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:

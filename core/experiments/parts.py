@@ -31,6 +31,11 @@ class WorkerGroup:
     cores: float = setting(
         1.0, label="Cores", low=0.01, high=4096, unit="cores", help="The processors of each machine."
     )
+    host: str = setting(
+        "",
+        label="Docker host",
+        help="Where it is, by the name of an engine; empty: the first one. Only for Docker.",
+    )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -92,6 +97,22 @@ class World:
         low=0.0,
         high=1.0,
         help="Chance that a job does not start on its target.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Containers:
+    """How jobs are started where the engine is Docker."""
+
+    image: str = setting("phasedock-jobs:light", label="Image", help="What every job's container is made of.")
+    threads: str = setting(
+        "follow",
+        label="Threads",
+        choices={"follow": "Follow the cores", "static": "As many as at the start"},
+        help="Whether a job is told to compute with as many threads as it has cores.",
+    )
+    memory: float = setting(
+        0.0, label="Memory", low=0.0, high=1e6, unit="GiB", help="Most that each job may have; 0: no limit."
     )
 
 
@@ -158,6 +179,9 @@ class JobKind:
     )
     weight: float = setting(
         1.0, label="Weight", low=0.0, high=1e6, help="How often it is drawn, by the others."
+    )
+    program: str = setting(
+        "", label="Program", help="What its containers run, such as “mlp --size 2”. Only for Docker."
     )
 
 

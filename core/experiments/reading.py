@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from core.experiments import parts
 from core.experiments.fields import listing, mapping, one, only, read, span, typed
 from core.experiments.marked import Path, SpecError, read_marked
-from core.experiments.parts import Arrivals, Drawn, JobKind, ListedJob, WorkerGroup, World
+from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
 from core.experiments.reading_arms import baseline, policies, seeds
-from core.experiments.spec import ENGINES, VERSION, Experiment
+from core.experiments.reading_docker import check_docker
+from core.experiments.spec import DOCKER, ENGINES, SIMULATED, VERSION, Experiment
 from core.settings_fields import FieldSpec, describe
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _FIELDS = (
     "version", "name", "about", "engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals",
-    "policies", "baseline", "seeds",
+    "docker", "policies", "baseline", "seeds",
 )  # fmt: skip
 _TIME = FieldSpec("times", "float", 0.0, "Time of arrival", "", low=0.0, unit="s")
 
@@ -61,10 +62,16 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
         raise SpecError(("drawn",), "Jobs are drawn, but there are no kinds.", "Describe some under “kinds”.")
     _refuse_demands(values, max(group.cores for group in workers), kinds, jobs)
     arms = policies(values.get("policies"))
+    engine = str(values.get("engine", SIMULATED))
+    if engine == DOCKER:
+        check_docker(workers, kinds, jobs, arms)
     return Experiment(
         name=str(values["name"]),
         about=str(values.get("about") or ""),
-        engine=str(values.get("engine", "simulated")),
+        engine=engine,
+        docker=typed(
+            Containers, mapping(values.get("docker") or {}, ("docker",), "docker"), ("docker",), "docker"
+        ),
         workers=workers,
         world=typed(World, mapping(values.get("world") or {}, ("world",), "world"), ("world",), "world"),
         kinds=kinds,
@@ -87,7 +94,7 @@ def _check_head(values: Mapping[str, Any]) -> None:
         )
     if not isinstance(values.get("name"), str) or not str(values["name"]).strip():
         raise SpecError(("name",), "The experiment has no name.", "Write “name: …”.")
-    engine = values.get("engine", "simulated")
+    engine = values.get("engine", SIMULATED)
     if engine not in ENGINES:
         raise SpecError(
             ("engine",), f"Experiments cannot run on “{engine}”.", f"Choose one of: {', '.join(ENGINES)}."

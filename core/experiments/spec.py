@@ -9,13 +9,23 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core.experiments.parts import SPANS, Arrivals, Drawn, JobKind, ListedJob, WorkerGroup, World
+from core.experiments.parts import (
+    SPANS,
+    Arrivals,
+    Containers,
+    Drawn,
+    JobKind,
+    ListedJob,
+    WorkerGroup,
+    World,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 VERSION = 1
-ENGINES = ("simulated",)
+SIMULATED, DOCKER = "simulated", "docker"
+ENGINES = {SIMULATED: "Simulator", DOCKER: "Docker"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +56,11 @@ class Experiment:
     name, about
         For people: its name, and what it shows or where it is from.
     engine
-        Where it runs.
+        Where it runs, one of `ENGINES`.
     workers, world, kinds, jobs, drawn, arrivals
         The scenario; `kinds` by their names.
+    docker
+        How jobs are started where the engine is Docker.
     policies, baseline
         What is compared, and the label that the others are compared with.
     seeds
@@ -66,7 +78,8 @@ class Experiment:
     world: World = field(default_factory=World)
     seeds: tuple[int, ...] = (1,)
     about: str = ""
-    engine: str = "simulated"
+    engine: str = SIMULATED
+    docker: Containers = field(default_factory=Containers)
 
     @property
     def n_jobs(self) -> int:
@@ -83,7 +96,7 @@ class Experiment:
 
     def scenario_dict(self) -> dict[str, Any]:
         """What a run depends on beside its policy and seed."""
-        named = ("engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals")
+        named = ("engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals", "docker")
         plain = self.to_dict()
         return {name: plain[name] for name in named}
 
@@ -100,6 +113,7 @@ class Experiment:
             "jobs": [_given(asdict(job)) for job in self.jobs],
             "drawn": asdict(self.drawn),
             "arrivals": {**asdict(self.arrivals), "times": list(self.arrivals.times)},
+            "docker": asdict(self.docker),
             "policies": [
                 {"label": arm.label, "policy": arm.policy, "settings": dict(arm.settings)}
                 for arm in self.policies

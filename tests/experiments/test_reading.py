@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.errors import InputError
 from core.experiments.marked import SpecError, read_marked
-from core.experiments.parts import Arrivals, Drawn, JobKind, ListedJob, WorkerGroup, World
+from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
 from core.experiments.reading import from_dict, read_experiment
 from core.experiments.spec import Arm, Experiment
 from core.settings_fields import describe
@@ -68,7 +68,8 @@ def test_json_says_the_same_as_yaml(text):
         ("kind: MNIST-T, at", "at", 12, "Job “MNIST-T” has no work and no kind", "work"),
         ("version: 1", "version: 2", 1, "The version is “2”", "version: 1"),
         ("label: NA", "label: FlowCon", 15, "two policies labelled “FlowCon”", "label"),
-        ("name: Three jobs", "name: Three jobs\nengine: docker", 3, "cannot run on “docker”", "simulated"),
+        ("name: Three jobs", "name: Three jobs\nengine: podman", 3, "cannot run on “podman”", "docker"),
+        ("name: Three jobs", "name: Three jobs\nengine: docker", 7, "kind “VAE” have no program", "program"),
         ("name: Three jobs", "name: Three jobs\nbaseline: NO", 3, "No policy is labelled “NO”", "NA"),
         ("name: Three jobs", "name: Three jobs\nseeds: 0", 3, "seeds (seeds) cannot be “0”", "from 1"),
         ("name: Three jobs", "name: Three jobs\nseeds: [1, 1]", 3, "one stands there twice", "once"),
@@ -199,6 +200,42 @@ def test_the_file_in_the_documentation_is_one():
     assert made.n_jobs == 22
     assert made.jobs[1].at == 90.0
     assert made.arm("SpeCon 1%").settings == {"alpha": 0.01, "interval": 30.0}
-    for part, cls in {"world": World, "kinds": JobKind, "drawn": Drawn, "arrivals": Arrivals}.items():
+    for part, cls in {"world": World, "kinds": JobKind, "drawn": Drawn, "arrivals": Arrivals, "docker": Containers}.items():
         row = next(line for line in text.splitlines() if line.startswith(f"| `{part}`"))
         assert [each.name for each in describe(cls) if f"`{each.name}`" not in row] == []
+
+
+REAL = """
+version: 1
+name: Real
+engine: docker
+workers: {count: 2, cores: 1}
+docker: {threads: static, memory: 2}
+kinds:
+  MLP: {work: 20, program: mlp --size 2}
+drawn: {count: 2}
+policies: [free, flowcon]
+"""
+
+
+def test_an_experiment_in_containers():
+    made = read_experiment(REAL)
+    assert (made.engine, made.docker.threads, made.docker.memory) == ("docker", "static", 2.0)
+    assert made.kinds["MLP"].program == "mlp --size 2"
+    assert from_dict(made.to_dict()) == made
+
+
+@pytest.mark.parametrize(
+    ("was", "wrong", "line", "said"),
+    [
+        ("cores: 1", "cores: 0.5", 5, "a set of processors is made of whole ones"),
+        ("program: mlp --size 2", "program: ' '", 8, "no program"),
+        ("drawn: {count: 2}", "jobs: [{id: a, work: 3}]", 9, "Job “a” has no kind"),
+        ("[free, flowcon]", "[free, srpt]", 10, "looks at work that is left"),
+        ("threads: static", "threads: some", 6, "Threads"),
+    ],
+)
+def test_what_only_a_simulator_can_run_is_refused(was, wrong, line, said):
+    with pytest.raises(InputError, match=said) as error:
+        read_experiment(REAL.replace(was, wrong))
+    assert error.value.message.startswith(f"Line {line}:")
