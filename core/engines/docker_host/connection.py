@@ -1,7 +1,7 @@
 """One Docker host's API, spoken to through the Docker SDK, with its faults said in sentences.
 
-The SDK's low-level client is a `requests` session that knows sockets, TLS and API versions. Requests are made
-with it directly: the SDK's own methods leave out some fields (``NanoCpus`` of an update) and drop zeros.
+The SDK's low-level client is a `requests` session that knows addresses and TLS. Requests are made with it
+directly: the SDK's own methods leave out some fields (``NanoCpus`` of an update) and drop zeros.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from docker import APIClient
 from docker.errors import DockerException
-from docker.tls import TLSConfig
-from docker.utils import kwargs_from_env
 from requests.exceptions import RequestException
 
 from core.engines.docker_host.errors import ChangeRefused, ContainerGone, HostLost
+from core.engines.docker_host.transport import Route, route
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,13 +42,13 @@ class Connection:
 
     def __init__(self, address: Address, patience: float = PATIENCE) -> None:
         self.address, self._patience = address, patience
-        self._client: APIClient | None = None
+        self._route: Route | None = None
         self._opening = threading.Lock()
 
     @property
     def remote(self) -> bool:
         """True if the host is certainly another machine."""
-        return self._open().base_url.startswith("https://") or self.address.url.startswith(("ssh:", "tcp:"))
+        return self._open().remote
 
     def get(self, path: str, **params: Any) -> Any:
         """The answer to a GET request; asked again once where a connection that was kept had been closed.
@@ -96,9 +94,9 @@ class Connection:
     def close(self) -> None:
         """Close what is open; the next request opens it again."""
         with self._opening:
-            client, self._client = self._client, None
-        if client is not None:
-            client.close()
+            used, self._route = self._route, None
+        if used is not None:
+            used.client.close()
 
     def _asked(
         self,
@@ -121,10 +119,10 @@ class Connection:
         stream: bool = False,
     ) -> requests.Response:
         with self._in_sentences():
-            client = self._open()
-            answer: requests.Response = client.request(
+            used = self._open()
+            answer: requests.Response = used.client.request(
                 method,
-                f"{client.base_url}/v{client.api_version}{quote(path)}",
+                f"{used.base}{quote(path)}",
                 params={name: _plain(value) for name, value in params.items()},
                 json=body,
                 timeout=patience,
@@ -144,12 +142,12 @@ class Connection:
             return ContainerGone(message, "Look at what is there now.")
         return ChangeRefused(message, "Nothing was changed.")
 
-    def _open(self) -> APIClient:
+    def _open(self) -> Route:
         with self._opening:
-            if self._client is None:
+            if self._route is None:
                 with self._in_sentences():
-                    self._client = _client(self.address, self._patience)
-            return self._client
+                    self._route = route(self.address, self._patience)
+            return self._route
 
     @contextlib.contextmanager
     def _in_sentences(self) -> Iterator[None]:
@@ -172,16 +170,6 @@ class Connection:
                 f"Nothing answers at {where}.", "Start Docker there, or correct PHASEDOCK_DOCKER.", "missing"
             )
         return HostLost(f"There was no answer from {where}.", "See that Docker is alive there.")
-
-
-def _client(address: Address, patience: float) -> APIClient:
-    if not address.url:
-        return APIClient(**kwargs_from_env(), version="auto", timeout=patience, max_pool_size=16)
-    tls: TLSConfig | bool = False
-    if address.tls_cert or address.tls_ca:
-        pair = (address.tls_cert, address.tls_key) if address.tls_cert else None
-        tls = TLSConfig(client_cert=pair, ca_cert=address.tls_ca or None, verify=bool(address.tls_ca))
-    return APIClient(address.url, version="auto", timeout=patience, tls=tls, max_pool_size=16)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Using:
-    """Reads counters; remote containers concurrently, each in one request that does not wait.
+    """Reads counters; remote containers concurrently, since a host answers for each once a second at most.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Using:
 
     def _asked(self, containers: Sequence[Container]) -> dict[str, Counters]:
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(8, thread_name_prefix="docker-stats")
+            self._pool = ThreadPoolExecutor(32, thread_name_prefix="docker-stats")
         answers = self._pool.map(self._ask, [container.id for container in containers if container.running])
         return {name: counters for name, counters in answers if counters is not None}
 
