@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from core.engines.docker_host.addresses import parse_addresses
 from core.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -157,7 +156,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         redis_url=_redis(values.get("REDIS_URL", "")),
         password=password,
         control=_switch("PHASEDOCK_CONTROL", values.get("PHASEDOCK_CONTROL", "")),
-        docker=_engines(values.get("PHASEDOCK_DOCKER", "")),
+        docker=values.get("PHASEDOCK_DOCKER", "").strip(),
         max_upload=_size("PHASEDOCK_MAX_UPLOAD", values.get("PHASEDOCK_MAX_UPLOAD", "") or "4GiB"),
         allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
         task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),
@@ -220,14 +219,6 @@ def _switch(name: str, text: str) -> bool:
     if word not in _YES | _NO:
         raise _wrong(name, text, "on or off (also 1, true, yes, or 0, false, no)")
     return word in _YES
-
-
-def _engines(text: str) -> str:
-    try:
-        parse_addresses(text)
-    except SettingsError as error:
-        raise SettingsError(f"PHASEDOCK_DOCKER cannot be used: {error.message}", error.hint) from error
-    return text.strip()
 
 
 def _size(name: str, text: str) -> int:

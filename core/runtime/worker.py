@@ -62,6 +62,8 @@ class Worker:
         # this class handles signals by itself, and only in the main thread
         self._consumer._set_signal_handlers = lambda: None  # noqa: SLF001
         self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        self._lasting: list[threading.Thread] = []
+        self._watcher = workspace.live.watcher()
 
     def start(self) -> None:
         """Begin to take tasks.
@@ -75,6 +77,7 @@ class Worker:
         self._register()
         self.tidy()
         self._beating.start()
+        self._watcher.start()
         self._consumer.start()
 
     def stop(self, grace: float = _GRACE) -> bool:
@@ -93,10 +96,11 @@ class Worker:
         self._stopping.set()
         self._consumer.stop_flag.set()
         deadline = time.monotonic() + grace
-        threads = [thread for _, thread in self._consumer.worker_threads]
+        threads = [thread for _, thread in self._consumer.worker_threads] + self._lasting
         for thread in threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         ended = not any(thread.is_alive() for thread in threads)
+        self._watcher.stop(max(0.0, deadline - time.monotonic()))
         self._beating.join(BEAT_EVERY)
         with self._workspace.database.write() as session:
             session.execute(delete(WorkerRow).where(WorkerRow.id == self.id))
@@ -124,6 +128,7 @@ class Worker:
         with workspace.database.write() as session:
             gone = [w.id for w in session.scalars(select(WorkerRow)) if w.id != self.id and not is_alive(w)]
             session.execute(delete(WorkerRow).where(WorkerRow.id.in_(gone)))
+        self._put_back()
         workspace.sweep()
 
     def work(self, task: str) -> None:
@@ -131,6 +136,15 @@ class Worker:
         row = self._claim(task)
         if row is None:
             return
+        kinds = self._workspace.kinds
+        if row.kind not in kinds or not kinds[row.kind].lasting:
+            self._do(task, row)
+            return
+        self._lasting = [thread for thread in self._lasting if thread.is_alive()]
+        self._lasting.append(threading.Thread(target=self._do, args=(task, row), name=row.kind, daemon=True))
+        self._lasting[-1].start()
+
+    def _do(self, task: str, row: TaskRow) -> None:
         context = TaskContext(self._workspace, task, self._stopping)
         try:
             result = self._workspace.kinds[row.kind].run(context, row.params)
@@ -142,6 +156,14 @@ class Worker:
             self._end(task, state=TaskState.INTERRUPTED, error_message=error.message, error_hint=error.hint)
         except Exception as error:  # noqa: BLE001 - whatever it is, the task says it in words
             self._fail(context, error)
+
+    def _put_back(self) -> None:
+        """Put back limits of containers that dead tasks changed; what fails is tried again later."""
+        done = self._workspace.live.put_back_orphans()
+        for name in done.restored:
+            _LOG.info("the limits of %s are back", name)
+        for name, why in done.failed:
+            _LOG.warning("the limits of %s could not be put back: %s", name, why)
 
     def _claim(self, task: str) -> TaskRow | None:
         """Take a task from *queued* to *running*; None when somebody else did, or it was cancelled."""

@@ -65,7 +65,7 @@ class Workspace:
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
         self.runs = Runs(self.database, self.tasks)
-        self.live = Live(settings, self.database, self.tasks)
+        self.live = Live(settings, self.database, self.tasks, self.models)
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""

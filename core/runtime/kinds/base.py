@@ -22,10 +22,14 @@ class Kind:
         Its name in the register.
     run
         Does it, given its context and the task's JSON parameters; gives a JSON result.
+    lasting
+        True if it goes on until somebody ends it and mostly waits: it then gets a thread of its own, so that
+        other tasks do not wait for it.
     """
 
     name: str
     run: Callable[[TaskContext, Mapping[str, Any]], dict[str, Any]]
+    lasting: bool = False
 
 
 def part_of(progress: Progress, start: float, end: float) -> Progress:

@@ -10,18 +10,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from core.errors import ConflictError
 from core.runtime.live.engines import Engines
-from core.runtime.live.values import History, LiveView, Mode
+from core.runtime.live.holds import Holds
+from core.runtime.live.looking import Looking
+from core.runtime.live.releasing import Releaser
+from core.runtime.live.sessions import Sessions
+from core.runtime.live.steering import Steering
+from core.runtime.live.watcher import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.config import Settings
     from core.runtime.database import Database
-    from core.runtime.live.values import Change, EngineInfo, Released
+    from core.runtime.live.values import Change, EngineInfo, History, LiveView, Mode, Released
+    from core.runtime.model_library import ModelLibrary
     from core.runtime.tasks import Tasks
 
 
@@ -36,18 +40,24 @@ class Live:
         Where it is written what was there before a change, and who picked what.
     tasks
         Policies and recordings are tasks.
+    models
+        Phase models, to label samples with.
     """
 
-    def __init__(self, settings: Settings, database: Database, tasks: Tasks) -> None:
-        self._settings = settings
-        self._database = database
-        self._tasks = tasks
+    def __init__(self, settings: Settings, database: Database, tasks: Tasks, models: ModelLibrary) -> None:
+        self._home = settings.home
+        self._control = settings.control
+        self._models = models
         self._engines = Engines(settings)
+        self._holds = Holds(database)
+        self._sessions = Sessions(tasks)
+        self._looking = Looking(settings.home, self._engines, self._sessions)
+        self._steering = Steering(self._engines, self._holds, self._sessions, settings.control)
 
     @property
     def control(self) -> bool:
         """Whether containers may be changed (``PHASEDOCK_CONTROL``)."""
-        return self._settings.control
+        return self._control
 
     def engines(self) -> tuple[EngineInfo, ...]:
         """The engines that the settings name, each with its state; without Docker the state says so."""
@@ -68,7 +78,7 @@ class Live:
         NotFoundError
             If the settings name no such engine.
         """
-        return LiveView(self._engines.get(engine), model=model)
+        return self._looking.look(engine, model)
 
     def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
         """The last minutes of some containers, by id; those that were never sampled are left out.
@@ -78,8 +88,7 @@ class Live:
         NotFoundError
             If the settings name no such engine.
         """
-        self._engines.get(engine)
-        return {each: _nothing(seconds) for each in ids if not each}
+        return self._looking.history(engine, ids, seconds)
 
     def totals_history(self, engine: str, seconds: float = 600.0) -> History:
         """The last minutes of all containers of `look` together, beside the size of the host.
@@ -89,8 +98,7 @@ class Live:
         NotFoundError
             If the settings name no such engine.
         """
-        self._engines.get(engine)
-        return _nothing(seconds)
+        return self._looking.totals_history(engine, seconds)
 
     def set_limit(
         self, engine: str, container: str, cores: float | None, memory: float | None = None
@@ -115,7 +123,7 @@ class Live:
         InputError
             If a limit is below what Docker takes, or above the host.
         """
-        raise self._off(engine, container, cores, memory)
+        return self._steering.set_limit(engine, container, cores, memory)
 
     def undo(self, engine: str, container: str) -> Change:
         """Take back the last change by hand.
@@ -127,7 +135,7 @@ class Live:
         NotFoundError
             If there is no such engine or container.
         """
-        raise self._off(engine, container)
+        return self._steering.undo(engine, container)
 
     def release(self, engine: str | None = None) -> Released:
         """End control and put every limit back, exactly; of one engine, or of all.
@@ -139,7 +147,7 @@ class Live:
         NotFoundError
             If the settings name no such engine.
         """
-        raise self._off(engine)
+        return self._steering.release(engine)
 
     def pick(self, engine: str, container: str) -> None:
         """Let PhaseDock change a container that does not carry its label.
@@ -151,7 +159,7 @@ class Live:
         NotFoundError
             If there is no such engine or container.
         """
-        raise self._off(engine, container)
+        self._steering.pick(engine, container)
 
     def unpick(self, engine: str, container: str) -> None:
         """Take a picked container back out, its limits put back first.
@@ -163,7 +171,7 @@ class Live:
         NotFoundError
             If there is no such engine.
         """
-        raise self._off(engine, container)
+        self._steering.unpick(engine, container)
 
     def attach(
         self, engine: str, policy: str, settings: Mapping[str, Any], mode: Mode | str, seed: int = 1
@@ -239,12 +247,16 @@ class Live:
         """
         raise self._off(engine)
 
+    def watcher(self) -> Watcher:
+        """What samples engines, to be started by a process that stays."""
+        return Watcher(self._home, self._engines, self._holds, self._models)
+
+    def put_back_orphans(self) -> Released:
+        """Put back the limits that tasks changed which do not live any more; reap tasks before."""
+        return Releaser(self._engines, self._holds).put_back(self._holds.orphans())
+
     def _off(self, *_wanted: object) -> ConflictError:
         return ConflictError(
             "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
             "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
         )
-
-
-def _nothing(_seconds: float) -> History:
-    return History(np.empty(0), *(np.empty(0, np.float32) for _ in range(6)))

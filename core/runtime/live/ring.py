@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 Values: TypeAlias = npt.NDArray[np.float32]
 
-FIELDS = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
+FIELDS = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network")
 TOTALS = "*"
-_MAGIC = 0x50444B5F52494E47
+_MAGIC = 0x50444B5F52494E32
 _HEAD = np.dtype([("magic", "<i8"), ("turn", "<i8"), ("capacity", "<i8"), ("length", "<i8"), ("rows", "<i8")])
 _TRIES = 50
 _PAUSE = 0.002

@@ -15,6 +15,8 @@ machine in any way that matters, so none is brought to the disk.
 
 from __future__ import annotations
 
+import math
+import os
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -63,19 +65,28 @@ class LiveFiles:
 
     def want(self, model: str | None) -> None:
         """Say that somebody looks, and by which model samples are to be labelled."""
-        replace(self.wanted, (model or "").encode())
+        data = (model or "").encode()
+        if _read(self.wanted) == data and self.wanted.exists():
+            os.utime(self.wanted)
+        else:
+            replace(self.wanted, data)
 
     def is_wanted(self) -> bool:
-        """Tell whether somebody looked within the last `WANTED_FOR` seconds."""
-        try:
-            return abs(time.time() - self.wanted.stat().st_mtime) < WANTED_FOR
-        except OSError:
-            return False
+        """Tell whether somebody looked, or a task said something, within the last `WANTED_FOR` seconds."""
+        return any(age(path) < WANTED_FOR for path in (self.wanted, self.attached, self.recording))
 
     def model(self) -> str | None:
         """The model that the last one who looked chose."""
         data = _read(self.wanted)
         return data.decode() or None if data else None
+
+
+def age(path: Path) -> float:
+    """Seconds since a file was written; infinite where there is none."""
+    try:
+        return abs(time.time() - path.stat().st_mtime)
+    except OSError:
+        return math.inf
 
 
 def replace(path: Path, data: bytes) -> None:

@@ -1,0 +1,114 @@
+"""What was seen of an engine, put together for the page: the watcher's sample and what tasks say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.runtime.live.ring import FIELDS, TOTALS, Past, read_ring
+from core.runtime.live.sampling import counted, marked
+from core.runtime.live.sessions import ATTACH, RECORD
+from core.runtime.live.snapshot import (
+    FRESH_FOR,
+    LiveFiles,
+    age,
+    read_attached,
+    read_recording,
+    read_view,
+)
+from core.runtime.live.values import Attached, History, LiveView, Mode, Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from core.runtime.infos import TaskInfo
+    from core.runtime.live.engines import Engines
+    from core.runtime.live.sessions import Sessions
+
+_FORGOTTEN_AFTER = 60.0
+_SHOWN = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
+
+
+class Looking:
+    """Reads what the watcher and the tasks left.
+
+    Parameters
+    ----------
+    home
+        The home folder of the workspace.
+    engines, sessions
+        The engines, and what goes on with them.
+    """
+
+    def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
+        self._home = home
+        self._engines = engines
+        self._sessions = sessions
+
+    def look(self, engine: str, model: str | None) -> LiveView:
+        """See `core.runtime.live.live.Live.look`."""
+        files = self._files(engine)
+        files.want(model)
+        old = age(files.snapshot)
+        seen = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
+        if seen is None or old > FRESH_FOR:
+            info = self._engines.get(engine)
+            seen = LiveView(info, model=model) if seen is None else replace(seen, engine=info)
+        return _with_tasks(seen, files, self._sessions.of(engine))
+
+    def history(self, engine: str, ids: Sequence[str], seconds: float) -> dict[str, History]:
+        """See `core.runtime.live.live.Live.history`."""
+        found = read_ring(self._files(engine).ring, ids, seconds)
+        return {name: _history(past) for name, past in found.items()}
+
+    def totals_history(self, engine: str, seconds: float) -> History:
+        """See `core.runtime.live.live.Live.totals_history`."""
+        found = read_ring(self._files(engine).ring, [TOTALS], seconds)
+        nothing = Past(np.empty(0), np.empty((0, len(FIELDS)), np.float32))
+        return _history(found.get(TOTALS, nothing))
+
+    def _files(self, engine: str) -> LiveFiles:
+        self._engines.address(engine)
+        return LiveFiles(self._home, engine)
+
+
+def _with_tasks(seen: LiveView, files: LiveFiles, going_on: dict[str, TaskInfo]) -> LiveView:
+    """A sample with the policy and the recording that go on, and the policy's lists in its rows."""
+    attach, record = going_on.get(ATTACH), going_on.get(RECORD)
+    if record is not None:
+        seen = replace(seen, recording=_recording(record, files))
+    if attach is None:
+        return seen
+    said = read_attached(files.attached)
+    if said is None or said[0].task != attach.id:
+        return replace(seen, attached=_attaching(attach))
+    rows = marked(seen.rows, said[1])
+    totals = replace(seen.totals, labels=counted(row.label for row in rows))
+    return replace(seen, attached=said[0], rows=rows, totals=totals)
+
+
+def _attaching(task: TaskInfo) -> Attached:
+    """A policy that has not said anything yet."""
+    params = task.params
+    return Attached(
+        task=task.id,
+        policy=str(params.get("policy", "")),
+        mode=Mode(params.get("mode", Mode.WATCH)),
+        settings=params.get("settings", {}),
+        since=task.created.timestamp(),
+    )
+
+
+def _recording(task: TaskInfo, files: LiveFiles) -> Recording:
+    said = read_recording(files.recording)
+    if said is not None and said.task == task.id:
+        return said
+    return Recording(task.id, str(task.params.get("name", "")), task.created.timestamp())
+
+
+def _history(past: Past) -> History:
+    lines = {name: past.values[:, FIELDS.index(name)] for name in _SHOWN}
+    return History(past.time, **lines)

@@ -1,0 +1,60 @@
+"""Putting limits back, exactly, whoever changed them and whether or not that process still lives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host import ContainerGone, HostLost
+from core.errors import PhaseDockError
+from core.runtime.live.values import Released
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.runtime.live.engines import Engines
+    from core.runtime.live.holds import Hold, Holds
+
+
+class Releaser:
+    """Puts back what was held.
+
+    Parameters
+    ----------
+    engines, holds
+        Where containers are, and what their limits were.
+    """
+
+    def __init__(self, engines: Engines, holds: Holds) -> None:
+        self._engines = engines
+        self._holds = holds
+
+    def put_back(self, holds: Sequence[Hold]) -> Released:
+        """Put limits back in this order, and forget each hold once that was verified.
+
+        What could not be put back stays held, and whoever comes next tries again.
+        """
+        outcome: dict[str, list[str]] = {"restored": [], "gone": []}
+        failed: list[tuple[str, str]] = []
+        lost: dict[str, str] = {}
+        for hold in holds:
+            if hold.engine in lost:
+                failed.append((hold.name, lost[hold.engine]))
+                continue
+            try:
+                kind, name = self._one(hold)
+                outcome[kind].append(name)
+            except PhaseDockError as error:
+                failed.append((hold.name, str(error)))
+                if isinstance(error, HostLost) or hold.engine not in self._engines.names:
+                    lost[hold.engine] = str(error)
+        restored, gone = (tuple(dict.fromkeys(outcome[kind])) for kind in ("restored", "gone"))
+        return Released(restored, gone, tuple(failed))
+
+    def _one(self, hold: Hold) -> tuple[str, str]:
+        with self._engines.host(hold.engine, self._holds.keeper(hold.owner)) as host:
+            try:
+                host.restore(hold.container)
+            except ContainerGone:
+                return "gone", hold.name
+            seen = host.known(hold.container)
+            return "restored", hold.name if seen is None else seen.name

@@ -1,0 +1,74 @@
+"""The policies and recordings that go on: tasks that last until somebody ends them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from core.errors import ConflictError
+from core.runtime.infos import TaskState
+from core.runtime.live.values import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from core.runtime.infos import TaskInfo
+    from core.runtime.tasks import Tasks
+
+ATTACH, RECORD = "attach", "record"
+_MANY = 10_000
+_ALIVE = (TaskState.QUEUED, TaskState.RUNNING)
+_POLL = 0.1
+
+
+class Sessions:
+    """Finds and ends them.
+
+    Parameters
+    ----------
+    tasks
+        All tasks.
+    """
+
+    def __init__(self, tasks: Tasks) -> None:
+        self._tasks = tasks
+
+    def of(self, engine: str) -> dict[str, TaskInfo]:
+        """What goes on with an engine, by kind of task."""
+        found = self._tasks.list(_MANY, _ALIVE)
+        mine = (task for task in found if task.kind in (ATTACH, RECORD))
+        return {task.kind: task for task in mine if task.params.get("engine") == engine}
+
+    def controlled(self, engine: str) -> TaskInfo | None:
+        """The policy that controls an engine, or None."""
+        task = self.of(engine).get(ATTACH)
+        return task if task is not None and task.params.get("mode") == Mode.CONTROL else None
+
+    def end(self, tasks: Collection[str], seconds: float) -> None:
+        """Ask tasks to end, and wait until they have; those that are over already are fine.
+
+        Raises
+        ------
+        ConflictError
+            If one has not ended after so many seconds.
+        """
+        for task in tasks:
+            self._cancel(task)
+        until = time.monotonic() + seconds
+        left = set(tasks)
+        while left := self.alive(left):
+            if time.monotonic() > until:
+                raise ConflictError(
+                    "The policy has not let go of its containers yet.", "Try again in a few seconds."
+                )
+            time.sleep(_POLL)
+
+    def _cancel(self, task: str) -> None:
+        try:
+            self._tasks.cancel(task)
+        except ConflictError:
+            return  # it has just ended by itself
+
+    def alive(self, tasks: Collection[str]) -> set[str]:
+        """Those of some tasks that wait or run."""
+        return {task.id for task in self._tasks.list(_MANY, _ALIVE)} & set(tasks)

@@ -1,0 +1,210 @@
+"""Where a run takes place: the engine that an experiment names, opened for one policy and one seed."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host import DockerEngine, DockerWorker, PlannedJob
+from core.engines.simulated import simulated
+from core.errors import ConflictError
+from core.experiments.drawing import scenario
+from core.experiments.outcome import Truth
+from core.experiments.spec import DOCKER
+from core.experiments.truth import truth
+from core.runtime.live.holds import OwnKeeper
+from core.scheduling.policies import POLICIES
+from core.units import GIBIBYTE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
+
+    from core.config import Settings
+    from core.engines.docker_host import Container, Host
+    from core.experiments.spec import Arm, Experiment
+    from core.runtime.database import Database
+    from core.runtime.live.engines import Engines
+    from core.scheduling.ports import Engine
+    from core.simulation.scenario import JobSpec
+
+RUN_LABEL = "phasedock.run"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An engine with its jobs, and what its world knows of them."""
+
+    engine: Engine
+    truth: Truth
+
+
+def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
+    """The simulator at time 0."""
+    world = scenario(experiment, seed)
+    return Stage(simulated(world, seed, hidden=POLICIES[arm.policy].oracle), truth(world))
+
+
+class Worlds:
+    """Opens engines for runs, and removes what killed runs left on them.
+
+    Parameters
+    ----------
+    settings
+        What the environment decided.
+    engines
+        The Docker hosts by name.
+    database
+        Where limits are kept before they are changed.
+    """
+
+    def __init__(self, settings: Settings, engines: Engines, database: Database) -> None:
+        self._settings = settings
+        self._engines = engines
+        self._database = database
+
+    def check(self, experiment: Experiment) -> None:
+        """See that an experiment can be run here.
+
+        Raises
+        ------
+        ConflictError
+            If it needs containers, and steering them is switched off or a host has too few processors.
+        NotFoundError
+            If it names an engine that there is not.
+        """
+        if experiment.engine != DOCKER:
+            return
+        if not self._settings.control:
+            raise ConflictError(
+                "This experiment starts and steers containers, and PHASEDOCK_CONTROL is off.",
+                "Start PhaseDock with PHASEDOCK_CONTROL=on, or choose the simulator.",
+            )
+        for name, cores in _wanted(experiment, self._engines.names[0]).items():
+            info = self._engines.get(name)
+            if info.state != "ready":
+                raise ConflictError(info.message, info.hint)
+            if cores > info.cores:
+                raise ConflictError(
+                    f"The experiment wants {cores} processors of {name}, which has {info.cores:g}.",
+                    "Give its machines fewer cores, or spread them over more hosts.",
+                )
+
+    @contextmanager
+    def open(
+        self, experiment: Experiment, arm: Arm, seed: int, run: str, idle: Callable[[], None]
+    ) -> Iterator[Stage]:
+        """Give an engine for one run; on the way out all that it started is removed.
+
+        Parameters
+        ----------
+        experiment, arm, seed
+            What is run.
+        run
+            The run's id, which its containers carry.
+        idle
+            Called at least twice a second while an engine in real time waits; it may raise to stop the run.
+        """
+        if experiment.engine != DOCKER:
+            yield simulated_stage(experiment, arm, seed)
+            return
+        folder = self._settings.home / "jobs" / run
+        with ExitStack() as stack:
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            yield self._docker(stack, experiment, seed, run, folder, idle)
+
+    def _docker(
+        self,
+        stack: ExitStack,
+        experiment: Experiment,
+        seed: int,
+        run: str,
+        folder: Path,
+        idle: Callable[[], None],
+    ) -> Stage:
+        keeper = OwnKeeper(self._database, run)
+        hosts: dict[str, Host] = {}
+        for name in _wanted(experiment, self._engines.names[0]):
+            hosts[name] = self._engines.host(name, keeper, lambda each: each.labels.get(RUN_LABEL) == run)
+            stack.callback(hosts[name].close)
+        drawn = scenario(experiment, seed)
+        engine = DockerEngine(
+            _workers(experiment, hosts),
+            [_planned(experiment, job, seed + at, run) for at, job in enumerate(drawn.jobs)],
+            folder=folder,
+            keeper=keeper,
+            idle=idle,
+            follow=experiment.docker.threads == "follow",
+        )
+        stack.callback(engine.close)
+        return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}))
+
+    def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
+        """Remove the containers of runs that nobody makes any more; says how many.
+
+        Parameters
+        ----------
+        dead
+            Gives, of some ids of runs, those that are known here and not going on.
+        """
+        removed = 0
+        for info in self._engines.all():
+            if info.state != "ready":
+                continue
+            host = self._engines.host(info.name, None, lambda each: RUN_LABEL in each.labels)
+            try:
+                found = {
+                    each.id: each.labels[RUN_LABEL]
+                    for each in host.containers(running_only=False)
+                    if RUN_LABEL in each.labels
+                }
+                gone = set(dead(set(found.values())))
+                for container in [name for name, run in found.items() if run in gone]:
+                    host.remove(container)
+                    removed += 1
+            finally:
+                host.close()
+        return removed
+
+
+def _wanted(experiment: Experiment, first: str) -> dict[str, int]:
+    """Processors that an experiment wants of each host."""
+    wanted: dict[str, int] = {}
+    for group in experiment.workers:
+        name = group.host or first
+        wanted[name] = wanted.get(name, 0) + group.count * int(group.cores)
+    return wanted
+
+
+def _workers(experiment: Experiment, hosts: dict[str, Host]) -> list[DockerWorker]:
+    """Machines as sets of processors, in order; each host's are counted from its first."""
+    first, free, made = next(iter(hosts)), dict.fromkeys(hosts, 0), []
+    for group in experiment.workers:
+        host = group.host or first
+        for name in group.names:
+            begin, free[host] = free[host], free[host] + int(group.cores)
+            made.append(DockerWorker(name, hosts[host], tuple(range(begin, free[host]))))
+    return made
+
+
+def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str) -> PlannedJob:
+    kind, docker = experiment.kinds[job.model], experiment.docker
+    threads = "follow" if docker.threads == "follow" else "static"
+    command = ["python3", "-m", "phasedock_jobs", *shlex.split(kind.program)]
+    command += ["--seed", str(seed), "--threads", threads]
+    if kind.steps:
+        command += ["--steps", str(kind.steps)]
+    return PlannedJob(
+        id=job.id,
+        image=docker.image,
+        command=tuple(command),
+        arrival=job.arrival,
+        labels={RUN_LABEL: run},
+        memory=int(docker.memory * GIBIBYTE) or None,
+        can_migrate=kind.checkpoint is not None,
+        can_resize=docker.threads == "follow",
+    )
