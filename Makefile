@@ -6,7 +6,7 @@ BIN := .venv/bin
 .PHONY: help setup run check test bench jobs-image lock format clean
 
 help: ## list the commands
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
 
 setup: .venv/.runtime ## make the environment (.venv)
 

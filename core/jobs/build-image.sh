@@ -71,7 +71,7 @@ fetch() { # fetch VERSION FOLDER REQUIREMENT…: packages for the base's Python,
     "$python" -m pip --disable-pip-version-check install -q "${chosen[@]}" --no-compile --target "$folder" \
         --no-index --find-links "$cache/wheels-$version" "$@" 2>"$work/log" ||
         { tail -n 5 "$work/log" >&2; fail "pip could not unpack: $*"; }
-    rm -rf "$folder"/bin "$folder"/torch/{include,test,bin} "$folder"/{setuptools,pkg_resources,_distutils_hack}
+    rm -rf "$folder"/bin "$folder"/torch/{include,test} "$folder"/{setuptools,pkg_resources,_distutils_hack}
 }
 
 libraries() { # libraries KIND: the image under the programs; kept while what it is made of stays the same
