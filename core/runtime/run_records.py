@@ -214,6 +214,12 @@ class RunRecords:
             gone = session.execute(delete(RunRow).where(RunRow.id.in_(list(runs))).returning(RunRow.id)).all()
         return len(gone)
 
+    def ended(self, runs: Collection[str]) -> frozenset[str]:
+        """Those of some ids that are runs of this workspace and do not go on."""
+        query = select(RunRow.id).where(RunRow.id.in_(list(runs)), RunRow.state != RunState.RUNNING)
+        with self._database.read() as session:
+            return frozenset(session.scalars(query))
+
     def settle(self) -> int:
         """Give runs that nobody makes any more the state that they are in; says how many there were."""
         with self._database.read() as session:

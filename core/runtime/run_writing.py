@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import Cancelled
 from core.experiments.series import Series
+from core.experiments.spec import DOCKER
 from core.runtime.run_infos import RunState
 from core.runtime.run_records import Origin
 from core.runtime.simulating import run_arm, run_key, scenario_key
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
 
     from core.experiments.outcome import Outcome
     from core.experiments.spec import Arm
-    from core.runtime.database import Database
     from core.runtime.ledgers import Ledgers
     from core.runtime.run_infos import ExperimentInfo
     from core.runtime.run_records import RunRecords
+    from core.runtime.worlds import Worlds
     from core.scheduling.loop import Entry
 
 
@@ -28,14 +29,16 @@ class RunWriter:
 
     Parameters
     ----------
-    database, ledgers, records
-        Where.
+    ledgers, records
+        Where to.
+    worlds
+        Where runs take place.
     """
 
-    def __init__(self, database: Database, ledgers: Ledgers, records: RunRecords) -> None:
-        self._database = database
+    def __init__(self, ledgers: Ledgers, records: RunRecords, worlds: Worlds) -> None:
         self._ledgers = ledgers
         self._records = records
+        self._worlds = worlds
 
     def run(
         self,
@@ -62,7 +65,7 @@ class RunWriter:
             The task that this is part of.
         """
         say(0.0)
-        key = run_key(info.experiment, arm, seed)
+        key = run_key(info.experiment, arm, seed, info.id)
         found = self._records.find(key, keep)
         if found is not None:
             return found
@@ -95,16 +98,22 @@ class RunWriter:
         return run
 
     def _follow(self, run: str, origin: Origin, say: Callable[[float], None]) -> None:
-        experiment = origin.info.experiment
+        experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
         ledger, series, n = self._ledgers.writer(run), Series(), experiment.n_jobs
+        real, done = experiment.engine == DOCKER, 0.0
 
         def listen(entry: Entry, outcome: Outcome) -> None:
+            nonlocal done
             ledger.add(entry)
+            if real:
+                ledger.flush()
             series.add(entry)
-            say(outcome.ended / n)
+            done = outcome.ended / n
+            say(done)
 
         try:
-            result = run_arm(experiment, origin.arm, origin.seed, listen)
+            with self._worlds.open(experiment, arm, seed, run, lambda: say(done)) as stage:
+                result = run_arm(experiment, arm, seed, listen, stage)
         finally:
             ledger.flush()
         self._ledgers.keep_series(run, series.to_dict())

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError, NotFoundError
 from core.experiments.outcome import RunResult
+from core.experiments.predicting import predict
+from core.experiments.spec import DOCKER
 from core.runtime.files import checked_id
 from core.runtime.ledgers import Ledgers, Tick
 from core.runtime.run_comparing import report, side_by_side
 from core.runtime.run_infos import Keep, RunState
 from core.runtime.run_records import RunRecords
 from core.runtime.run_writing import RunWriter
-from core.runtime.simulating import replay_arm
+from core.runtime.simulating import replay_arm, run_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from core.runtime.database import Database
     from core.runtime.run_infos import ExperimentInfo, RunInfo
     from core.runtime.tasks import Tasks
+    from core.runtime.worlds import Worlds
     from core.scheduling.loop import Difference, Entry
 
     RunList: TypeAlias = list[RunInfo]
@@ -44,13 +47,16 @@ class Runs:
         Where they are.
     tasks
         The work on them.
+    worlds
+        Where they take place.
     """
 
-    def __init__(self, database: Database, tasks: Tasks) -> None:
+    def __init__(self, database: Database, tasks: Tasks, worlds: Worlds) -> None:
         self._tasks = tasks
+        self._worlds = worlds
         self._records = RunRecords(database)
         self._ledgers = Ledgers(database)
-        self._writer = RunWriter(database, self._ledgers, self._records)
+        self._writer = RunWriter(self._ledgers, self._records, worlds)
 
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
         """Ask for an experiment; gives the task's id. Its parameters and result name the ``experiment``.
@@ -64,6 +70,7 @@ class Runs:
         title
             What the task is called.
         """
+        self._worlds.check(experiment)
         made = self._records.add_experiment(experiment, task=None)
         params = {"experiment": made, "keep": keep.value}
         task = self._tasks.submit("simulate", title or f"Simulate {experiment.name}", params)
@@ -99,15 +106,18 @@ class Runs:
         """
         known = experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
         info = self.experiment(known)
+        self._worlds.check(info.experiment)
         plan = [(arm, seed) for seed in info.experiment.seeds for arm in info.experiment.policies]
         runs: list[tuple[str, int, str]] = []
         for at, (arm, seed) in enumerate(plan, 1):
             say = _part(progress, at - 1, len(plan), f"{arm.label}, seed {seed}")
-            wanted = keep is Keep.ALL or (keep is Keep.FIRST and seed == info.experiment.seeds[0])
+            wanted = _kept(info.experiment, keep, seed)
             runs.append((arm.label, seed, self._writer.run(info, arm, seed, wanted, say, task)))
             if at % len(info.experiment.policies) == 0:
                 self._records.set_runs(known, runs)
-        self._records.set_report(known, report(info.experiment, runs, self.result))
+        self._records.set_report(
+            known, report(info.experiment, runs, self.result) | self._predicted(info.experiment, runs)
+        )
         return self.experiment(known)
 
     def list(
@@ -298,10 +308,33 @@ class Runs:
             raise NotFoundError("The ledger of this run was not kept.", "Run it again with its ledger kept.")
         return replay_arm(info.policy, info.settings, info.seed, self.entries(run))
 
+    def _predicted(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
+        """What the simulator says of real runs, fitted to the baseline's; nothing for simulated ones."""
+        if experiment.engine != DOCKER:
+            return {}
+        ledgers = {
+            seed: [entry.observation for entry in self.entries(run)]
+            for label, seed, run in runs
+            if label == experiment.baseline
+        }
+        made = predict(experiment, ledgers, run_scenario)
+        return {} if made is None else {"predicted": made.to_dict()}
+
     def sweep(self) -> int:
         """Settle what killed processes left: runs that nobody makes any more. Says how many."""
         self._tasks.reap()
         return self._records.settle()
+
+    def remove_left(self) -> int:
+        """Remove the containers that killed runs left on engines; says how many."""
+        return self._worlds.remove_left(self._records.ended)
+
+
+def _kept(experiment: Experiment, keep: Keep, seed: int) -> bool:
+    """Whether a run keeps its ledger; real ones always do, for they cannot be made again."""
+    if experiment.engine == DOCKER:
+        return True
+    return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])
 
 
 def _part(progress: Progress | None, at: int, n: int, what: str) -> Callable[[float], None]:

@@ -1,4 +1,4 @@
-"""One policy on one seed of an experiment: the engine, the loop, and those who listen to its entries."""
+"""One policy on one seed of an experiment: the loop over its engine, and those who listen to its entries."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from core.engines.simulated import simulated
-from core.experiments.drawing import scenario
 from core.experiments.outcome import Outcome
+from core.experiments.spec import DOCKER
 from core.experiments.truth import truth
+from core.runtime.worlds import Stage, simulated_stage
 from core.scheduling.loop import drive, replay
 from core.scheduling.policies import POLICIES
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from core.experiments.outcome import RunResult
     from core.experiments.spec import Arm, Experiment
     from core.scheduling.loop import Difference, Entry
+    from core.simulation.scenario import Scenario
 
 _FORMAT = 2
 
@@ -31,6 +33,7 @@ def run_arm(
     arm: Arm,
     seed: int,
     listen: Callable[[Entry, Outcome], None] | None = None,
+    stage: Stage | None = None,
 ) -> RunResult:
     """Run one policy on one seed.
 
@@ -44,6 +47,8 @@ def run_arm(
         Of the scenario and of the policy's own chance.
     listen
         Called with each entry and what the run has come to so far; it may raise to stop the run.
+    stage
+        Where; the simulator when left out.
 
     Returns
     -------
@@ -55,12 +60,20 @@ def run_arm(
     ConflictError
         If the policy leaves jobs that can never end.
     """
-    world, policy = scenario(experiment, seed), POLICIES[arm.policy]
-    outcome, engine = Outcome(truth(world)), simulated(world, seed, hidden=policy.oracle)
-    for entry in drive(engine, policy, policy.chosen(arm.settings), seed):
+    where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
+    outcome = Outcome(where.truth)
+    for entry in drive(where.engine, policy, policy.chosen(arm.settings), seed, where.pace):
         outcome.add(entry)
         if listen is not None:
             listen(entry, outcome)
+    return outcome.result()
+
+
+def run_scenario(scenario: Scenario, arm: Arm, seed: int) -> RunResult:
+    """Simulate one policy on a scenario, such as one that was calibrated from a recording."""
+    outcome, policy = Outcome(truth(scenario)), POLICIES[arm.policy]
+    for entry in drive(simulated(scenario, seed), policy, policy.chosen(arm.settings), seed):
+        outcome.add(entry)
     return outcome.result()
 
 
@@ -85,10 +98,11 @@ def scenario_key(experiment: Experiment) -> str:
     return _digest([_FORMAT, experiment.scenario_dict()])
 
 
-def run_key(experiment: Experiment, arm: Arm, seed: int) -> str:
-    """The digest of everything that a run depends on."""
+def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
+    """The digest of everything that a run depends on; a real run belongs to the experiment that `asked`."""
     settings = asdict(POLICIES[arm.policy].chosen(arm.settings))
-    return _digest([_FORMAT, _release(), scenario_key(experiment), arm.policy, settings, seed])
+    real = [asked] if experiment.engine == DOCKER else []
+    return _digest([_FORMAT, _release(), scenario_key(experiment), arm.policy, settings, seed, *real])
 
 
 def _digest(parts: list[Any]) -> str:

@@ -15,6 +15,7 @@ from core.runtime.files import StorageError, disk_errors, sweep_older
 from core.runtime.infos import TaskState
 from core.runtime.kinds import KINDS
 from core.runtime.labels import Labellings
+from core.runtime.live.engines import Engines
 from core.runtime.live.live import Live
 from core.runtime.model_library import ModelLibrary
 from core.runtime.queueing import WorkQueue
@@ -23,6 +24,7 @@ from core.runtime.sequences import SequenceLibrary
 from core.runtime.tasks import Tasks
 from core.runtime.trace_library import TraceLibrary
 from core.runtime.trace_uploads import TraceUploads
+from core.runtime.worlds import Worlds
 
 if TYPE_CHECKING:
     from core.config import Settings
@@ -64,7 +66,7 @@ class Workspace:
         self.evaluations = Evaluations(
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
-        self.runs = Runs(self.database, self.tasks)
+        self.runs = Runs(self.database, self.tasks, Worlds(settings, Engines(settings)))
         self.live = Live(settings, self.database, self.tasks, self.models)
 
     def sweep(self) -> int:

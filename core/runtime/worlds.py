@@ -8,38 +8,38 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host import DockerEngine, DockerWorker, PlannedJob
+from core.engines.docker_host.planned import DockerWorker, PlannedJob
 from core.engines.simulated import simulated
 from core.errors import ConflictError
 from core.experiments.drawing import scenario
 from core.experiments.outcome import Truth
 from core.experiments.spec import DOCKER
 from core.experiments.truth import truth
-from core.runtime.live.holds import OwnKeeper
 from core.scheduling.policies import POLICIES
-from core.units import GIBIBYTE
+from core.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from core.config import Settings
-    from core.engines.docker_host import Container, Host
+    from core.engines.docker_host import Host
     from core.experiments.spec import Arm, Experiment
-    from core.runtime.database import Database
     from core.runtime.live.engines import Engines
     from core.scheduling.ports import Engine
     from core.simulation.scenario import JobSpec
 
 RUN_LABEL = "phasedock.run"
+_PACE = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An engine with its jobs, and what its world knows of them."""
+    """An engine with its jobs, what its world knows of them, and how often it is looked at at least, s."""
 
     engine: Engine
     truth: Truth
+    pace: float | None = None
 
 
 def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
@@ -57,14 +57,11 @@ class Worlds:
         What the environment decided.
     engines
         The Docker hosts by name.
-    database
-        Where limits are kept before they are changed.
     """
 
-    def __init__(self, settings: Settings, engines: Engines, database: Database) -> None:
+    def __init__(self, settings: Settings, engines: Engines) -> None:
         self._settings = settings
         self._engines = engines
-        self._database = database
 
     def check(self, experiment: Experiment) -> None:
         """See that an experiment can be run here.
@@ -87,7 +84,7 @@ class Worlds:
             info = self._engines.get(name)
             if info.state != "ready":
                 raise ConflictError(info.message, info.hint)
-            if cores > info.cores:
+            if info.cores is not None and cores > info.cores:
                 raise ConflictError(
                     f"The experiment wants {cores} processors of {name}, which has {info.cores:g}.",
                     "Give its machines fewer cores, or spread them over more hosts.",
@@ -126,22 +123,22 @@ class Worlds:
         folder: Path,
         idle: Callable[[], None],
     ) -> Stage:
-        keeper = OwnKeeper(self._database, run)
+        from core.engines.docker_host.engine import DockerEngine
+
         hosts: dict[str, Host] = {}
         for name in _wanted(experiment, self._engines.names[0]):
-            hosts[name] = self._engines.host(name, keeper, lambda each: each.labels.get(RUN_LABEL) == run)
+            hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN_LABEL) == run)
             stack.callback(hosts[name].close)
         drawn = scenario(experiment, seed)
         engine = DockerEngine(
             _workers(experiment, hosts),
             [_planned(experiment, job, seed + at, run) for at, job in enumerate(drawn.jobs)],
             folder=folder,
-            keeper=keeper,
             idle=idle,
             follow=experiment.docker.threads == "follow",
         )
         stack.callback(engine.close)
-        return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}))
+        return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
 
     def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
         """Remove the containers of runs that nobody makes any more; says how many.
@@ -204,7 +201,7 @@ def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str) -> Plann
         command=tuple(command),
         arrival=job.arrival,
         labels={RUN_LABEL: run},
-        memory=int(docker.memory * GIBIBYTE) or None,
+        memory=int(docker.memory * GIB) or None,
         can_migrate=kind.checkpoint is not None,
         can_resize=docker.threads == "follow",
     )

@@ -8,6 +8,7 @@ observations, decides the same.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,7 +50,9 @@ class Difference:
     decided: tuple[Action, ...]
 
 
-def drive(engine: Engine, policy: SchedulingPolicy, settings: Any, seed: int) -> Iterator[Entry]:
+def drive(
+    engine: Engine, policy: SchedulingPolicy, settings: Any, seed: int, pace: float | None = None
+) -> Iterator[Entry]:
     """Run a policy on an engine until every job has ended, entry by entry.
 
     Whoever takes the entries may stop between two of them; the engine is then left as it is.
@@ -64,6 +67,9 @@ def drive(engine: Engine, policy: SchedulingPolicy, settings: Any, seed: int) ->
         An instance of the policy's settings.
     seed
         Of the policy's own chance.
+    pace
+        Look at least every so many seconds, whatever the policy asks for, so that a ledger of real time says
+        what was used between events; None looks only when something happens or the policy wants it.
 
     Yields
     ------
@@ -78,6 +84,8 @@ def drive(engine: Engine, policy: SchedulingPolicy, settings: Any, seed: int) ->
         failures = engine.apply(decision.actions)
         state, wake = decision.state, decision.wake
         yield Entry(seen, decision.actions, decision.reasons, decision.marks, wake, failures)
+        if pace is not None:
+            wake = min(seen.time + pace, inf if wake is None else wake)
 
 
 def replay(

@@ -1,0 +1,114 @@
+"""What the simulator says of real runs: calibrated from the arm without policy, then asked about the others.
+
+For each repeat the baseline's own run is the recording: its γ, works and loss curves make a scenario
+(`core.simulation.calibration`), on which every policy of the experiment is then simulated. So a prediction
+never sees the run that it is compared with, but for the baseline, whose row says how well the fit itself is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError
+from core.experiments.compare import compare
+from core.simulation.calibration import calibrate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from core.experiments.outcome import RunResult
+    from core.experiments.spec import Arm, Experiment
+    from core.scheduling.model import Observation
+    from core.simulation.calibration import Calibration
+    from core.simulation.scenario import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What the simulator says of an experiment.
+
+    Parameters
+    ----------
+    comparison
+        As `core.experiments.compare.compare` gives it, of simulated runs on the same seeds.
+    fits
+        For each seed: its γ, whether that is known, and the errors of the fit.
+    missing
+        Seeds whose baseline could not be fitted, with the reason.
+    """
+
+    comparison: list[dict[str, Any]]
+    fits: dict[int, dict[str, Any]]
+    missing: dict[int, str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return {
+            "comparison": self.comparison,
+            "fits": {str(seed): fit for seed, fit in self.fits.items()},
+            "missing": {str(seed): why for seed, why in self.missing.items()},
+        }
+
+
+def predict(
+    experiment: Experiment,
+    baselines: Mapping[int, Sequence[Observation]],
+    simulate: Callable[[Scenario, Arm, int], RunResult],
+) -> Prediction | None:
+    """Simulate every policy of an experiment on scenarios calibrated from its baseline's runs.
+
+    Parameters
+    ----------
+    experiment
+        What was run for real.
+    baselines
+        For each seed, what its baseline was shown.
+    simulate
+        Runs one policy on a scenario and a seed.
+
+    Returns
+    -------
+    Prediction or None
+        None if no seed's baseline could be fitted.
+    """
+    results: dict[str, dict[int, RunResult]] = {arm.label: {} for arm in experiment.policies}
+    fits, missing = {}, {}
+    for seed, observations in baselines.items():
+        try:
+            fitted = calibrate(observations)
+        except InputError as error:
+            missing[seed] = error.message
+            continue
+        fits[seed] = _said(fitted)
+        scenario = _with_costs(fitted.scenario, experiment, observations)
+        for arm in experiment.policies:
+            results[arm.label][seed] = simulate(scenario, arm, seed)
+    if not fits:
+        return None
+    return Prediction(compare(results, experiment.baseline), fits, missing)
+
+
+def _said(fitted: Calibration) -> dict[str, Any]:
+    return {
+        "gamma": fitted.scenario.gamma,
+        "gamma_known": fitted.gamma_known,
+        "progress_error": fitted.progress_error,
+        "curve_error": max(fitted.curve_errors, default=0.0),
+        "left_out": list(fitted.left_out),
+    }
+
+
+def _with_costs(scenario: Scenario, experiment: Experiment, observations: Sequence[Observation]) -> Scenario:
+    """What a baseline without migrations cannot show is the experiment's own word: costs of moving."""
+    kinds = experiment.kinds.values()
+    writes = {job.id: job.can_migrate for seen in observations for job in seen.jobs}
+    spans = [kind.checkpoint for kind in kinds if kind.checkpoint is not None] or [(1.5, 1.5)]
+    checkpoint = sum(low + high for low, high in spans) / (2 * len(spans))
+    restores = [kind.restore for kind in kinds] or [(2.0, 2.0)]
+    restore = sum(low + high for low, high in restores) / (2 * len(restores))
+    jobs = tuple(
+        replace(job, checkpoint_s=checkpoint if writes.get(job.id, True) else None, restore_s=restore)
+        for job in scenario.jobs
+    )
+    return replace(scenario, jobs=jobs, control_s=experiment.world.control)
