@@ -25,6 +25,7 @@ from app.components.basics import (
 from app.components.provisioning_exports import download
 from app.components.provisioning_view import link, segments
 from app.components.run_differences import differences_card
+from app.components.run_predicted import predicted_card
 from app.components.run_shown import Shown, ends, facts_of
 from app.components.run_view import BY, LEDGER, PATH
 from app.components.run_words import about, state_words
@@ -163,9 +164,18 @@ def _cards(
     top.append(charts.bars_card(shown, view, f"/api/experiments/{info.id}/jobs.csv"))
     return [
         html.Div(top, className="grid runs-top" if len(top) == 2 else "grid"),
+        *_predicted(info, shown),
         _seed_line(view, shown, seeds),
         *_lines(view, shown),
     ]
+
+
+def _predicted(info: ExperimentInfo, shown: Sequence[Shown]) -> list[Node]:
+    if len(shown) != 2:
+        return []
+    a, b = shown
+    made = predicted_card(info, run_store.differences(a.side, b.side), (a.side.label, b.side.label))
+    return [] if made is None else [made]
 
 
 def _used(a: Shown, b: Shown) -> list[run_store.Row]:

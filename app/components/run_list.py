@@ -51,7 +51,7 @@ def list_page(view: View) -> list[Node]:
     tasks = run_store.tasks_by_experiment()
     states = {info.id: run_store.state_of(info, tasks) for info in infos}
     known = [info for info in infos if view.state is None or _is(states[info.id], view.state)]
-    lead = "policies compared on the same jobs, in a simulator that keeps every decision"
+    lead = "policies compared on the same jobs, simulated or in real containers, with every decision kept"
     new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
     return [
         page_head("Runs", lead, [new]),

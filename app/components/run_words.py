@@ -18,6 +18,7 @@ _STATES = {
     "interrupted": ("interrupted", "warn", "alert-triangle"),
 }
 _FEW = 3
+_WHERE = {"simulated": "Simulated", "docker": "Real, on Docker"}
 
 
 def state_words(state: str) -> tuple[str, str, str]:
@@ -56,7 +57,7 @@ def seeds(experiment: Experiment) -> str:
 
 def about(experiment: Experiment) -> str:
     """An experiment in one line."""
-    words = ["Simulated", machines(experiment)]
+    words = [_WHERE.get(experiment.engine, experiment.engine), machines(experiment)]
     words.append(f"{experiment.n_jobs:,} job{'s' if experiment.n_jobs != 1 else ''}")
     if experiment.world.gamma:
         words.append(f"contention γ {experiment.world.gamma:g}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from app.components.run_compare import more_seeds
 from app.components.run_differences import quantity, said
 from app.components.run_draft import checked, field_of, from_fields, listed_text, plain, shown, span, text_of
 from app.components.run_form import changed, form
+from app.components.run_predicted import predicted_card
 from app.components.run_shown import facts_of
 from app.components.run_tick import history, lines, sentence
 from app.components.run_view import View
@@ -40,6 +42,7 @@ from app.figures.run_steps import (
 from app.main import create_app
 from app.pages import runs as page
 from core.errors import NotFoundError
+from core.experiments.compare import MEASURES
 from core.experiments.reading import from_dict, read_experiment
 from core.runtime.worker import Worker
 from core.scheduling.actions import Migrate, SetLimit, Start
@@ -213,6 +216,29 @@ def test_differences_are_paired_and_exchange_their_sign(place: Workspace, experi
     own = next(row for row in info.report["comparison"] if row["label"] == "specon")  # type: ignore[index]
     assert rows["mean"].value == own["differences"]["mean"]["value"]
     assert "95% interval" in said(rows["mean"])
+
+
+def test_what_the_simulator_predicted_stands_beside_what_was_measured(
+    place: Workspace, experiment: str
+) -> None:
+    info = place.runs.experiment(experiment)
+    first, second, _ = run_store.pair(info, "fewest", "specon")
+    assert second is not None
+    rows = run_store.differences(first, second)
+    assert predicted_card(info, rows, ("fewest", "specon")) is None
+    measures = dict.fromkeys(MEASURES, 60.0)
+    said_ = [
+        {"label": "fewest", "measures": measures},
+        {"label": "specon", "measures": measures | {"mean": 45.0}},
+    ]
+    fit = {"gamma": 0.04, "curve_error": 0.02}
+    predicted = {"comparison": said_, "fits": {"1": fit, "2": fit | {"gamma": 0.06}}, "missing": {"3": "why"}}
+    made = predicted_card(replace(info, report={"predicted": predicted}), rows, ("fewest", "specon"))
+    text = json.dumps(made, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
+    for words in ("−25.0%", "45.0 s", "specon, predicted", "0.04 to 0.06", "1 repeat could not be fitted"):
+        assert words in text, words
+    measured = next(row for row in rows if row.name == "mean")
+    assert quantity("mean", measured.b) in text
 
 
 def test_arms_of_the_same_scenario_are_rivals_across_experiments(place: Workspace, experiment: str) -> None:
