@@ -235,7 +235,7 @@ def test_what_the_simulator_predicted_stands_beside_what_was_measured(
     predicted = {"comparison": said_, "fits": {"1": fit, "2": fit | {"gamma": 0.06}}, "missing": {"3": "why"}}
     made = predicted_card(replace(info, report={"predicted": predicted}), rows, ("fewest", "specon"))
     text = json.dumps(made, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
-    for words in ("−25.0%", "45.0 s", "specon, predicted", "0.04 to 0.06", "1 repeat could not be fitted"):
+    for words in ("−25.0%", "45.0 s", "specon, predicted", "0.040 to 0.060", "1 repeat could not be fitted"):
         assert words in text, words
     measured = next(row for row in rows if row.name == "mean")
     assert quantity("mean", measured.b) in text
