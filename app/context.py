@@ -29,10 +29,11 @@ def workspace() -> Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The chosen trace set and model; None where there is none yet."""
+    """The chosen trace set and model, None where there is none yet; the engine if the address names one."""
 
     traces: TraceSetInfo | None
     model: ModelInfo | None
+    engine: str | None = None
 
     def pair(self) -> tuple[TraceSetInfo, ModelInfo] | None:
         """Both, or None while either is missing."""
@@ -40,9 +41,10 @@ class Choice:
 
     def query(self) -> dict[str, str]:
         """The choice as parameters of an address."""
-        return {
+        named = {
             key: info.id for key, info in (("traces", self.traces), ("model", self.model)) if info is not None
         }
+        return named | ({"engine": self.engine} if self.engine else {})
 
 
 def chosen(traces: str | None = None, model: str | None = None) -> Choice:

@@ -12,14 +12,14 @@ from app import api, cache, security, shell
 from app.components import graph, task_card
 from app.context import EXTENSION
 from app.errors import on_callback_error
-from app.pages import models, overview, phases, provisioning, runs, sequences, tasks, traces
+from app.pages import live, models, overview, phases, provisioning, runs, sequences, tasks, traces
 from core.config import Settings, load_settings
 from core.runtime.workspace import open_workspace
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-PAGES: tuple[ModuleType, ...] = (overview, traces, models, phases, sequences, provisioning, runs, tasks)
+PAGES: tuple[ModuleType, ...] = (overview, traces, models, phases, sequences, provisioning, runs, live, tasks)
 _ASSETS = Path(__file__).resolve().parent.parent / "assets"
 _LARGEST_FORM = 16 * 2**20
 _INDEX = """<!DOCTYPE html>

@@ -6,13 +6,14 @@ state (counts, pickers, links) is filled by one callback after each change of th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
-from app.components import search
+from app.components import live_state, search
 from app.components.basics import Node, aria, icon, icon_button
 from app.components.places import Place
 from app.components.polling import when_changed
@@ -37,6 +38,7 @@ PLACES = (
     Place("/sequences", "Sequences", "sitemap", 1),
     Place("/provisioning", "Provisioning", "adjustments-horizontal", 2),
     Place("/runs", "Runs", "player-play", 2),
+    Place("/live", "Live", "activity", 2),
     Place("/tasks", "Tasks", "list-check", 3),
 )
 _SHORTCUTS = (
@@ -44,6 +46,7 @@ _SHORTCUTS = (
     ("?", "Show these keys"),
     ("↑ ↓", "On Phases: the execution before, the one after"),
     ("← →", "On a ledger of Runs: the tick before, the one after"),
+    ("P", "On Live: pause, go on; Enter on a row: look at the container and change it"),
     ("Esc", "Close what is open; on Phases: show all of the time axis"),
 )
 
@@ -59,7 +62,15 @@ def _counts() -> dict[str, int]:
     }
 
 
+def _dot() -> html.Span:
+    """Beside Live while a policy is attached somewhere."""
+    return html.Span(
+        html.Span("a policy is attached", className="sr"), className="dot", title="A policy is attached"
+    )
+
+
 def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
+    attached = live_state.anything_attached()
     links: list[Node] = []
     group = PLACES[0].group
     for place in PLACES:
@@ -74,6 +85,7 @@ def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
                     icon(place.icon),
                     html.Span(place.name, className="label", **(aria(current="page") if active else {})),
                     html.Span(str(count), className="count") if count else None,
+                    _dot() if place.path == live_state.PATH and attached else None,
                 ],
                 href=address(place.path, choice),
                 className="active" if active else "",
@@ -83,10 +95,11 @@ def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
     return links
 
 
-def _picker(component_id: str, label: str) -> html.Div:
+def _picker(component_id: str, label: str, state: Node = None) -> html.Div:
     return html.Div(
         [
             html.Label(label, htmlFor=component_id),
+            state,
             dmc.Select(
                 id=component_id,
                 data=[],
@@ -114,6 +127,7 @@ def _topbar() -> html.Header:
             html.Div(_brand(), className="only-phone"),
             _picker("pick-traces", "Traces"),
             _picker("pick-model", "Model"),
+            _picker("pick-engine", "Engine", html.Span(id="engine-state", className="enginedot")),
             html.Div(
                 [
                     html.Button(
@@ -163,6 +177,7 @@ def _overlays() -> list[Node]:
                     [
                         dmc.Select(id="phone-traces", label="Traces", data=[], allowDeselect=False, mt=16),
                         dmc.Select(id="phone-model", label="Model", data=[], allowDeselect=False, mt=8),
+                        dmc.Select(id="phone-engine", label="Engine", data=[], allowDeselect=False, mt=8),
                     ]
                 ),
             ],
@@ -225,10 +240,12 @@ def _options(infos: Sequence[Any]) -> list[dict[str, str]]:
 def choice_of(search: str | None) -> Choice:
     """The choice that an address makes; one that names something gone falls back to what is here."""
     query = parse_qs((search or "").lstrip("?"))
+    engine = query.get("engine", [None])[0]
     try:
-        return chosen(*(query.get(key, [None])[0] for key in ("traces", "model")))
+        choice = chosen(*(query.get(key, [None])[0] for key in ("traces", "model")))
     except NotFoundError:
-        return chosen()
+        choice = chosen()
+    return replace(choice, engine=engine)
 
 
 def _foot(settings: Settings) -> list[Node]:
@@ -253,6 +270,12 @@ def register(app: Dash, settings: Settings) -> None:
         Output("phone-traces", "value"),
         Output("phone-model", "data"),
         Output("phone-model", "value"),
+        Output("pick-engine", "data"),
+        Output("pick-engine", "value"),
+        Output("phone-engine", "data"),
+        Output("phone-engine", "value"),
+        Output("engine-state", "className"),
+        Output("engine-state", "title"),
         Output("resolved", "data"),
         Input(LOCATION, "pathname"),
         Input(LOCATION, "search"),
@@ -265,7 +288,13 @@ def register(app: Dash, settings: Settings) -> None:
         models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
         of_traces = (traces, choice.traces.id if choice.traces else None)
         of_model = (models, choice.model.id if choice.model else None)
-        return links, links, _foot(settings), *of_traces, *of_model, *of_traces, *of_model, choice.query()
+        pickers = (*of_traces, *of_model, *of_traces, *of_model)
+        engine, of_engine = live_state.engine_named(choice.engine), live_state.engine_options()
+        name = engine.name if engine else None
+        state = live_state.dot(engine)
+        resolved = {**choice.query(), "engine": name}
+        engines = (of_engine, name, of_engine, name)
+        return links, links, _foot(settings), *pickers, *engines, *state, resolved
 
     @app.callback(
         Output("rail-links", "children", allow_duplicate=True),
@@ -289,6 +318,7 @@ def _register_browser_side(app: Dash) -> None:
         Output(LOCATION, "search"),
         Input("pick-traces", "value"),
         Input("pick-model", "value"),
+        Input("pick-engine", "value"),
         State(LOCATION, "search"),
         State("resolved", "data"),
         prevent_initial_call=True,
@@ -298,6 +328,7 @@ def _register_browser_side(app: Dash) -> None:
         Output(LOCATION, "search", allow_duplicate=True),
         Input("phone-traces", "value"),
         Input("phone-model", "value"),
+        Input("phone-engine", "value"),
         State(LOCATION, "search"),
         State("resolved", "data"),
         prevent_initial_call=True,

@@ -62,7 +62,7 @@
   api.shell = {
     /* A picker was changed: the choice goes into the address, which is the only place that keeps it.
        What the server itself filled in is no choice. */
-    choose: function (traces, model, search, resolved) {
+    choose: function (traces, model, engine, search, resolved) {
       const query = new URLSearchParams(search || "");
       if (traces && traces !== resolved.traces) {
         ["model", "execution", "x0", "x1"].forEach((key) => query.delete(key));
@@ -70,6 +70,8 @@
       } else if (model && model !== resolved.model) {
         if (resolved.traces) query.set("traces", resolved.traces);
         query.set("model", model);
+      } else if (engine && engine !== resolved.engine) {
+        query.set("engine", engine);
       } else {
         return api.no_update;
       }

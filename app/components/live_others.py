@@ -1,0 +1,62 @@
+"""The other containers of the host: listed, never touched, and picked one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import html
+
+from app.components.basics import Node, button, card, plain_table
+from app.components.live_state import does
+
+if TYPE_CHECKING:
+    from core.runtime.live.values import LiveView
+
+_MOST = 100
+
+
+def panel(view: LiveView, *, control: bool) -> Node:
+    """The card of containers that PhaseDock leaves alone, and of those that a person picked; None without."""
+    picked = [row for row in view.rows if row.picked and not row.labelled]
+    if not view.foreign and not picked:
+        return None
+    parts: list[Node] = []
+    if picked:
+        parts += [
+            html.H3("Picked by hand", className="inset"),
+            plain_table(
+                [("Container", False), ("Image", False), ("", False)],
+                [
+                    (row.name, row.image, _act("unpick", row.id, f"Leave {row.name} alone", control))
+                    for row in picked
+                ],
+                "Containers that were picked by hand",
+            ),
+        ]
+    if view.foreign:
+        parts.append(
+            plain_table(
+                [("Container", False), ("Image", False), ("State", False), ("", False)],
+                [
+                    (row.name, row.image, row.state, _act("pick", row.id, f"Pick {row.name}", control))
+                    for row in view.foreign[:_MOST]
+                ],
+                "Other containers on this host",
+            )
+        )
+    if len(view.foreign) > _MOST:
+        parts.append(html.Div(f"and {len(view.foreign) - _MOST:,} more", className="inset small ink3"))
+    return card(
+        "Other containers on this host",
+        *parts,
+        note="not touched: they do not carry the label",
+        flush=True,
+        class_name="live-others",
+    )
+
+
+def _act(act: str, of: str, label: str, control: bool) -> Node:
+    word = "Pick" if act == "pick" else "Leave alone"
+    more = {} if control else {"disabled": True}
+    title = label if control else "PHASEDOCK_CONTROL is off"
+    return button(word, "plus" if act == "pick" else "x", "quiet small", title=title, **does(act, of), **more)

@@ -1,0 +1,118 @@
+"""The last minutes of one container: CPU and memory against their limits, and its loss, on one time axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures.theme import (
+    AREA_ALPHA,
+    axis,
+    extent,
+    frame,
+    ink,
+    quantity_title,
+    time_ticks,
+    value_axis,
+    with_alpha,
+)
+from core.units import GIB, MINUS
+
+if TYPE_CHECKING:
+    from core.runtime.live.values import History
+
+_HEIGHT = 400
+_ROWS = (("CPU, cores", "cpu", 1.0), ("Memory, GiB", "memory", GIB))
+_DOMAINS = ((0.70, 1.0), (0.35, 0.63), (0.0, 0.28))
+_TALL = 2.2
+
+
+def history_figure(history: History, name: str) -> go.Figure:
+    """Three lines of boxes over the same minutes.
+
+    Parameters
+    ----------
+    history
+        The samples; time is shown as seconds before the last one.
+    name
+        The container's name, for the picture that is saved.
+    """
+    ago = history.time - history.time[-1] if len(history.time) else history.time
+    traces: list[go.Scatter] = []
+    layout: dict[str, Any] = {"annotations": [], "meta": {"name": name}}
+    for row, (title, line, unit) in enumerate(_ROWS, 1):
+        used, limit = getattr(history, line) / unit, getattr(history, f"{line}_limit") / unit
+        top = _top(used, limit)
+        traces += [_used(ago, used, row, line), _limit(ago, limit, row)]
+        layout |= _axes(row, title, layout, [0, top])
+    loss = history.loss
+    traces.append(_loss(ago, loss))
+    finite = loss[np.isfinite(loss)]
+    low = min(float(finite.min()), 0.0) if len(finite) else 0.0
+    layout |= _axes(3, "Loss", layout, [low, low + extent(finite - low)])
+    start = float(min(ago[0], -60.0)) if len(ago) else -60.0
+    values, texts = _ticks(start)
+    layout["xaxis"] = axis(range=[start, 0], tickvals=values, ticktext=texts, anchor="y3", domain=[0, 1])
+    return go.Figure(traces, frame(_HEIGHT, **layout))
+
+
+def _ticks(start: float) -> tuple[list[float], list[str]]:
+    values, texts = time_ticks(0.0, -start, about=6)
+    return [-value for value in values], [
+        "now" if value == 0 else f"{MINUS}{text}" for value, text in zip(values, texts, strict=True)
+    ]
+
+
+def _top(used: Any, limit: Any) -> float:
+    """The upper end: the limit belongs to the picture unless it is far above the use."""
+    known, allowed = used[np.isfinite(used)], limit[np.isfinite(limit)]
+    most = float(known.max()) if len(known) else 0.0
+    cap = float(allowed.max()) if len(allowed) else 0.0
+    return (max(most, cap) if cap <= _TALL * most or not most else most) * 1.1 or 1.0
+
+
+def _axes(row: int, title: str, layout: dict[str, Any], span: list[float]) -> dict[str, Any]:
+    layout["annotations"].append(quantity_title(title, y=_DOMAINS[row - 1][1]))
+    name = f"yaxis{row if row > 1 else ''}"
+    return {name: value_axis(range=span, domain=list(_DOMAINS[row - 1]), anchor="x", nticks=4)}
+
+
+def _used(ago: Any, values: Any, row: int, name: str) -> go.Scatter:
+    return go.Scatter(
+        x=ago,
+        y=values,
+        yaxis=f"y{row if row > 1 else ''}",
+        mode="lines",
+        line={"color": ink("ink"), "width": 1.4},
+        fill="tozeroy",
+        fillcolor=with_alpha(ink("ink3"), AREA_ALPHA),
+        name="CPU" if name == "cpu" else "Memory",
+        hovertemplate="%{y:.2f}",
+    )
+
+
+def _limit(ago: Any, values: Any, row: int) -> go.Scatter:
+    return go.Scatter(
+        x=ago,
+        y=values,
+        yaxis=f"y{row if row > 1 else ''}",
+        mode="lines",
+        line={"color": ink("accent"), "width": 1.5, "shape": "hv"},
+        name="limit",
+        hovertemplate="%{y:.2f}",
+    )
+
+
+def _loss(ago: Any, values: Any) -> go.Scatter:
+    return go.Scatter(
+        x=ago,
+        y=values,
+        yaxis="y3",
+        mode="lines",
+        connectgaps=True,
+        line={"color": ink("ink2"), "width": 1.4},
+        name="loss",
+        hovertemplate="%{y:.3g}",
+    )

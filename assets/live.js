@@ -1,0 +1,289 @@
+/* The page of running containers: one small question per tick, and what to do with the answer.
+   All that moves is drawn here; panels with text come from the server when their signature changed. */
+(function () {
+  "use strict";
+  const api = (window.dash_clientside = window.dash_clientside || {});
+  const pd = (window.phasedock = window.phasedock || {});
+  const live = (pd.live = { page: null });
+  const SETTLE = 10; // seconds between two sortings of the table
+  const LATE = 5; // seconds without a sample that need no word
+
+  const number = (value, digits) => {
+    const size = Math.abs(value), sign = value < 0 ? "−" : "";
+    return sign + (size >= 100 ? Math.round(size).toLocaleString("en") : size.toFixed(digits === undefined ? 2 : digits));
+  };
+  live.number = number;
+  live.significant = (value) => {
+    if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+    const size = Math.abs(value);
+    if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(2).replace("-", "−").replace("e-", "e−");
+    return value.toPrecision(3).replace("-", "−");
+  };
+  /* Bytes of a pair in one unit, that of the larger. */
+  live.memoryUnit = (value) => (value >= 1024 ** 3 || value === 0 ? [1024 ** 3, "GiB"] : [1024 ** 2, "MiB"]);
+  live.clock = (moment) => new Date(moment * 1000).toLocaleTimeString("en-GB");
+
+  function begin(node) {
+    live.page = {
+      node, engine: node.dataset.engine, every: +node.dataset.every, shape: "", since: null, at: null,
+      heard: 0, skew: 0, busy: false, next: 0, failed: 0, rows: [], byId: new Map(), panels: {}, totals: {},
+      together: {}, counts: new Map(), charts: new Map(), shown: [], chosen: 0, sorted: 0, wake: null, drawn: false,
+    };
+    live.table.begin();
+  }
+  live.paused = () => live.page.node.dataset.paused === "1";
+  live.span = () => {
+    /* How much of the ten minutes is shown: no more than twice what there is. */
+    const page = live.page, first = page.firstSample;
+    const there = first && page.at ? page.at - first : 0;
+    return there > 290 ? 600 : there > 110 ? 300 : 120;
+  };
+  live.now = () => Date.now() / 1000 - live.page.skew;
+
+  setInterval(function () {
+    const node = document.getElementById("live");
+    if (!node) { live.page = null; return; }
+    if (!live.page || live.page.node !== node || live.page.engine !== node.dataset.engine) begin(node);
+    const page = live.page;
+    if (!document.hidden && !live.paused() && !page.busy && Date.now() >= page.next) ask(page);
+    if (Date.now() - page.heard >= 950) { page.heard = Date.now(); age(page); }
+  }, 200);
+
+  function address(page) {
+    const query = new URLSearchParams();
+    if (page.since !== null) { query.set("since", page.since); query.set("shape", page.shape); }
+    const wanted = page.node.dataset.all === "1" ? ["all"] : page.shown;
+    if (wanted.length) query.set("charts", wanted.join(","));
+    if (live.charts.lacking(page)) query.set("fresh", "1");
+    if (page.node.dataset.model) query.set("model", page.node.dataset.model);
+    return "/api/live/" + encodeURIComponent(page.engine) + "?" + query;
+  }
+
+  async function ask(page) {
+    page.busy = true;
+    try {
+      const answer = await fetch(address(page), { signal: AbortSignal.timeout(8000) });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const news = await answer.json();
+      if (live.page === page) absorb(page, news);
+      page.failed = 0;
+    } catch (problem) {
+      page.failed += 1;
+      if (!(problem instanceof TypeError) && !/^\d+$/.test(problem.message) && problem.name !== "TimeoutError") console.error(problem);
+    }
+    page.busy = false;
+    page.next = Date.now() + 1000 * (page.failed ? Math.min(30, 2 ** page.failed) : page.every);
+    if (live.page === page) age(page);
+  }
+  /* At once, not at the next tick: something was done. */
+  live.poke = function () {
+    if (live.page) live.page.next = 0;
+    if (live.page && live.paused() && !live.page.busy) ask(live.page);
+    return api.no_update;
+  };
+
+  /* Put a block of buckets into a line that begins at its own first bucket. */
+  function merge(line, first, values, most) {
+    if (!line.values.length || first > line.first + line.values.length + most || first < line.first) {
+      line.first = first;
+      line.values = values.slice();
+    } else {
+      for (let i = line.values.length; i < first - line.first; i++) line.values[i] = null;
+      for (let i = 0; i < values.length; i++) line.values[first - line.first + i] = values[i];
+    }
+    const over = line.values.length - most;
+    if (over > 0) { line.values.splice(0, over); line.first += over; }
+  }
+  function take(holder, block, i) {
+    for (const name in block) {
+      if (!Array.isArray(block[name]) || name === "ids") continue;
+      const line = holder[name] || (holder[name] = { first: 0, width: block.width, values: [] });
+      merge(line, block.first, block[name][i], Math.ceil(600 / block.width));
+    }
+  }
+
+  function absorb(page, news) {
+    const started = performance.now();
+    page.skew = Date.now() / 1000 - news.now;
+    page.at = news.at;
+    page.state = news.state;
+    page.totals = news.totals;
+    page.wake = news.wake;
+    page.recording = news.recording;
+    if (news.rows) adopt(page, news.rows);
+    page.shape = news.shape;
+    page.rows.forEach((row, i) => { for (const name in news.columns) row[name] = news.columns[name][i]; });
+    if (news.sparks) {
+      page.rows.forEach((row, i) => take(row.lines, news.sparks, i));
+      take(page.together, news.together, 0);
+      page.since = news.at;
+      count(page);
+    }
+    if (news.charts) news.charts.ids.forEach((id, i) => {
+      const had = page.charts.get(id) || {};
+      take(had, news.charts, i);
+      page.charts.set(id, had);
+    });
+    steady(page);
+    page.node.classList.remove("waiting");
+    page.node.classList.toggle("nothing", !page.rows.length);
+    live.totals.draw(page);
+    const settle = news.rows || Date.now() - page.sorted > 1000 * SETTLE;
+    live.table.draw(page, Boolean(news.rows), settle);
+    if (settle) page.sorted = Date.now();
+    live.charts.choose(page);
+    live.charts.draw(page);
+    panels(page, news.panels);
+    moving(page);
+    page.drawn = true;
+    performance.clearMeasures("phasedock-tick");
+    performance.measure("phasedock-tick", { start: started, end: performance.now() });
+  }
+  function adopt(page, rows) {
+    page.rows = rows.map((row) => Object.assign(row, { lines: (page.byId.get(row.id) || { lines: {} }).lines }));
+    page.byId = new Map(page.rows.map((row) => [row.id, row]));
+    for (const id of page.charts.keys()) if (!page.byId.has(id)) page.charts.delete(id);
+  }
+  /* The mean of the last quarter minute: what the table is sorted by. */
+  function steady(page) {
+    page.firstSample = null;
+    for (const row of page.rows) {
+      const cpu = row.lines.cpu;
+      const last = cpu ? cpu.values.slice(-3).filter((v) => v !== null) : [];
+      row.steady = last.length ? last.reduce((a, b) => a + b, 0) / last.length : row.cpu;
+      if (!cpu) continue;
+      const seen = cpu.values.findIndex((v) => v !== null);
+      const at = (cpu.first + seen) * cpu.width;
+      if (seen >= 0 && (!page.firstSample || at < page.firstSample)) page.firstSample = at;
+    }
+  }
+  /* How many containers there were: known from their lines for those that are here, and from now on for all. */
+  function count(page) {
+    const width = 5, last = Math.floor(page.at / width);
+    if (!page.counts.size) page.rows.forEach((row) => row.lines.cpu.values.forEach((value, i) => {
+      const at = row.lines.cpu.first + i;
+      if (value !== null) page.counts.set(at, (page.counts.get(at) || 0) + 1);
+    }));
+    page.counts.set(last, page.rows.length);
+    for (const at of page.counts.keys()) if (at < last - 120) page.counts.delete(at);
+  }
+  function panels(page, now) {
+    if (JSON.stringify(now) === JSON.stringify(page.panels)) return;
+    page.panels = now;
+    api.set_props("live-panels", { data: Object.assign({ engine: page.engine, model: page.node.dataset.model }, now) });
+  }
+  /* Words of the server's panels that move: the countdown, and how much was recorded. */
+  function moving(page) {
+    const say = (name, text) => document.querySelectorAll('[data-moving="' + name + '"]').forEach((element) => {
+      if (element.textContent !== text) element.textContent = text;
+    });
+    if (page.wake) say("wake", "next in " + pd.duration(Math.max(0, Math.ceil(page.wake - live.now()))));
+    else say("wake", "");
+    if (page.recording) {
+      say("samples", page.recording[0].toLocaleString("en"));
+      say("recorded", page.recording[1].toLocaleString("en"));
+      say("bytes", window.dashAgGridFunctions.phasedockTable.bytes(page.recording[2]));
+    }
+    document.querySelectorAll("[data-since]").forEach((element) => {
+      element.textContent = pd.duration(Math.max(0, Math.round(live.now() - element.dataset.since)));
+    });
+  }
+  live.moving = moving;
+
+  /* How old the figures are; beyond a few seconds that is said in words, and the figures stay. */
+  function age(page) {
+    const old = page.at === null ? null : Math.max(0, live.now() - page.at);
+    const text = live.paused() ? "paused" + (old === null ? "" : ", " + pd.duration(Math.round(old)) + " old")
+      : old === null ? "no sample yet" : "updated " + pd.duration(Math.round(old)) + " ago";
+    const line = document.getElementById("live-age-line");
+    document.getElementById("live-age").textContent = text;
+    const late = !live.paused() && old !== null && old > Math.max(LATE, 2 * page.every + 2);
+    line.classList.toggle("late", late || page.failed > 1);
+    tellLate(page, late, old);
+    if (page.at !== null) moving(page);
+  }
+  function tellLate(page, late, old) {
+    const slot = document.getElementById("live-late");
+    const seconds = old === null ? "" : pd.duration(Math.round(old));
+    let text = "";
+    if (page.failed > 1) {
+      const wait = Math.max(0, Math.ceil((page.next - Date.now()) / 1000));
+      text = (old === null ? "" : "Last sample " + seconds + " ago. ") + "PhaseDock does not answer; limits are unchanged. " +
+        (page.busy ? "Trying now." : "Next try in " + wait + " s.");
+    } else if (late && page.state === "ready") {
+      text = "Last sample " + seconds + " ago. The worker is late; limits are unchanged.";
+    } else if (late && page.state === "lost") {
+      text = "Last sample " + seconds + " ago. The Docker host does not answer; limits are unchanged.";
+    }
+    if (slot.textContent === text) return;
+    slot.textContent = "";
+    if (!text) return;
+    const notice = document.createElement("div");
+    notice.className = "notice warn";
+    notice.innerHTML = '<span class="icon i-clock" aria-hidden="true"></span><div class="text"></div>';
+    notice.lastChild.textContent = text;
+    slot.append(notice);
+  }
+
+  function write(changes) {
+    const url = new URL(window.location.href);
+    for (const key in changes) {
+      if (changes[key]) url.searchParams.set(key, changes[key]);
+      else url.searchParams.delete(key);
+    }
+    window.history.replaceState(window.history.state, "", url);
+  }
+  live.write = write;
+  function pause() {
+    const node = live.page.node, paused = !live.paused();
+    node.dataset.paused = paused ? "1" : "0";
+    document.getElementById("live-pause").setAttribute("aria-label", paused ? "Go on" : "Pause");
+    live.page.next = 0;
+    age(live.page);
+  }
+  document.addEventListener("click", function (event) {
+    if (!live.page || !event.target.closest) return;
+    const button = event.target.closest("#live-pause,[data-live],#live-all,[data-measure],[data-unfold]");
+    if (!button || button.disabled || button === live.page.node) return;
+    if (button.id === "live-pause") pause();
+    else if (button.dataset.live === "again") live.poke();
+    else if (button.dataset.live === "csv") live.table.csv();
+    else if (button.id === "live-all") live.charts.toggle();
+    else if (button.tagName === "BUTTON" && button.dataset.measure) live.charts.measure(button.dataset.measure);
+    else if (button.dataset.unfold) {
+      const open = document.getElementById(button.dataset.unfold).classList.toggle("open");
+      button.setAttribute("aria-expanded", open);
+    }
+  });
+  document.addEventListener("keydown", function (event) {
+    if (!live.page || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || document.querySelector(".mantine-Modal-content")) return;
+    if (event.key === "p" || event.key === "P") pause();
+  });
+  document.addEventListener("input", function (event) {
+    if (event.target.id !== "live-filter" || !live.page) return;
+    live.table.filter(event.target.value);
+    write({ text: event.target.value });
+  });
+  document.addEventListener("click", function (event) {
+    const button = event.target.closest && event.target.closest("[data-copy]");
+    if (!button) return;
+    navigator.clipboard.writeText(button.dataset.copy).then(function () {
+      const before = button.lastChild.textContent;
+      button.lastChild.textContent = "Copied";
+      setTimeout(() => { button.lastChild.textContent = before; }, 1500);
+    });
+  });
+
+  api.live = {
+    every: function (value) {
+      if (!live.page || !value) return api.no_update;
+      live.page.every = +value;
+      live.page.node.dataset.every = value;
+      live.page.next = 0;
+      write({ every: value === "1" ? null : value });
+      return api.no_update;
+    },
+    poke: live.poke,
+  };
+})();

@@ -1,0 +1,251 @@
+/* The table of running containers, its cells, its cards on a phone, and its file. */
+(function () {
+  "use strict";
+  const live = (window.phasedock = window.phasedock || {}).live;
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
+  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const h = React.createElement;
+  const GRID = "live-grid", ROW = 33, HEAD = 34, MOST = 12, NEAR = 0.9;
+  const HEAVY = { NL: "heavy", PC: "heavy", WL: "middle", WC: "middle" };
+  const narrow = () => window.innerWidth < 768;
+
+  const phaseName = (phase) => (phase < 0 ? "warm-up" : "φ" + (phase + 1));
+  const phaseClass = (phase) => "phase p" + (phase < 0 ? 0 : (phase % 8) + 1) + (phase >= 8 ? " again" : "");
+  const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
+
+  /* Use and limit in one unit, as words; what is at the limit of its memory is worth a colour. */
+  function pair(use, limit, memory) {
+    const [size, unit] = memory ? live.memoryUnit(Math.max(use || 0, limit || 0)) : [1, "cores"];
+    return {
+      use: known(use) ? live.number(use / size) : "–",
+      rest: known(limit) ? " / " + live.number(limit / size) + " " + unit : " " + unit,
+      near: Boolean(memory && known(use) && known(limit) && use >= NEAR * limit),
+    };
+  }
+  live.pair = pair;
+  live.phaseName = phaseName;
+  live.phaseClass = phaseClass;
+  live.listClass = (label) => "listbadge " + (HEAVY[label] || "light");
+
+  function widths(use, limit, scale) {
+    const share = (value) => Math.min(100, (100 * value) / scale).toFixed(1) + "%";
+    return { use: known(use) ? share(use) : "0", limit: known(limit) ? share(limit) : null };
+  }
+  cells.LiveBarCell = function (props) {
+    if (!props.value) return null;
+    const [use, limit, scale, memory] = props.value, words = pair(use, limit, memory), at = widths(use, limit, scale);
+    const title = words.near ? Math.round((100 * use) / limit) + "% of its limit" : known(limit) ? undefined : "no limit";
+    return h("div", { className: "usecell", title },
+      h("div", { className: "usebar" + (words.near ? " near" : "") },
+        h("i", { style: { width: at.use } }), at.limit ? h("b", { style: { left: at.limit } }) : null),
+      h("span", { className: "num" }, words.use, h("span", { className: "ink3" }, words.rest)));
+  };
+  cells.LiveNameCell = function (props) {
+    const row = props.data;
+    return h("span", { className: "livename" },
+      h("span", { className: "truncate strong" }, row.name),
+      row.state !== "running" ? h("span", { className: "state" }, row.state) : null,
+      row.picked ? h("span", { className: "state", title: "Picked by hand; it does not carry the label" }, "picked") : null);
+  };
+  cells.LiveListCell = (props) => (props.value ? h("span", { className: live.listClass(props.value) }, props.value) : h("span", { className: "ink3" }, "–"));
+  cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: phaseClass(props.value) }, phaseName(props.value)) : h("span", { className: "ink3" }, "–"));
+  cells.LiveLineCell = (props) => h("svg", { className: "sparkline", viewBox: "0 0 100 24", preserveAspectRatio: "none", "aria-hidden": "true" },
+    h("path", { d: props.value || "" }));
+  cells.LiveLossCell = function (props) {
+    const row = props.data;
+    return h("span", { className: known(props.value) ? "num" : "ink3", title: row.why || undefined }, live.significant(props.value));
+  };
+  cells.LiveActsCell = function (props) {
+    const row = props.data;
+    const button = (act, icon, title) => h("button", {
+      type: "button", className: "iconbtn", title: title + " " + row.name, "aria-label": title + " " + row.name, key: act,
+      "data-act": act, "data-id": row.id, "data-store": "live-act",
+    }, h("span", { className: "icon sm i-" + icon, "aria-hidden": "true" }));
+    return h("span", { className: "rowacts" },
+      row.held ? button("undo", "arrow-back-up", "Put back the limits of") : null,
+      button("one", "dots-vertical", "Look at and change"));
+  };
+
+  const by = (name) => (_a, _b, first, second) => {
+    const [one, two] = [first.data[name], second.data[name]];
+    if (known(one) !== known(two)) return known(one) ? 1 : -1;
+    return known(one) && one !== two ? one - two : first.data.name < second.data.name ? 1 : -1;
+  };
+  functions.phasedockLive = {
+    nothing: () => "",
+    span: () => (live.page ? live.span() / 60 + " min" : ""),
+    byCpu: by("steady"),
+    byMemory: by("memoryNow"),
+    byLoss: by("loss"),
+    key: function (params) {
+      if (params.event.key !== "Enter" || !params.data || params.event.target.closest("button")) return;
+      window.dash_clientside.set_props("live-act", { data: { act: "one", id: params.data.id, at: Date.now() } });
+    },
+  };
+
+  function scales(rows) {
+    const top = (use, limit) => Math.max(0, ...rows.map((row) => Math.max(row[use] || 0, row[limit] || 0)));
+    const cpu = top("cpu", "cpu_limit"), memory = top("memory", "memory_limit");
+    return { cpu: Math.ceil(cpu * 4) / 4 || 1, memory: 2 ** (Math.ceil(Math.log2(memory || 1) * 4) / 4) };
+  }
+  const same = (one, two) => Boolean(one) && one.every((value, i) => value === two[i]);
+  const kept = (before, now) => (same(before, now) ? before : now);
+  const rounded = (value, step) => (known(value) ? Math.round(value / step) * step : null);
+
+  /* What the table holds of a row. What looks the same stays the same object, and its cell is not drawn again. */
+  function shownRow(row, scale, before, lines) {
+    const was = before || {};
+    return {
+      id: row.id, name: row.name, image: row.image, list: row.list, phase: row.phase, state: row.state,
+      picked: row.picked, held: row.held, why: row.why, acts: row.held ? 1 : 0, steady: row.steady,
+      memoryNow: row.memory, loss: row.loss, source: row,
+      cpu: kept(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
+      memory: kept(was.memory, [rounded(row.memory, 262144), row.memory_limit, scale.memory, true]),
+      cpuLine: lines || !before ? live.sparkline(row.lines.cpu, 0) : was.cpuLine,
+      lossLine: lines || !before ? live.sparkline(row.lines.loss, null) : was.lossLine,
+    };
+  }
+  function grid() {
+    return document.getElementById(GRID) && window.dash_ag_grid && window.dash_ag_grid.getApi(GRID);
+  }
+  live.table = {
+    begin: function () { live.table.rows = new Map(); live.table.spark = 0; live.table.columns = ""; live.table.drawnSpan = 0; live.table.filled = false; },
+    draw: function (page, changed, settle) {
+      const bucket = Math.floor((page.at || 0) / 5), lines = bucket !== live.table.spark || live.span() !== live.table.drawnSpan;
+      live.table.spark = bucket;
+      const scale = scales(page.rows), before = live.table.rows;
+      const rows = page.rows.map((row) => shownRow(row, scale, before.get(row.id), lines));
+      live.table.rows = new Map(rows.map((row) => [row.id, row]));
+      if (narrow()) cards(rows, settle);
+      else table(rows, before, settle);
+      said();
+    },
+    filter: function (text) {
+      const table = grid();
+      if (table) table.setGridOption("quickFilterText", text);
+      if (narrow()) cards([...live.table.rows.values()], false);
+      said();
+    },
+    csv: csv,
+  };
+  function matches(row) {
+    const field = document.getElementById("live-filter");
+    const wanted = field ? field.value.toLowerCase() : "";
+    return [row.name, row.list, known(row.phase) ? phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
+  }
+  function said() {
+    const field = document.getElementById("live-filter"), total = live.table.rows.size;
+    const shown = field && field.value ? [...live.table.rows.values()].filter(matches).length : total;
+    document.getElementById("live-count").textContent = shown === total ? "" : shown + " of " + total;
+  }
+  function table(rows, before, settle) {
+    const table = grid();
+    if (!table) { live.table.rows = new Map(); setTimeout(() => live.page && live.page.drawn && live.table.draw(live.page, true, true), 250); return; }
+    if (!live.table.filled) {
+      const field = document.getElementById("live-filter");
+      if (field && field.value) table.setGridOption("quickFilterText", field.value);
+      live.table.filled = true;
+    }
+    columns(table, rows);
+    const here = new Set(rows.map((row) => row.id));
+    const there = new Set();
+    table.forEachNode((node) => there.add(node.id));
+    table.applyTransaction({
+      update: rows.filter((row) => there.has(row.id)),
+      add: rows.filter((row) => !there.has(row.id)),
+      remove: [...there].filter((id) => !here.has(id)).map((id) => ({ id })),
+    });
+    if (settle && !document.querySelector("#live-grid:hover")) table.refreshClientSideRowModel("sort");
+    if (live.span() !== live.table.drawnSpan) { live.table.drawnSpan = live.span(); table.refreshHeader(); }
+    const height = HEAD + 2 + ROW * Math.max(3, Math.min(rows.length, MOST)) + "px";
+    const element = document.getElementById(GRID);
+    if (element.style.height !== height) element.style.height = height;
+  }
+
+  /* Columns in which nothing can be: lists without a policy, phases without a model, losses where none is read. */
+  function columns(table, rows) {
+    const some = (name) => rows.some((row) => known(row[name]) || typeof row[name] === "string");
+    const shown = { list: some("list"), phase: some("phase"), loss: some("loss"), lossLine: some("loss") };
+    const key = JSON.stringify(shown);
+    if (live.table.columns === key) return;
+    live.table.columns = key;
+    for (const name in shown) table.setColumnsVisible([name], shown[name]);
+  }
+
+  /* On a phone every container is a card: name, badges, and two bars. */
+  function cards(rows, settle) {
+    const holder = document.getElementById("live-cards");
+    const had = new Map([...holder.children].map((node) => [node.dataset.id, node]));
+    const wanted = rows.filter(matches);
+    for (const row of wanted) {
+      const node = had.get(row.id) || card(row);
+      if (!node.parentNode) { holder.append(node); settle = true; }
+      had.delete(row.id);
+      fill(node, row);
+    }
+    had.forEach((node) => node.remove());
+    if (!settle) return;
+    wanted.sort((a, b) => (b.steady || 0) - (a.steady || 0)).forEach((row, i) => {
+      const node = holder.querySelector('[data-id="' + CSS.escape(row.id) + '"]');
+      if (holder.children[i] !== node) holder.insertBefore(node, holder.children[i]);
+    });
+  }
+  function card(row) {
+    const node = document.createElement("article");
+    node.className = "livecard";
+    node.dataset.id = row.id;
+    node.innerHTML = '<header><h3></h3><span class="badges"></span><button type="button" class="iconbtn" data-act="one" data-store="live-act">' +
+      '<span class="icon i-dots-vertical" aria-hidden="true"></span></button></header>' +
+      ["CPU", "Memory"].map((name) => '<div class="useline"><span class="ink3">' + name + '</span><div class="usebar"><i></i><b></b></div><span class="num"><span></span><span class="ink3"></span></span></div>').join("");
+    node.querySelector("h3").textContent = row.name;
+    const button = node.querySelector("button");
+    button.dataset.id = row.id;
+    button.setAttribute("aria-label", "Look at and change " + row.name);
+    return node;
+  }
+  function fill(node, row) {
+    const badges = [];
+    if (row.list) badges.push([live.listClass(row.list), row.list]);
+    if (known(row.phase)) badges.push([phaseClass(row.phase), phaseName(row.phase)]);
+    if (row.held) badges.push(["state accent", "changed"]);
+    if (row.state !== "running") badges.push(["state", row.state]);
+    live.badges(node.querySelector(".badges"), badges);
+    [row.cpu, row.memory].forEach(function ([use, limit, scale, memory], i) {
+      const line = node.querySelectorAll(".useline")[i], words = pair(use, limit, memory), at = widths(use, limit, scale);
+      const [bar, text] = [line.querySelector(".usebar"), line.querySelector(".num")];
+      bar.classList.toggle("near", words.near);
+      bar.firstChild.style.width = at.use;
+      bar.lastChild.hidden = at.limit === null;
+      bar.lastChild.style.left = at.limit || "0";
+      text.firstChild.textContent = words.use;
+      text.lastChild.textContent = words.rest;
+    });
+  }
+  live.badges = function (holder, badges) {
+    const key = JSON.stringify(badges);
+    if (holder.dataset.key === key) return;
+    holder.dataset.key = key;
+    holder.replaceChildren(...badges.map(([kind, word]) => Object.assign(document.createElement("span"), { className: kind, textContent: word })));
+  };
+
+  /* The table as it is shown: filtered and in its order. A text that begins a formula gets an apostrophe. */
+  function csv() {
+    const head = ["container", "image", "state", "list", "phase", "cpu_cores", "cpu_limit_cores", "memory_bytes",
+      "memory_limit_bytes", "throttled_share", "loss", "growth", "io_bytes_per_s", "network_bytes_per_s"];
+    const rows = [], table = !narrow() && grid();
+    if (table) table.forEachNodeAfterFilterAndSort((node) => rows.push(node.data.source));
+    else [...live.table.rows.values()].filter(matches).forEach((row) => rows.push(row.source));
+    const cell = (value) => {
+      if (value === null || value === undefined) return "";
+      const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? "'" + value : String(value);
+      return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
+    };
+    const lines = rows.map((row) => [row.name, row.image, row.state, row.list, known(row.phase) ? phaseName(row.phase) : null,
+      row.cpu, row.cpu_limit, row.memory, row.memory_limit, row.throttled, row.loss, row.growth, row.io, row.network].map(cell).join(","));
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([[head.join(","), ...lines].join("\r\n") + "\r\n"], { type: "text/csv" }));
+    link.download = "containers-" + live.page.engine.replace(/[^\w-]+/g, "-") + ".csv";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+})();
