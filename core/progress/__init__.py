@@ -1,1 +1,25 @@
 """E(t): what a training program says of its loss, read from the lines that it prints."""
+
+from core.progress.goals import Evaluation, Goal, read_goal
+from core.progress.labels import LABEL, label_pattern
+from core.progress.patterns import Counted, Found, count, find_loss, last_written
+from core.progress.reader import Position, ProgressReader, Reading
+from core.progress.reported import Reported, read_reported
+
+__all__ = [
+    "LABEL",
+    "Counted",
+    "Evaluation",
+    "Found",
+    "Goal",
+    "Position",
+    "ProgressReader",
+    "Reading",
+    "Reported",
+    "count",
+    "find_loss",
+    "label_pattern",
+    "last_written",
+    "read_goal",
+    "read_reported",
+]

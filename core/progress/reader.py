@@ -1,0 +1,173 @@
+"""Reads a program's lines as they come and keeps what they say: E(t), steps, and why there is no E."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from core.progress.goals import Evaluation, Goal, read_goal
+from core.progress.labels import LABEL, LONGEST_OWN, find_own, label_pattern
+from core.progress.patterns import KEYS, LONGEST, Counted, Found, count, find_loss, find_value, last_written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Reading: TypeAlias = tuple[float, float]
+"""When a value was printed, and E of it: (seconds, E, lower is better)."""
+
+_OTHER = re.compile(r"([\w./-]{0,40}loss[\w./-]{0,40})[\"']?\s?[:=]", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """How far a program is.
+
+    Parameters
+    ----------
+    steps, total_steps
+        Steps done and in all; epochs where it prints only those; None where it does not say.
+    """
+
+    steps: int | None = None
+    total_steps: int | None = None
+
+
+class ProgressReader:
+    """Turns (time, line) pairs into readings of E.
+
+    Once a line has named a loss, its name is the one that is read: a program that prints ``loss`` at each
+    step and ``train_loss`` as a mean at the end is not read twice.
+
+    Parameters
+    ----------
+    label
+        What to read instead of a loss: a name or an expression; see `core.progress.labels.label_pattern`.
+    goal
+        ``min``, ``max`` or ``best``; see `core.progress.goals.Evaluation`.
+
+    Raises
+    ------
+    InputError
+        If the label or the goal cannot be used.
+    """
+
+    def __init__(self, label: str = "", goal: str | Goal = Goal.MIN) -> None:
+        self._label = label.strip()
+        self._keys: tuple[str, ...] = KEYS
+        self._own = label_pattern(self._label) if self._label else None
+        self._named = self._own is not None and "value" in self._own.groupindex
+        self._evaluate = Evaluation(read_goal(goal))
+        self._lines = self._long = self._readings = 0
+        self._no_number = False
+        self._other = ""
+        self._counted = _Steps()
+
+    def feed(self, lines: Iterable[tuple[float, str]]) -> tuple[Reading, ...]:
+        """Return the readings of lines, in their order."""
+        found = (self.read(time, line) for time, line in lines)
+        return tuple(reading for reading in found if reading is not None)
+
+    def read(self, time: float, line: str) -> Reading | None:
+        """Return what one line says of E, or None.
+
+        Parameters
+        ----------
+        time
+            When it was printed, seconds.
+        line
+            The line, with colours and carriage returns as they are.
+        """
+        text = last_written(line)
+        if not text:
+            return None
+        self._lines += 1
+        self._long += len(text) > (LONGEST if self._own is None or self._named else LONGEST_OWN)
+        self._counted.take(count(text))
+        found = self._find(text)
+        if found is None:
+            self._remember_other(text)
+            return None
+        self._no_number = found.value is None
+        evaluation = None if found.value is None else self._evaluate(found.value)
+        if evaluation is None:
+            return None
+        self._readings += 1
+        return time, evaluation
+
+    @property
+    def position(self) -> Position:
+        """How far the program is by its own words."""
+        return self._counted.position()
+
+    @property
+    def why(self) -> str | None:
+        """One sentence why there is no E now and what to do, or None where there is one."""
+        if self._no_number:
+            return "Its last value is no number (nan or inf): look at its learning rate and its data."
+        if self._readings:
+            return None
+        if not self._lines:
+            return "It has printed nothing yet: wait, or start it unbuffered (PYTHONUNBUFFERED=1)."
+        return self._why_not_found()
+
+    def _why_not_found(self) -> str:
+        lines = "its only line" if self._lines == 1 else f"its {self._lines} lines"
+        if self._long == self._lines:
+            return f"Every line is too long to be searched ({LONGEST} characters): print losses on own lines."
+        if self._own is not None:
+            return f"“{self._label}” gave no value in {lines}: print it, or correct the label {LABEL}."
+        if self._other:
+            return f"It prints {self._other} but no loss: label it {LABEL}={self._other} if that is meant."
+        return f"No loss was found in {lines}: print “loss=0.12”, or say by the label {LABEL} what to read."
+
+    def _find(self, text: str) -> Found | None:
+        if self._own is None:
+            found = find_loss(text, self._keys)
+            if found is not None:
+                self._keys = (found.key,)
+            return found
+        if self._named:
+            value = find_value(self._own, text) if len(text) <= LONGEST else None
+        else:
+            value = find_own(self._own, text)
+        return None if value is None else Found(self._label, None if math.isnan(value) else value)
+
+    def _remember_other(self, text: str) -> None:
+        if not self._other and self._own is None and len(text) <= LONGEST:
+            other = _OTHER.search(text)
+            self._other = other[1] if other else ""
+
+
+class _Steps:
+    """Puts steps and epochs together that are printed on different lines."""
+
+    def __init__(self) -> None:
+        self._last = Counted()
+        self._within_epoch = False
+
+    def take(self, now: Counted) -> None:
+        last = self._last
+        if now.step is not None:
+            begun_anew = last.step is not None and now.step < last.step and self._in_another_epoch(now)
+            self._within_epoch |= now.bar or begun_anew
+        self._last = Counted(
+            last.step if now.step is None else now.step,
+            last.steps if now.step is None else now.steps or last.steps,
+            last.epoch if now.epoch is None else now.epoch,
+            last.epochs if now.epoch is None else now.epochs or last.epochs,
+        )
+
+    def _in_another_epoch(self, now: Counted) -> bool:
+        return now.epoch is not None and now.epoch != self._last.epoch
+
+    def position(self) -> Position:
+        last = self._last
+        if last.step is None:
+            return Position(last.epoch, last.epochs)
+        if not self._within_epoch or last.epoch is None or last.steps is None:
+            return Position(last.step, last.steps)
+        before = last.epoch if last.epochs is None else max(0, last.epoch - 1)
+        total = None if last.epochs is None else last.epochs * last.steps
+        return Position(before * last.steps + last.step, total)
