@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need beyond Python packages: Chromium, and Docker Engine.
+# Installs what the tests need beyond Python packages: Chromium, Docker Engine, and debootstrap, which makes
+# a base for its images where no registry can be reached.
 # As root on Debian or Ubuntu it installs what is missing; elsewhere it says what is missing, and the
 # tests that need it are skipped by name. It never fails: whether skipping is allowed, the tests decide.
 set -u
@@ -8,7 +9,8 @@ has_any() { for name in "$@"; do command -v "$name" >/dev/null 2>&1 && return 0;
 
 missing=()
 has_any chromium chromium-browser google-chrome google-chrome-stable || missing+=(chromium)
-has_any dockerd || [ -S /var/run/docker.sock ] || missing+=(docker.io)
+has_any dockerd || missing+=(docker.io)
+has_any debootstrap || missing+=(debootstrap)
 [ ${#missing[@]} -eq 0 ] && exit 0
 
 like=""
