@@ -51,8 +51,17 @@ class Host(HostReading):
         self.keeper: Keeper = keeper or MemoryKeeper()
         self.guard = guard
 
-    def set_limits(self, container: str, limits: Limits) -> Limits:
+    def set_limits(self, container: str, limits: Limits, hold: bool = True) -> Limits:
         """Give a container other limits, and make sure that it has them.
+
+        Parameters
+        ----------
+        container
+            Its id.
+        limits
+            What it is to have.
+        hold
+            False for a container of our own making, which has nothing that must be put back.
 
         Returns
         -------
@@ -70,7 +79,7 @@ class Host(HostReading):
         """
         self._allowed(container)
         now = self.inspect(container)
-        if not now.limits.agrees(limits, self.info().cores):
+        if hold and not now.limits.agrees(limits, self.info().cores):
             self.keeper.keep(self.name, now.id, now.limits)
         return resize(self._connection, self._reader, self.info(), now, limits, self.inspect)
 
@@ -135,10 +144,15 @@ class Host(HostReading):
             self._connection.delete(f"/containers/{container}", force=True, v=True)
         except ContainerGone:
             return
+        finally:
+            self._listing.doubt(container)
 
     def _do(self, container: str, verb: str, patience: float = 0.0, **params: Any) -> None:
         self._allowed(container)
-        self._connection.post(f"/containers/{container}/{verb}", patience=patience, **params)
+        try:
+            self._connection.post(f"/containers/{container}/{verb}", patience=patience, **params)
+        finally:
+            self._listing.doubt(container)
 
     def _allowed(self, container: str) -> None:
         """Refuse what we were not told about; labels never change, so what is known is true."""

@@ -53,6 +53,12 @@ class Listing:
                 self._stale.add(event.container)
                 self._lists.clear()
 
+    def doubt(self, container: str) -> None:
+        """Ask again for a container that was just changed, since its event may come later than the answer."""
+        with self._lock:
+            self._stale.add(container)
+            self._lists.clear()
+
     def known(self, container: str) -> Container | None:
         """What was last seen of a container, or None."""
         with self._lock:

@@ -1,0 +1,55 @@
+"""Containers that were there already: how they become jobs of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host.agent_files import AgentFolder
+from core.engines.docker_host.containers import AGENT
+from core.engines.docker_host.following import AgentReadings
+from core.engines.docker_host.live_job import LiveJob
+from core.engines.docker_host.log_following import LogReadings
+from core.scheduling.model import JobState, Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.engines.docker_host.containers import Container
+    from core.engines.docker_host.host import Host
+    from core.engines.docker_host.site import Site
+
+
+def adopt_new(site: Site, host: Host, running: Mapping[str, Container]) -> None:
+    """Let running containers take part that may, lie on a worker, and do not take part yet.
+
+    One that ended and was started again is another job, since the name of an ended job is not used twice.
+    """
+    known = {job.container for job in site.jobs.values()}
+    for container in running.values():
+        if container.id in known or container.id in site.mine:
+            continue
+        worker = site.worker_of(host, container)
+        if worker is None or site.adopt is None or not site.adopt(container):
+            continue
+        site.adoptions[container.id] = site.adoptions.get(container.id, 0) + 1
+        times = site.adoptions[container.id]
+        name = container.id if times == 1 else f"{container.id}#{times}"
+        job = LiveJob(name, site.clock.now(), None, JobState.RUNNING, worker, container.id)
+        job.started = job.arrived
+        job.limit, job.weight = container.limits.cores, container.limits.weight
+        _listen(job, host, container)
+        site.jobs[name] = job
+        site.adopted.append((host, job))
+        site.happened.add(Trigger.ARRIVAL)
+
+
+def _listen(job: LiveJob, host: Host, container: Container) -> None:
+    """Use its agent's folder if it has one that can be seen from here, and its log otherwise."""
+    folder = container.labels.get(AGENT, "")
+    if folder and host.info().local and Path(folder).is_dir():
+        job.agent = AgentFolder(Path(folder))
+        job.follower = AgentReadings(Path(folder) / "readings.csv")
+        job.can_resize = True
+    else:
+        job.follower = LogReadings(host, container.id, container.labels)

@@ -1,0 +1,48 @@
+"""Leaving a run: nothing of it stays on the hosts, and adopted containers have what they had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host.errors import ContainerGone
+from core.errors import PhaseDockError
+
+if TYPE_CHECKING:
+    from core.engines.docker_host.host import Host
+    from core.engines.docker_host.live_job import LiveJob
+    from core.engines.docker_host.site import Site
+
+
+def leave(site: Site) -> tuple[str, ...]:
+    """End moves, put limits back, remove what the run created; gives what did not work, in sentences."""
+    for job in site.jobs.values():
+        if job.giving_up is not None:
+            job.giving_up.set()
+    site.hands.shutdown(wait=True)
+    back = [_put_back(host, job) for host, job in site.adopted]
+    away = [_take_away(host, container) for container, (host, _) in site.mine.items()]
+    return tuple(sentence for sentence in (*back, *away) if sentence)
+
+
+def _put_back(host: Host, job: LiveJob) -> str:
+    try:
+        if job.paused_here:
+            host.unpause(job.container)
+        host.restore(job.container)
+        if job.agent is not None and job.changed:
+            job.agent.want(threads=None)
+    except ContainerGone:
+        return ""
+    except PhaseDockError as error:
+        return f"The limits of {job.id[:12]} could not be put back: {error.message}"
+    except OSError as error:
+        return f"The threads of {job.id[:12]} could not be put back: {error}."
+    return ""
+
+
+def _take_away(host: Host, container: str) -> str:
+    try:
+        host.remove(container)
+    except PhaseDockError as error:
+        return f"The container {container[:12]} could not be removed: {error.message}"
+    return ""

@@ -1,0 +1,126 @@
+"""A job as the engine keeps it while a run goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from core.scheduling.model import Job, JobState
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Mapping
+
+    from core.engines.docker_host.agent_files import AgentFolder
+    from core.engines.docker_host.counters import Counters
+    from core.engines.docker_host.following import Follower
+    from core.engines.docker_host.limits import Limits
+    from core.engines.docker_host.planned import DockerWorker, PlannedJob
+    from core.scheduling.model import Reading
+
+
+@dataclass(eq=False)
+class LiveJob:
+    """Everything that is known of one job.
+
+    Parameters
+    ----------
+    id
+        Its name in the run.
+    arrived
+        Seconds of the run's clock.
+    plan
+        What was planned, or None of an adopted container.
+    state, worker, container
+        Where it is in its life, and in which container.
+    started
+        When it first ran, or None.
+    limit, weight
+        What was asked for last, or what an adopted container has.
+    can_migrate, can_resize
+        As its owner says.
+    agent
+        Its folder, or None.
+    follower
+        Gives its readings, or None.
+    """
+
+    id: str
+    arrived: float
+    plan: PlannedJob | None = None
+    state: JobState = JobState.WAITING
+    worker: DockerWorker | None = None
+    container: str = ""
+    started: float | None = None
+    limit: float | None = None
+    weight: float = 1.0
+    can_migrate: bool = False
+    can_resize: bool = False
+    agent: AgentFolder | None = None
+    follower: Follower | None = None
+    silent: bool = False
+    changed: bool = False
+    paused_here: bool = False
+    giving_up: threading.Event | None = None
+    readings: list[Reading] = field(default_factory=list)
+    _latest: float = 0.0
+    _used_before: float = 0.0
+    _counted: float = 0.0
+
+    @property
+    def adopted(self) -> bool:
+        """True if its container was there before the run."""
+        return self.plan is None
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Core-seconds used so far, all starts together."""
+        return self._used_before + self._counted
+
+    def labels(self) -> Mapping[str, str]:
+        """The labels that its plan gives it."""
+        return self.plan.labels if self.plan is not None else {}
+
+    def count(self, counters: Counters) -> None:
+        """Take a reading of its container; a counter that begins again is added to what was."""
+        if counters.cpu_seconds < self._counted:
+            self._used_before += self._counted
+        self._counted = counters.cpu_seconds
+
+    def begin_container(self, container: str) -> None:
+        """Go on in another container."""
+        self._used_before += self._counted
+        self._counted = 0.0
+        self.container = container
+
+    def add(self, news: list[Reading], now: float) -> None:
+        """Take readings by the run's clock; a clock of the day that jumped does not put them out of order."""
+        for when, value in news:
+            self._latest = min(max(when, self._latest), max(now, self._latest))
+            self.readings.append((self._latest, value))
+
+    def limit_stands(self, limits: Limits, cores: float) -> bool:
+        """Whether a container on a machine of so many cores still has what was asked for last."""
+        return limits.agrees(limits.with_cores(self.limit).with_weight(self.weight), cores)
+
+    def shown(self) -> Job:
+        """What a policy sees of it now; its readings are taken from it."""
+        readings, self.readings = tuple(self.readings), []
+        says = self.agent.says() if self.agent is not None else None
+        return Job(
+            self.id,
+            self.state,
+            self.worker.name if self.worker is not None else None,
+            self.arrived,
+            self.started,
+            self.cpu_seconds,
+            self.limit,
+            self.weight,
+            says.threads if says is not None else None,
+            readings,
+            says.step if says is not None else None,
+            says.steps if says is not None else None,
+            self.plan.request if self.plan is not None else None,
+            self.can_migrate,
+            self.can_resize and not self.silent,
+        )

@@ -1,0 +1,202 @@
+"""Moving a job: checkpoint, stop, start elsewhere from the checkpoint, confirm.
+
+A move is made by one of the engine's hands, so a run goes on meanwhile; only its outcome is brought back to
+the engine's own thread. Until the job has acknowledged its checkpoint nothing has happened; after that,
+whatever goes wrong ends with the job started again where it was, from that checkpoint. So no step is lost and
+none is done twice: the job stands still from its checkpoint until it is stopped.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.errors import HostLost
+from core.engines.docker_host.site import PULSE
+from core.engines.docker_host.starting import create, wanted_threads
+from core.errors import PhaseDockError
+from core.scheduling.model import Failure, JobState, Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.engines.docker_host.agent_files import AgentFolder, Says
+    from core.engines.docker_host.host import Host
+    from core.engines.docker_host.live_job import LiveJob
+    from core.engines.docker_host.planned import DockerWorker, PlannedJob
+    from core.engines.docker_host.site import Site
+    from core.scheduling.actions import Migrate
+
+CHECKPOINT_IN: Final = 15.0
+"""Seconds that a job has to write its checkpoint."""
+
+CONFIRM_IN: Final = 30.0
+"""Seconds that a job has to go on where it was started anew."""
+
+_LOOK: Final = 0.02
+_GRACE: Final = 2.0
+
+
+class _Stays(Exception):  # noqa: N818 - a control flow inside this module; it never leaves it
+    """Why a job stays where it is."""
+
+
+@dataclass(frozen=True)
+class _Move:
+    """One move: who, where from, where to, and the container that it leaves."""
+
+    site: Site
+    job: LiveJob
+    plan: PlannedJob
+    agent: AgentFolder
+    action: Migrate
+    origin: DockerWorker
+    to: DockerWorker
+    left: str
+    giving_up: threading.Event
+    halted: threading.Event = field(default_factory=threading.Event)
+
+
+def begin(site: Site, job: LiveJob, action: Migrate, to: DockerWorker) -> None:
+    """Begin to move a running job that writes checkpoints; its outcome is seen later."""
+    if job.plan is None or job.agent is None or job.worker is None:
+        raise LookupError(job.id)
+    giving_up = threading.Event()
+    move = _Move(site, job, job.plan, job.agent, action, job.worker, to, job.container, giving_up)
+    job.state, job.worker, job.giving_up = JobState.MIGRATING, to, giving_up
+    site.hands.submit(_carry_out, move)
+
+
+def _carry_out(move: _Move) -> None:
+    """All of a move; never raises, since nobody would hear it."""
+    try:
+        container = _moved(move)
+    except _Stays as stays:
+        why, back = str(stays), _back(move)
+        move.site.ring(lambda: _stayed(move, why, back))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job must not be left between two workers
+        why, back = getattr(error, "message", None) or f"{type(error).__name__}: {error}.", _back(move)
+        move.site.ring(lambda: _stayed(move, why, back))
+    else:
+        move.site.ring(lambda: _arrived(move, container))
+
+
+def _moved(move: _Move) -> str:
+    """Move the job; gives its new container."""
+    wanted = move.agent.want(checkpoint=move.agent.wants.checkpoint + 1, hold=True)
+    number, host = move.agent.wants.checkpoint, move.origin.host
+    _until(
+        move,
+        lambda says: says.version >= wanted and says.checkpoint >= number and says.state == "held",
+        CHECKPOINT_IN,
+        f"Job {move.job.id} wrote no checkpoint within {CHECKPOINT_IN:g} s.",
+        (host, move.left),
+    )
+    _count(move, host)
+    move.halted.set()
+    host.stop(move.left, _GRACE)
+    before = move.agent.says()
+    _release(move, move.to)
+    container = create(move.site, move.job, move.plan, move.to)
+    try:
+        move.to.host.start(container)
+        _until(
+            move,
+            lambda says: says.started != before.started and _goes_on(says, before.checkpoint_step),
+            CONFIRM_IN,
+            f"Job {move.job.id} did not go on on {move.to.name} within {CONFIRM_IN:g} s.",
+            (move.to.host, container),
+        )
+    except BaseException:
+        _remove(move.to.host, container)
+        raise
+    _remove(host, move.left)
+    return container
+
+
+def _goes_on(says: Says, step: int) -> bool:
+    return says.state in ("running", "done") and (says.step or 0) >= step
+
+
+def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, at: tuple[Host, str]) -> None:
+    """Wait for the job to say something; it must be alive, or have said it before it ended."""
+    deadline, look = time.monotonic() + seconds, 0
+    while not true(move.agent.says()):
+        look += 1
+        if move.giving_up.is_set():
+            raise _Stays(f"Job {move.job.id} was stopped while it moved.")
+        if look % 10 == 0 and not at[0].inspect(at[1]).running and not true(move.agent.says()):
+            raise _Stays(f"Job {move.job.id} ended while it moved.")
+        if time.monotonic() >= deadline:
+            raise _Stays(why)
+        time.sleep(_LOOK)
+
+
+def _release(move: _Move, worker: DockerWorker) -> None:
+    """Let the job go on when it is started on a worker."""
+    threads = wanted_threads(move.job, move.job.limit, worker) if move.site.follow else None
+    move.agent.want(hold=False, threads=threads)
+
+
+def _back(move: _Move) -> str:
+    """Let the job go on where it was; gives a sentence if that did not work."""
+    if move.giving_up.is_set():
+        _remove(move.origin.host, move.left)
+        return ""
+    deadline = time.monotonic() + move.site.patience
+    while True:
+        try:
+            return _resume_origin(move)
+        except (PhaseDockError, OSError) as error:
+            if not isinstance(error, HostLost) or time.monotonic() >= deadline or move.giving_up.is_set():
+                return f"It could not be started again either: {getattr(error, 'message', error)}"
+        time.sleep(PULSE)
+
+
+def _resume_origin(move: _Move) -> str:
+    _release(move, move.origin)
+    ended = move.origin.host.inspect(move.left).running or move.agent.says().state == "done"
+    if move.halted.is_set() and not ended:
+        move.origin.host.start(move.left)
+    return ""
+
+
+def _count(move: _Move, host: Host) -> None:
+    """A last look at what the container used, before it is stopped."""
+    counters = host.counters([host.inspect(move.left)]).get(move.left)
+    if counters is not None:
+        move.site.ring(lambda: move.job.count(counters))
+
+
+def _remove(host: Host, container: str) -> None:
+    try:
+        host.remove(container)
+    except PhaseDockError:
+        return  # it is swept away at the end of the run
+
+
+def _arrived(move: _Move, container: str) -> None:
+    """In the engine's thread: the job is where it was sent."""
+    job = move.job
+    job.giving_up = None
+    move.site.happened.add(Trigger.OUTCOME)
+    if job.id not in move.site.jobs:
+        move.site.hands.submit(_remove, move.to.host, container)
+        return
+    job.begin_container(container)
+    job.worker, job.state = move.to, JobState.RUNNING
+
+
+def _stayed(move: _Move, why: str, back: str) -> None:
+    """In the engine's thread: the job is where it was, and the failure is seen."""
+    job, site = move.job, move.site
+    job.giving_up = None
+    site.happened.add(Trigger.OUTCOME)
+    if job.id not in site.jobs:
+        return
+    job.worker, job.state = move.origin, JobState.RUNNING
+    site.failures.append(Failure(move.action, f"{why} {back}".strip()))
+    if back:
+        site.end(job, JobState.FAILED, f"{why} {back}")

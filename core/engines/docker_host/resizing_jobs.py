@@ -1,0 +1,92 @@
+"""Cores and threads of a job changed together: the protocol of elastic containers (Libutti).
+
+More threads than cores make a program wait for itself, so a job that follows shrinks its threads first,
+acknowledges, and only then loses its cores; when it grows, the cores come first. A job that does not answer
+in time gets its cores all the same and is shown as one that does not follow, until it answers again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.starting import wanted_threads
+from core.scheduling.actions import SetLimit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.engines.docker_host.live_job import LiveJob
+    from core.engines.docker_host.site import Site
+    from core.scheduling.actions import Action
+
+ACKNOWLEDGED_IN: Final = 5.0
+"""Seconds that a job has to acknowledge fewer threads."""
+
+_LOOK: Final = 0.02
+
+
+def announce(site: Site, actions: Sequence[Action]) -> float:
+    """Ask every job that is to shrink for fewer threads, all at once; gives until when they may answer."""
+    for action in actions:
+        job = site.jobs.get(action.job)
+        if isinstance(action, SetLimit) and job is not None and _shrinks(site, job, action.limit):
+            _want(job, action.limit)
+    return time.monotonic() + ACKNOWLEDGED_IN
+
+
+def set_limit(site: Site, job: LiveJob, limit: float | None, weight: float, until: float) -> None:
+    """Change a placed job's limit and weight, and its threads in the right order.
+
+    Parameters
+    ----------
+    site
+        The run.
+    job
+        A job on a worker.
+    limit, weight
+        As in `SetLimit`, checked already.
+    until
+        Of the monotonic clock: how long an answer is waited for.
+
+    Raises
+    ------
+    PhaseDockError
+        If the host refuses or is lost.
+    """
+    if _shrinks(site, job, limit):
+        _want(job, limit)
+        job.silent = not acknowledged(site, job, until)
+    host = site.host_of(job)
+    known = host.known(job.container) or host.inspect(job.container)
+    job.changed = True
+    host.set_limits(job.container, known.limits.with_cores(limit).with_weight(weight), hold=job.adopted)
+    job.limit, job.weight = limit, weight
+    if site.follow and job.can_resize and job.agent is not None:
+        _want(job, limit)
+
+
+def acknowledged(site: Site, job: LiveJob, until: float) -> bool:
+    """Wait until a job has fulfilled what was wanted of it last; False if it did not in time."""
+    while job.agent is not None and job.agent.says().version < job.agent.wants.version:
+        if time.monotonic() >= until:
+            return False
+        site.pulse()
+        time.sleep(_LOOK)
+    return True
+
+
+def _shrinks(site: Site, job: LiveJob, limit: float | None) -> bool:
+    if not (site.follow and job.can_resize and job.agent is not None and job.worker is not None):
+        return False
+    threads, now = wanted_threads(job, limit, job.worker), job.agent.says().threads
+    return threads is not None and now is not None and threads < now
+
+
+def _want(job: LiveJob, limit: float | None) -> None:
+    """Want the threads of a limit, unless they are wanted already."""
+    if job.agent is None or job.worker is None:
+        return
+    threads = wanted_threads(job, limit, job.worker)
+    if threads is not None and threads != job.agent.wants.threads:
+        job.agent.want(threads=threads)

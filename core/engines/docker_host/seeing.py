@@ -1,0 +1,139 @@
+"""Bringing what is known of jobs up to date with what the hosts show."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.adopting import adopt_new
+from core.engines.docker_host.errors import ContainerGone, HostLost
+from core.engines.docker_host.live_job import LiveJob
+from core.errors import PhaseDockError
+from core.scheduling.model import JobState, Trigger
+
+if TYPE_CHECKING:
+    from core.engines.docker_host.containers import Container
+    from core.engines.docker_host.counters import Counters
+    from core.engines.docker_host.host import Host
+    from core.engines.docker_host.site import Site
+
+_MOST_LINES: Final = 3
+_JUST: Final = 10.0
+
+
+def arrive(site: Site) -> None:
+    """Let planned jobs whose time has come arrive."""
+    now = site.clock.now()
+    while site.to_come and site.to_come[0].arrival <= now:
+        plan = site.to_come.pop(0)
+        site.jobs[plan.id] = LiveJob(
+            plan.id, plan.arrival, plan, can_migrate=plan.can_migrate, can_resize=plan.can_resize
+        )
+        site.happened.add(Trigger.ARRIVAL)
+
+
+def look(site: Site) -> None:
+    """Look at every host once; one that is lost stays as it was last seen.
+
+    Raises
+    ------
+    HostLost
+        If a host has been lost for longer than the run's patience.
+    """
+    for name, host in site.hosts.items():
+        try:
+            if name in site.lost:
+                host.ping()
+                site.returned[name] = time.monotonic()
+            _look_at(site, host)
+        except HostLost as lost:
+            since = site.lost.setdefault(name, time.monotonic())
+            if time.monotonic() - since > site.patience:
+                raise HostLost(
+                    f"The Docker host {name} was lost, and did not come back within {site.patience:g} s.",
+                    lost.hint,
+                    lost.kind,
+                ) from lost
+        else:
+            site.lost.pop(name, None)
+
+
+def read(site: Site) -> None:
+    """Take every job's new readings."""
+    now = site.clock.now()
+    for job in (*site.jobs.values(), *site.ended):
+        if job.follower is not None:
+            job.add([(site.clock.at(when), value) for when, value in job.follower.news()], now)
+
+
+def _look_at(site: Site, host: Host) -> None:
+    running = {container.id: container for container in host.containers()}
+    if site.adopt is not None:
+        adopt_new(site, host, running)
+    counters = host.counters(tuple(running.values()))
+    site.note_usage(host, running, counters)
+    for job in list(site.jobs.values()):
+        here = job.worker is not None and job.worker.host is host and job.state is not JobState.MIGRATING
+        if here and job.container:
+            _update(site, host, job, running.get(job.container), counters.get(job.container))
+
+
+def _update(
+    site: Site, host: Host, job: LiveJob, container: Container | None, counters: Counters | None
+) -> None:
+    if counters is not None:
+        job.count(counters)
+    if container is None:
+        _gone(site, host, job)
+    elif job.adopted and site.adopt is not None and not site.adopt(container):
+        site.end(job, JobState.FAILED, "It was taken out of PhaseDock's hands.")
+    else:
+        job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
+        if job.adopted or not job.limit_stands(container.limits, host.info().cores):
+            job.limit, job.weight = container.limits.cores, container.limits.weight
+
+
+def _gone(site: Site, host: Host, job: LiveJob) -> None:
+    """A container that does not run: it has ended, it begins again, or somebody removed it."""
+    try:
+        container = host.inspect(job.container)
+    except ContainerGone:
+        site.end(job, JobState.FAILED, "Its container was removed.")
+        return
+    if container.running or container.state in ("restarting", "created"):
+        return
+    state, why = _ending(host, job, container)
+    if state is JobState.FAILED and time.monotonic() - site.returned.get(host.name, float("-inf")) < _JUST:
+        why = f"Docker on {host.name} ended and was started again, and its containers ended with it."
+    site.end(job, state, why)
+    if not job.adopted:
+        site.hands.submit(_removed, host, job.container)
+
+
+def _ending(host: Host, job: LiveJob, container: Container) -> tuple[JobState, str]:
+    said = job.agent.says().state if job.agent is not None else ""
+    if container.exit_code == 0 and said in ("", "done"):
+        return JobState.DONE, "It came to its end."
+    if container.oom_killed:
+        return JobState.FAILED, "It used more memory than it may, and the kernel ended it."
+    if container.exit_code == 0:
+        return JobState.FAILED, "It was told to end before it was done."
+    return (
+        JobState.FAILED,
+        f"Its program ended with code {container.exit_code}{_last_lines(host, container)}.",
+    )
+
+
+def _last_lines(host: Host, container: Container) -> str:
+    try:
+        lines = [line.strip() for _, line in host.logs_since(container.id, 0.0, _MOST_LINES) if line.strip()]
+    except PhaseDockError:
+        return ""
+    return f": {lines[-1][:200].rstrip('.')}" if lines else ""
+
+
+def _removed(host: Host, container: str) -> None:
+    try:
+        host.remove(container)
+    except PhaseDockError:
+        return  # it is swept away at the end of the run

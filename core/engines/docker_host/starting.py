@@ -1,0 +1,80 @@
+"""Giving a job a container: on its first worker, and on those that it moves to."""
+
+from __future__ import annotations
+
+import re
+from math import ceil
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.agent_files import INSIDE, VARIABLE, AgentFolder
+from core.engines.docker_host.containers import AGENT, JOB
+from core.engines.docker_host.creating import Creation
+from core.engines.docker_host.following import AgentReadings
+from core.engines.docker_host.limits import Limits
+from core.engines.docker_host.log_following import LogReadings
+
+if TYPE_CHECKING:
+    from core.engines.docker_host.live_job import LiveJob
+    from core.engines.docker_host.planned import DockerWorker, PlannedJob
+    from core.engines.docker_host.site import Site
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def limits_of(limit: float | None, weight: float, memory: int | None = None) -> Limits:
+    """The limits of a container of our own, by quota."""
+    limits = Limits().with_cores(limit).with_weight(weight)
+    return limits if memory is None else limits.with_memory(memory)
+
+
+def prepare(site: Site, job: LiveJob, plan: PlannedJob) -> None:
+    """Make a job's folder, once, if its worker can see it."""
+    if job.agent is None and job.worker is not None and job.worker.has_folder:
+        path = site.new_folder(safe(plan.id))
+        path.chmod(0o777)  # whatever user the program runs as
+        job.agent = AgentFolder(path)
+        job.follower = AgentReadings(path / "readings.csv")
+
+
+def create(site: Site, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
+    """Create a container for a job on a worker, not yet started; gives its id.
+
+    Raises
+    ------
+    PhaseDockError
+        If the host refuses, or is lost.
+    """
+    agent = {} if job.agent is None else {str(job.agent.path): INSIDE}
+    labels = {JOB: plan.id, **plan.labels} | ({AGENT: str(job.agent.path)} if job.agent is not None else {})
+    creation = Creation(
+        f"phasedock-{site.token}-{safe(plan.id)}-{next(site.numbers)}",
+        plan.image,
+        plan.command,
+        labels,
+        dict(plan.environment) | ({VARIABLE: INSIDE} if job.agent is not None else {}),
+        limits_of(job.limit, job.weight, plan.memory),
+        worker.cpuset,
+        dict(plan.volumes) | agent,
+        plan.network,
+    )
+    container = worker.host.create(creation)
+    site.mine[container] = (worker.host, job)
+    return container
+
+
+def follow_logs(job: LiveJob, container: str) -> None:
+    """Read a job's log where it has no file of readings."""
+    if job.agent is None and job.worker is not None:
+        job.follower = LogReadings(job.worker.host, container, job.labels())
+
+
+def wanted_threads(job: LiveJob, limit: float | None, worker: DockerWorker) -> int | None:
+    """Threads for so many cores on a worker; None for a job that does not follow."""
+    if not job.can_resize:
+        return None
+    return max(1, ceil(worker.capacity if limit is None else limit))
+
+
+def safe(name: str) -> str:
+    """A name that a folder and a container may have."""
+    return _UNSAFE.sub("-", name).strip("-.") or "job"

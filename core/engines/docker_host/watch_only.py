@@ -1,0 +1,48 @@
+"""An engine that is only looked at: what a policy would do is noted and not done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Failure, Observation
+    from core.scheduling.ports import Engine
+
+
+class WatchOnly:
+    """The same port over another engine; `apply` changes nothing.
+
+    Parameters
+    ----------
+    engine
+        Where time passes and things are seen.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._time = 0.0
+        self.would: list[tuple[float, Action]] = []
+        """What would have been done, and when by the run's clock."""
+
+    @property
+    def finished(self) -> bool:
+        """As the engine says."""
+        return self._engine.finished
+
+    def wait(self, until: float | None) -> None:
+        """Let time pass."""
+        self._engine.wait(until)
+
+    def observe(self) -> Observation:
+        """Show what the engine shows."""
+        seen = self._engine.observe()
+        self._time = seen.time
+        return seen
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Note the actions; nothing is done, so nothing fails."""
+        self.would += [(self._time, action) for action in actions]
+        return ()
