@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host.planned import DockerWorker, PlannedJob
+from core.engines.docker_host import DockerEngine, DockerWorker, PlannedJob
 from core.engines.simulated import simulated
 from core.errors import ConflictError
 from core.experiments.drawing import scenario
@@ -123,8 +123,6 @@ class Worlds:
         folder: Path,
         idle: Callable[[], None],
     ) -> Stage:
-        from core.engines.docker_host.engine import DockerEngine
-
         hosts: dict[str, Host] = {}
         for name in _wanted(experiment, self._engines.names[0]):
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN_LABEL) == run)
