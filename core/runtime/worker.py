@@ -130,6 +130,7 @@ class Worker:
             session.execute(delete(WorkerRow).where(WorkerRow.id.in_(gone)))
         self._put_back()
         workspace.sweep()
+        self._remove_left()
 
     def work(self, task: str) -> None:
         """Do one task, whatever comes; called by the queue's threads."""
@@ -164,6 +165,16 @@ class Worker:
             _LOG.info("the limits of %s are back", name)
         for name, why in done.failed:
             _LOG.warning("the limits of %s could not be put back: %s", name, why)
+
+    def _remove_left(self) -> None:
+        """Remove the containers of runs that a dead worker was making; what fails is tried again later."""
+        try:
+            removed = self._workspace.runs.remove_left()
+        except PhaseDockError as error:
+            _LOG.warning("containers of ended runs could not be removed: %s", error)
+            return
+        if removed:
+            _LOG.info("removed %d containers of runs that were not finished", removed)
 
     def _claim(self, task: str) -> TaskRow | None:
         """Take a task from *queued* to *running*; None when somebody else did, or it was cancelled."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import shlex
 import shutil
+import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -110,6 +112,7 @@ class Worlds:
             return
         folder = self._settings.home / "jobs" / run
         with ExitStack() as stack:
+            stack.enter_context(alone(self._settings.home / "jobs" / "lock", idle))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
             yield self._docker(stack, experiment, seed, run, folder, idle)
@@ -164,6 +167,29 @@ class Worlds:
             finally:
                 host.close()
         return removed
+
+
+@contextmanager
+def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
+    """Wait for one's turn: two runs at once would take each other's processors and spoil both.
+
+    Parameters
+    ----------
+    lock
+        A file that whoever has the turn keeps locked; the lock ends with its process.
+    idle
+        Called every `every` seconds while waiting; it may raise to give up.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                idle()
+                time.sleep(every)
+        yield
 
 
 def _wanted(experiment: Experiment, first: str) -> dict[str, int]:
