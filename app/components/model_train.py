@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FORM = "train"
 MAIN = ("phases", "encoder", "hidden", "history", "epochs", "learning_rate")
 FURTHER = ("solver", "batch_size", "patience", "warmup", "seed")
-_NOT_BY_DEFAULT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS)
+_NOT_BY_DEFAULT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
 _ABOUT = {
     "Quick": "30 epochs: a first look within seconds.",
     "Paper (AI4DL)": "As in the paper: 2,000 epochs, one sample at a time.",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 BY_ROLE = (Role.CPU, Role.MEMORY)
-LEFT_OUT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS)
+LEFT_OUT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
 MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
 
 
@@ -28,7 +28,7 @@ def main_feature(features: Sequence[Feature], role: Role) -> Feature | None:
 
 
 def default_features(traces: TraceSet) -> tuple[Feature, ...]:
-    """The features a model is fitted on unless told otherwise: usage that varies, no limits, no loss.
+    """The features a model is fitted on unless told otherwise: usage that varies, no limits, no loss, no phase.
 
     Raises
     ------

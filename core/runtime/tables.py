@@ -173,6 +173,7 @@ class HoldRow(Base):
     since: Mapped[float]
     limits: Mapped[dict[str, Any]]
     undo: Mapped[dict[str, Any] | None]
+    paused: Mapped[bool] = mapped_column(default=False)
 
 
 class PickRow(Base):

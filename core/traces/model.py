@@ -34,6 +34,7 @@ class Role(StrEnum):
     CPU_LIMIT = "cpu_limit"
     MEMORY_LIMIT = "memory_limit"
     LOSS = "loss"
+    PHASE = "phase"
     OTHER = "other"
 
 

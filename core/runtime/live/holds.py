@@ -43,6 +43,8 @@ class Hold:
         What to put back.
     undo
         The limits before the last change by hand, or None.
+    paused
+        Whether its owner paused it, so that it has to go on, too.
     """
 
     engine: str
@@ -52,6 +54,7 @@ class Hold:
     since: float
     limits: Limits
     undo: Limits | None = None
+    paused: bool = False
 
 
 class OwnKeeper:
@@ -74,6 +77,12 @@ class OwnKeeper:
         with self._database.write() as session:
             if session.get(HoldRow, (host, container, self._owner)) is None:
                 session.add(_row(host, container, self._owner, limits))
+
+    def keep_paused(self, host: str, container: str, limits: Limits, paused: bool) -> None:
+        """Write down, before it is done, that a container is being paused, or goes on again."""
+        self.keep(host, container, limits)
+        with self._database.write() as session:
+            session.execute(update(HoldRow).where(*_key(host, container, self._owner)).values(paused=paused))
 
     def kept(self, host: str, container: str) -> Limits | None:
         """What to put back, or None where nothing was changed."""
@@ -168,6 +177,7 @@ def _row(engine: str, container: str, owner: str, limits: Limits) -> HoldRow:
         since=time.time(),
         limits=limits.to_dict(),
         undo=None,
+        paused=False,
     )
 
 
@@ -180,4 +190,5 @@ def _hold(row: HoldRow) -> Hold:
         row.since,
         Limits.from_dict(row.limits),
         None if row.undo is None else Limits.from_dict(row.undo),
+        row.paused,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ConflictError
+from core.runtime.live.beginning import Beginning
 from core.runtime.live.engines import Engines
 from core.runtime.live.holds import Holds
 from core.runtime.live.looking import Looking
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from core.config import Settings
     from core.runtime.database import Database
-    from core.runtime.live.values import Change, EngineInfo, History, LiveView, Mode, Released
+    from core.runtime.live.values import Change, EngineInfo, History, LiveView, Mode, Recording, Released
     from core.runtime.model_library import ModelLibrary
     from core.runtime.tasks import Tasks
 
@@ -48,11 +48,14 @@ class Live:
         self._home = settings.home
         self._control = settings.control
         self._models = models
-        self._engines = Engines(settings)
-        self._holds = Holds(database)
+        self.engine_registry = Engines(settings)
+        self.holds = Holds(database)
         self._sessions = Sessions(tasks)
-        self._looking = Looking(settings.home, self._engines, self._sessions)
-        self._steering = Steering(self._engines, self._holds, self._sessions, settings.control)
+        self._looking = Looking(settings.home, self.engine_registry, self._sessions)
+        self._beginning = Beginning(
+            settings.home, self.engine_registry, self._sessions, tasks, models, settings.control
+        )
+        self._steering = Steering(self.engine_registry, self.holds, self._sessions, settings.control)
 
     @property
     def control(self) -> bool:
@@ -61,7 +64,7 @@ class Live:
 
     def engines(self) -> tuple[EngineInfo, ...]:
         """The engines that the settings name, each with its state; without Docker the state says so."""
-        return self._engines.all()
+        return self.engine_registry.all()
 
     def look(self, engine: str, model: str | None = None) -> LiveView:
         """What was seen last, and the wish that it be sampled for the next 30 seconds.
@@ -198,7 +201,7 @@ class Live:
         InputError
             If a setting is unknown or out of bounds.
         """
-        raise self._off(engine, policy, settings, mode, seed)
+        return self._beginning.attach(engine, policy, settings, str(mode), seed)
 
     def detach(self, engine: str) -> str:
         """End the attached policy; its task puts every limit back. Gives the task's id.
@@ -210,7 +213,7 @@ class Live:
         NotFoundError
             If the settings name no such engine.
         """
-        raise self._off(engine)
+        return self._beginning.detach(engine)
 
     def record(
         self, engine: str, name: str, ids: Sequence[str] | None = None, model: str | None = None
@@ -233,7 +236,7 @@ class Live:
         NotFoundError
             If there is no such engine or model.
         """
-        raise self._off(engine, name, ids, model)
+        return self._beginning.record(engine, name, ids, model)
 
     def stop_recording(self, engine: str) -> str:
         """End the recording; its trace set is in the library once the task, whose id this gives, is done.
@@ -245,18 +248,26 @@ class Live:
         NotFoundError
             If the settings name no such engine.
         """
-        raise self._off(engine)
+        return self._beginning.stop_recording(engine)
+
+    def unfinished(self) -> tuple[Recording, ...]:
+        """Recordings whose worker ended before they became trace sets."""
+        return self._beginning.unfinished()
+
+    def finish_recording(self, recording: str) -> str:
+        """Make a trace set of what an unfinished recording has; gives the task's id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such recording, or it goes on.
+        """
+        return self._beginning.finish(recording)
 
     def watcher(self) -> Watcher:
         """What samples engines, to be started by a process that stays."""
-        return Watcher(self._home, self._engines, self._holds, self._models)
+        return Watcher(self._home, self.engine_registry, self.holds, self._models)
 
     def put_back_orphans(self) -> Released:
         """Put back the limits that tasks changed which do not live any more; reap tasks before."""
-        return Releaser(self._engines, self._holds).put_back(self._holds.orphans())
-
-    def _off(self, *_wanted: object) -> ConflictError:
-        return ConflictError(
-            "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
-            "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
-        )
+        return Releaser(self.engine_registry, self.holds).put_back(self.holds.orphans())

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.engines.docker_host import ContainerGone, HostLost
+from core.engines.docker_host.agent_files import AgentFolder
+from core.engines.docker_host.containers import AGENT
 from core.errors import PhaseDockError
 from core.runtime.live.values import Released
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.engines.docker_host import Container
     from core.runtime.live.engines import Engines
     from core.runtime.live.holds import Hold, Holds
 
@@ -51,10 +55,25 @@ class Releaser:
         return Released(restored, gone, tuple(failed))
 
     def _one(self, hold: Hold) -> tuple[str, str]:
-        with self._engines.host(hold.engine, self._holds.keeper(hold.owner)) as host:
+        keeper = self._holds.keeper(hold.owner)
+        # what is held was ours to change, whether or not it is picked still
+        with self._engines.host(hold.engine, keeper, lambda each: each.id == hold.container) as host:
             try:
+                seen = host.inspect(hold.container)
+                if hold.paused and seen.state == "paused":
+                    host.unpause(hold.container)
                 host.restore(hold.container)
             except ContainerGone:
+                keeper.forget(hold.engine, hold.container)
                 return "gone", hold.name
-            seen = host.known(hold.container)
-            return "restored", hold.name if seen is None else seen.name
+            _free_threads(seen, host.info().local)
+            return "restored", seen.name
+
+
+def _free_threads(container: Container, local: bool) -> None:
+    """Let a job that followed its cores choose its threads again."""
+    folder = container.labels.get(AGENT, "")
+    if local and folder and Path(folder).is_dir():
+        agent = AgentFolder(Path(folder))
+        if agent.wants.threads is not None:
+            agent.want(threads=None)

@@ -221,6 +221,8 @@ class Recording:
         How much it has so far.
     bytes
         Its size on the disk so far.
+    recording
+        The id by which it can be finished if its task is over; empty while it goes on.
     """
 
     task: str
@@ -229,6 +231,7 @@ class Recording:
     samples: int = 0
     containers: int = 0
     bytes: int = 0
+    recording: str = ""
 
 
 @dataclass(frozen=True, slots=True)

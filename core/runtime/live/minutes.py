@@ -1,0 +1,122 @@
+"""What an attached policy does and thinks, kept short for the page."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.runtime.live.snapshot import LiveFiles, age, write_attached
+from core.runtime.live.values import Mode, Said
+from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.units import format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.runtime.live.values import Attached
+    from core.scheduling.actions import Action
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job
+
+_KEPT = 50
+_TOUCH_AFTER = 5.0
+_VERBS: dict[type, tuple[str, str]] = {
+    Start: ("Started", "Would start"),
+    SetThreads: ("Asked to change its threads", "Would ask to change its threads"),
+    Migrate: ("Moved", "Would move"),
+    Pause: ("Paused", "Would pause"),
+    Resume: ("Let go on", "Would let go on"),
+    Stop: ("Stopped", "Would stop"),
+}
+
+
+def container_of(job: str) -> str:
+    """The id of a job's container: an adopted container's job is called by its id."""
+    return job.partition("#")[0]
+
+
+class Minutes:
+    """Takes the entries of an attached policy and writes down the newest.
+
+    Parameters
+    ----------
+    files
+        The files of the engine.
+    attached
+        What is attached.
+    begun
+        When the run's clock began, seconds since 1970.
+    name_of
+        The name of a container, by its id.
+    """
+
+    def __init__(
+        self, files: LiveFiles, attached: Attached, begun: float, name_of: Callable[[str], str]
+    ) -> None:
+        self._files = files
+        self._attached = attached
+        self._begun = begun
+        self._name_of = name_of
+        self._said: deque[Said] = deque(maxlen=_KEPT)
+        self._limits: dict[str, float | None] = {}
+        self._marks: dict[str, tuple[str, float | None]] = {}
+        self.decisions = 0
+        self.resizes = 0
+        self._write()
+
+    def take(self, entry: Entry) -> None:
+        """Take the next entry."""
+        seen = entry.observation
+        self.decisions += 1
+        self._marks = {container_of(mark.job): (mark.label, mark.growth) for mark in entry.marks}
+        jobs = {job.id: job for job in seen.jobs}
+        self._limits = {name: limit for name, limit in self._limits.items() if name in jobs}
+        why = {reason.job: reason.text for reason in entry.reasons if reason.job is not None}
+        refused = {failure.action for failure in entry.failures}
+        for action in entry.actions:
+            if action not in refused and action.job in jobs:
+                self._note(self._begun + seen.time, action, jobs[action.job], why.get(action.job, ""))
+        for failure in entry.failures:
+            self._say(self._begun + seen.time, failure.action.job, f"Could not: {failure.why}")
+        wake = None if entry.wake is None else self._begun + entry.wake
+        self._attached = replace(self._attached, next_wake=wake, resizes=self.resizes)
+        self._write()
+
+    def alive(self) -> None:
+        """Show that the policy still goes on; called often, does something now and then."""
+        if age(self._files.attached) > _TOUCH_AFTER:
+            os.utime(self._files.attached)
+
+    def close(self) -> None:
+        """Show that it does not."""
+        self._files.attached.unlink(missing_ok=True)
+
+    def _note(self, at: float, action: Action, job: Job, why: str) -> None:
+        if not isinstance(action, SetLimit):
+            done, would = _VERBS[type(action)]
+            word = done if self._attached.mode is Mode.CONTROL else would
+            self._say(at, action.job, f"{word}. {why}".strip())
+            return
+        before = self._limits.get(job.id, job.limit)
+        self._limits[job.id] = action.limit
+        if before == action.limit:
+            return
+        self.resizes += 1
+        text = why or f"From {_cores(before)} to {_cores(action.limit)}."
+        self._say(at, action.job, text, before, action.limit)
+
+    def _say(
+        self, at: float, job: str, text: str, before: float | None = None, after: float | None = None
+    ) -> None:
+        container = container_of(job)
+        label = self._marks.get(container, ("", None))[0]
+        self._said.appendleft(Said(at, self._name_of(container), text, before, after, label))
+
+    def _write(self) -> None:
+        write_attached(self._files.attached, replace(self._attached, said=tuple(self._said)), self._marks)
+
+
+def _cores(limit: float | None) -> str:
+    return "no limit" if limit is None else format_cores(limit)
