@@ -9,9 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .agent import Agent, set_threads
+from .agent import Agent
 from .catalogue import CATALOGUE, make
 from .running import Plan, run
+from .threads import set_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

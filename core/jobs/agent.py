@@ -4,8 +4,8 @@ A folder is mounted into the container and named by ``PHASEDOCK_AGENT``. There t
 what it wants (``wants.json``: threads, a checkpoint, to stand still), and the job, at its step
 boundaries, applies it and writes how it stands (``says.json``) and one line for every loss it printed
 (``readings.csv``). Every file that is replaced is replaced at once, so nobody reads half of one; a version
-number that grows says which wish was read last. No network, no thread and no library is needed: this file
-and files.py can be copied beside any training program::
+number that grows says which wish was read last. No network, no thread and no library is needed: any program
+in an image that holds this package can use it::
 
     agent = Agent.from_environment()
     agent.begin(step=0, steps=200, save=write_my_checkpoint)  # or the step of the checkpoint that was loaded
@@ -20,18 +20,18 @@ other: to shrink, threads go first and the quota after the acknowledgement; to g
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import signal
-import sys
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .files import write_atomically
+from .messages import Says, Wants, as_int, end_last_line, last_step, read_json
+from .threads import set_threads, usable_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,66 +50,6 @@ class Stopped(SystemExit):
 
     def __init__(self) -> None:
         super().__init__(STOPPED)
-
-
-@dataclass(frozen=True)
-class Wants:
-    """What the other side wants.
-
-    Parameters
-    ----------
-    version
-        Grows by one with every change.
-    threads
-        Threads that the program should use; None leaves them alone.
-    checkpoint
-        Number of checkpoints asked for so far.
-    hold
-        Whether to stand still at the next step boundary.
-    """
-
-    version: int = 0
-    threads: int | None = None
-    checkpoint: int = 0
-    hold: bool = False
-
-
-@dataclass
-class Says:
-    """How the job stands; the fields of ``says.json``.
-
-    Parameters
-    ----------
-    version
-        Version of the wishes that were read last; they are applied when it appears here.
-    threads
-        Threads that the program really uses.
-    step, steps
-        The last step done, and how many there are in all.
-    loss
-        The loss of that step.
-    seconds_per_step
-        Smoothed wall time of a step.
-    checkpoint
-        Number of the last request for a checkpoint that was fulfilled.
-    checkpoint_step
-        Step of the checkpoint that lies in the folder.
-    state
-        ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
-    started
-        Unix time at which this process began, which tells a resumed job from the one before.
-    """
-
-    version: int = 0
-    threads: int = 1
-    step: int = 0
-    steps: int = 0
-    loss: float | None = None
-    seconds_per_step: float | None = None
-    checkpoint: int = 0
-    checkpoint_step: int = 0
-    state: str = "preparing"
-    started: float = 0.0
 
 
 class Agent:
@@ -132,8 +72,9 @@ class Agent:
         self._last_reading = 0
         self._term = False
         if folder is not None:
-            self._last_reading = _last_step(folder / "readings.csv")
-            self._says.checkpoint = _as_int(_read_json(folder / "says.json").get("checkpoint"))
+            self._last_reading = last_step(folder / "readings.csv")
+            end_last_line(folder / "readings.csv")
+            self._says.checkpoint = as_int(read_json(folder / "says.json").get("checkpoint"))
 
     @classmethod
     def from_environment(cls, threads: Callable[[int | None], int] | None = None) -> Agent:
@@ -212,10 +153,15 @@ class Agent:
             self._say()
         self._serve(save)
 
-    def saved(self, step: int) -> None:
-        """Report a checkpoint that the program wrote by itself."""
-        self._says.checkpoint_step = step
+    def keep(self, save: Callable[[], None]) -> bool:
+        """Write a checkpoint that nobody asked for, and say whether it could be written."""
+        try:
+            save()
+        except (OSError, RuntimeError):  # a full disk must not end a training; nothing is acknowledged
+            return False
+        self._says.checkpoint_step = self._says.step
         self._say()
+        return True
 
     def finish(self, state: str = "done") -> None:
         """Report the end: ``done`` or ``failed``."""
@@ -229,7 +175,7 @@ class Agent:
         says.seconds_per_step = took if before is None else before + _SMOOTHING * (took - before)
         says.step, says.loss, self._stepped_at = step, loss, now
         if self.folder is not None and self.is_new(step):
-            with (self.folder / "readings.csv").open("a", encoding="utf-8") as file:
+            with suppress(OSError), (self.folder / "readings.csv").open("a", encoding="utf-8") as file:
                 file.write(f"{time.time():.3f},{step},{loss:.6g}\n")
         self._last_reading = max(self._last_reading, step)
 
@@ -251,12 +197,11 @@ class Agent:
 
     def _checkpoint_if_wanted(self, save: Callable[[], None]) -> None:
         says, wants = self._says, self._wants
-        if not self._term and wants.checkpoint <= says.checkpoint:
-            return
-        save()
-        says.checkpoint, says.checkpoint_step = wants.checkpoint, says.step
-        says.state = "held" if wants.hold or self._term else says.state
-        self._say()
+        wanted = self._term or wants.checkpoint > says.checkpoint
+        if wanted and self.keep(save):
+            says.checkpoint = wants.checkpoint
+            says.state = "held" if wants.hold or self._term else says.state
+            self._say()
 
     def _change(self, state: str) -> None:
         if self._says.state != state:
@@ -265,12 +210,12 @@ class Agent:
 
     def _read_wants(self) -> bool:
         """Take over wishes that are new, and say whether there were any."""
-        found = _read_json(self.folder / "wants.json") if self.folder is not None else {}
-        version = _as_int(found.get("version"))
+        found = read_json(self.folder / "wants.json") if self.folder is not None else {}
+        version = as_int(found.get("version"))
         if version in {0, self._wants.version}:
             return False
-        threads = _as_int(found.get("threads")) or None
-        self._wants = Wants(version, threads, _as_int(found.get("checkpoint")), found.get("hold") is True)
+        threads = as_int(found.get("threads")) or None
+        self._wants = Wants(version, threads, as_int(found.get("checkpoint")), found.get("hold") is True)
         self._says.version = version
         self._apply_threads()
         return True
@@ -282,52 +227,7 @@ class Agent:
         self._said_at = time.monotonic()
         if self.folder is not None:
             text = json.dumps(asdict(self._says))
-            write_atomically(self.folder / "says.json", lambda file: file.write(text.encode()), lasting=False)
-
-
-def set_threads(wanted: int | None) -> int:
-    """Let the number libraries of this process use `wanted` threads, and return how many they use now.
-
-    PyTorch is told where it is loaded, and OpenMP and the linear algebra behind NumPy through threadpoolctl
-    where that is installed. Must be called from the thread that computes, because OpenMP counts by thread.
-    """
-    in_use = 1
-    with suppress(ImportError):
-        import threadpoolctl  # noqa: PLC0415 - a program without it keeps its threads
-
-        if wanted is not None:
-            threadpoolctl.threadpool_limits(limits=wanted)
-        in_use = max([pool["num_threads"] for pool in threadpoolctl.threadpool_info()], default=1)
-    torch = sys.modules.get("torch")
-    if torch is not None:
-        if wanted is not None:
-            torch.set_num_threads(wanted)
-        in_use = int(torch.get_num_threads())
-    return in_use
-
-
-def usable_cores() -> int:
-    """Return the number of processors that this process may run on, which is what libraries start with."""
-    return len(os.sched_getaffinity(0))
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    """Return what a file holds, or nothing where it is missing, half written or no object."""
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _as_int(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _last_step(path: Path) -> int:
-    """Return the last step of which a reading was written."""
-    if not path.exists():
-        return 0
-    with path.open(encoding="utf-8", newline="") as file:
-        steps = [int(row[1]) for row in csv.reader(file) if len(row) == 3 and row[1].isdigit()]
-    return max(steps, default=0)
+            with suppress(OSError):  # a folder that is full or gone is the other side's to notice
+                write_atomically(
+                    self.folder / "says.json", lambda file: file.write(text.encode()), lasting=False
+                )

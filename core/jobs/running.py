@@ -99,7 +99,11 @@ def _run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None])
 
     def save() -> None:
         if path is not None:
-            program.save(path, agent.step)
+            try:
+                program.save(path, agent.step)
+            except (OSError, RuntimeError) as error:
+                say(f"checkpoint of step {agent.step} could not be written: {error}")
+                raise
             say(f"checkpoint of step {agent.step} written")
 
     agent.begin(done, plan.steps, save)
@@ -108,8 +112,7 @@ def _run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None])
         if number % STEPS_PER_EPOCH == 0 or number == plan.steps:
             _look(program, number, plan.steps, say)
         if plan.every and number % plan.every == 0 and path is not None:
-            save()
-            agent.saved(number)
+            agent.keep(save)
     say(f"done: {plan.steps} steps in {time.monotonic() - began:.1f} s")
 
 

@@ -1,0 +1,104 @@
+"""What the two sides of the agent's folder tell each other, and how it is read where some is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What the other side wants.
+
+    Parameters
+    ----------
+    version
+        Grows by one with every change.
+    threads
+        Threads that the program should use; None leaves them alone.
+    checkpoint
+        Number of checkpoints asked for so far.
+    hold
+        Whether to stand still at the next step boundary.
+    """
+
+    version: int = 0
+    threads: int | None = None
+    checkpoint: int = 0
+    hold: bool = False
+
+
+@dataclass
+class Says:
+    """How the job stands; the fields of ``says.json``.
+
+    Parameters
+    ----------
+    version
+        Version of the wishes that were read last; they are applied when it appears here.
+    threads
+        Threads that the program really uses.
+    step, steps
+        The last step done, and how many there are in all.
+    loss
+        The loss of that step.
+    seconds_per_step
+        Smoothed wall time of a step.
+    checkpoint
+        Number of the last request for a checkpoint that was fulfilled.
+    checkpoint_step
+        Step of the checkpoint that lies in the folder.
+    state
+        ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
+    started
+        Unix time at which this process began, which tells a resumed job from the one before.
+    """
+
+    version: int = 0
+    threads: int = 1
+    step: int = 0
+    steps: int = 0
+    loss: float | None = None
+    seconds_per_step: float | None = None
+    checkpoint: int = 0
+    checkpoint_step: int = 0
+    state: str = "preparing"
+    started: float = 0.0
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return what a file holds, or nothing where it is missing, half written or no object."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def as_int(value: object) -> int:
+    """Return a whole number as it is, and 0 for everything else."""
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def last_step(path: Path) -> int:
+    """Return the last step of which a reading was written whole."""
+    try:
+        rows = [line.split(",") for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
+    except (OSError, ValueError):
+        return 0
+    return max((int(row[1]) for row in rows if len(row) == 3 and row[1].isdecimal()), default=0)
+
+
+def end_last_line(path: Path) -> None:
+    """End a line that was cut off when its writer was killed, so that the next one stands for itself."""
+    with suppress(OSError), path.open("rb+") as file:
+        if file.seek(0, os.SEEK_END) > 0:
+            file.seek(-1, os.SEEK_END)
+            if file.read(1) != b"\n":
+                file.write(b"\n")
