@@ -17,7 +17,8 @@
     if (value === null || value === undefined || !Number.isFinite(value)) return "–";
     const size = Math.abs(value);
     if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(2).replace("-", "−").replace("e-", "e−");
-    return value.toPrecision(3).replace("-", "−");
+    const text = String(+value.toPrecision(3)), decimals = (text.split(".")[1] || "").length;
+    return (size < 1 && decimals < 3 ? value.toFixed(3) : size < 10 && decimals < 2 ? value.toFixed(2) : text).replace("-", "−");
   };
   /* Bytes of a pair in one unit, that of the larger. */
   live.memoryUnit = (value) => (value >= 1024 ** 3 || value === 0 ? [1024 ** 3, "GiB"] : [1024 ** 2, "MiB"]);
@@ -61,6 +62,7 @@
 
   async function ask(page) {
     page.busy = true;
+    const began = Date.now();
     try {
       const answer = await fetch(address(page), { signal: AbortSignal.timeout(8000) });
       if (!answer.ok) throw new Error(String(answer.status));
@@ -72,14 +74,16 @@
       if (!(problem instanceof TypeError) && !/^\d+$/.test(problem.message) && problem.name !== "TimeoutError") console.error(problem);
     }
     page.busy = false;
-    page.next = Date.now() + 1000 * (page.failed ? Math.min(30, 2 ** page.failed) : page.every);
+    page.next = page.soon ? 0 : page.failed ? Date.now() + 1000 * Math.min(30, 2 ** page.failed) : began + 1000 * page.every - 60;
+    page.soon = false;
     if (live.page === page) age(page);
   }
   /* At once, not at the next tick: something was done. */
   live.poke = function () {
-    if (live.page) live.page.next = 0;
-    if (live.page && live.paused() && !live.page.busy) ask(live.page);
-    return api.no_update;
+    if (!live.page) return;
+    live.page.soon = live.page.busy;
+    live.page.next = 0;
+    if (live.paused() && !live.page.busy) ask(live.page);
   };
 
   /* Put a block of buckets into a line that begins at its own first bucket. */
@@ -109,6 +113,7 @@
     page.state = news.state;
     page.totals = news.totals;
     page.wake = news.wake;
+    page.steered = news.steered;
     page.recording = news.recording;
     if (news.rows) adopt(page, news.rows);
     page.shape = news.shape;
@@ -177,8 +182,7 @@
     const say = (name, text) => document.querySelectorAll('[data-moving="' + name + '"]').forEach((element) => {
       if (element.textContent !== text) element.textContent = text;
     });
-    if (page.wake) say("wake", "next in " + pd.duration(Math.max(0, Math.ceil(page.wake - live.now()))));
-    else say("wake", "");
+    say("wake", page.wake ? "in " + pd.duration(Math.max(0, Math.ceil(page.wake - live.now()))) : "on events");
     if (page.recording) {
       say("samples", page.recording[0].toLocaleString("en"));
       say("recorded", page.recording[1].toLocaleString("en"));
@@ -277,12 +281,11 @@
 
   api.live = {
     every: function (value) {
-      if (!live.page || !value) return api.no_update;
+      if (!live.page || !value) return;
       live.page.every = +value;
       live.page.node.dataset.every = value;
       live.page.next = 0;
       write({ every: value === "1" ? null : value });
-      return api.no_update;
     },
     poke: live.poke,
   };

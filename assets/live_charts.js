@@ -4,21 +4,31 @@
   const live = window.phasedock.live, h = (name, kind, text) => Object.assign(document.createElement(name), { className: kind || "", textContent: text || "" });
   const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
   const SIX = 6, CHOOSE = 30, TALL = 2.2;
+  const HOLES = 3; // buckets without a limit until it is taken as gone
+  const WEIGHT = (label) => (/^(NL|PC)$/.test(label) ? 0 : /^(WL|WC)$/.test(label) ? 1 : 2);
 
   /* A line in a box of w × h, from `from` on; a gap where there is no value. */
   function path(line, last, buckets, low, high, width, height, steps) {
     if (!line) return "";
     const parts = [], room = high - low || 1;
-    let pen = false, y = 0;
+    const to = (value) => height - ((Math.min(value, high) - low) / room) * height;
+    let pen = false, y = 0, holes = 0, end = width;
     for (let i = 0; i < line.values.length; i++) {
       const x = ((line.first + i - (last - buckets)) / buckets) * width, value = line.values[i];
-      if (x < 0 || !known(value)) { if (!known(value) && !steps) pen = false; continue; }
-      const to = height - (Math.min(value, high) - low) / room * height;
-      if (!pen) parts.push("M" + x.toFixed(1) + " " + to.toFixed(1));
-      else if (steps) { if (to !== y) parts.push("H" + x.toFixed(1) + "V" + to.toFixed(1)); }
-      else parts.push("L" + x.toFixed(1) + " " + to.toFixed(1));
+      if (!known(value)) {
+        holes += 1;
+        if (pen && (!steps || holes === HOLES)) { if (steps) parts.push("H" + end.toFixed(1)); pen = false; }
+        continue;
+      }
+      holes = 0;
+      end = x;
+      if (x < 0) { y = to(value); continue; }
+      const at = to(value);
+      if (!pen) parts.push("M" + x.toFixed(1) + " " + at.toFixed(1));
+      else if (steps) { if (at !== y) parts.push("H" + x.toFixed(1) + "V" + at.toFixed(1)); }
+      else parts.push("L" + x.toFixed(1) + " " + at.toFixed(1));
       pen = true;
-      y = to;
+      y = at;
     }
     if (steps && pen) parts.push("H" + width);
     return parts.join("");
@@ -80,9 +90,9 @@
       say("memory-value", known(own.memory) ? live.number(own.memory / size, own.memory / size < 10 ? 2 : 1) : "–");
       say("memory-unit", known(own.memory_total) ? "of " + live.number(own.memory_total / size, 1) + " " + unit : unit);
       say("throttled-value", known(own.throttled) ? live.number(100 * own.throttled, 1) : "–");
-      say("throttled-unit", known(own.throttled) ? "% of periods" : "no CPU limits");
+      say("throttled-unit", known(own.throttled) ? "% of periods" : "no CPU limit is set");
       say("containers-value", own.containers.toLocaleString("en"));
-      say("containers-unit", own.labels.map(([label, n]) => n + " " + label).join(", "));
+      say("containers-unit", own.labels.slice().sort((a, b) => WEIGHT(a[0]) - WEIGHT(b[0])).map(([label, n]) => n + " " + label).join(", "));
       kpiLine("cpu", page.together.cpu);
       kpiLine("memory", page.together.memory);
       kpiLine("throttled", page.together.throttled);
@@ -197,7 +207,7 @@
       const ranked = page.rows.slice().sort((a, b) => (b.steady || 0) - (a.steady || 0) || (a.name < b.name ? -1 : 1));
       page.shown = ranked.slice(0, want).map((row) => row.id);
       page.chosen = Date.now();
-      if (live.charts.lacking(page)) page.next = 0;
+      if (live.charts.lacking(page)) page.soon = page.busy;
     },
     draw: function (page) {
       const holder = document.getElementById("live-small"), all = page.node.dataset.all === "1";

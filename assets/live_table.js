@@ -5,7 +5,7 @@
   const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
   const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
   const h = React.createElement;
-  const GRID = "live-grid", ROW = 33, HEAD = 34, MOST = 12, NEAR = 0.9;
+  const GRID = "live-grid", ROW = 33, HEAD = 34, MOST = 14, NEAR = 0.9;
   const HEAVY = { NL: "heavy", PC: "heavy", WL: "middle", WC: "middle" };
   const narrow = () => window.innerWidth < 768;
 
@@ -62,7 +62,7 @@
       "data-act": act, "data-id": row.id, "data-store": "live-act",
     }, h("span", { className: "icon sm i-" + icon, "aria-hidden": "true" }));
     return h("span", { className: "rowacts" },
-      row.held ? button("undo", "arrow-back-up", "Put back the limits of") : null,
+      row.acts ? button("undo", "arrow-back-up", "Put back the limits of") : null,
       button("one", "dots-vertical", "Look at and change"));
   };
 
@@ -97,7 +97,7 @@
     const was = before || {};
     return {
       id: row.id, name: row.name, image: row.image, list: row.list, phase: row.phase, state: row.state,
-      picked: row.picked, held: row.held, why: row.why, acts: row.held ? 1 : 0, steady: row.steady,
+      picked: row.picked, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
       memoryNow: row.memory, loss: row.loss, source: row,
       cpu: kept(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
       memory: kept(was.memory, [rounded(row.memory, 262144), row.memory_limit, scale.memory, true]),

@@ -42,7 +42,7 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
     """What the window about one container shows."""
     row = row_of(view, container)
     history = workspace().live.history(view.engine.name, [row.id]).get(row.id)
-    parts: list[Node] = [html.Dl(_facts(row), className="facts")]
+    parts: list[Node] = [html.Dl(_facts(row), className="live-facts")]
     if history is not None and len(history.time):
         files = [("Its last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
         figure = history_figure(history, row.name)

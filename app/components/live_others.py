@@ -10,7 +10,9 @@ from app.components.basics import Node, button, card, plain_table
 from app.components.live_state import does
 
 if TYPE_CHECKING:
-    from core.runtime.live.values import LiveView
+    from collections.abc import Sequence
+
+    from core.runtime.live.values import ContainerRow, LiveView
 
 _MOST = 100
 
@@ -20,30 +22,38 @@ def panel(view: LiveView, *, control: bool) -> Node:
     picked = [row for row in view.rows if row.picked and not row.labelled]
     if not view.foreign and not picked:
         return None
-    parts: list[Node] = []
-    if picked:
-        parts += [
-            html.H3("Picked by hand", className="inset"),
-            plain_table(
-                [("Container", False), ("Image", False), ("", False)],
-                [
-                    (row.name, row.image, _act("unpick", row.id, f"Leave {row.name} alone", control))
-                    for row in picked
-                ],
-                "Containers that were picked by hand",
-            ),
-        ]
-    if view.foreign:
-        parts.append(
-            plain_table(
-                [("Container", False), ("Image", False), ("State", False), ("", False)],
-                [
-                    (row.name, row.image, row.state, _act("pick", row.id, f"Pick {row.name}", control))
-                    for row in view.foreign[:_MOST]
-                ],
-                "Other containers on this host",
-            )
-        )
+    return html.Div(
+        [
+            part
+            for part in (_picked(picked, control) if picked else None, _foreign(view, control))
+            if part is not None
+        ],
+        className="stack",
+    )
+
+
+def _picked(picked: Sequence[ContainerRow], control: bool) -> Node:
+    rows = [
+        (row.name, row.image, _act("unpick", row.id, f"Leave {row.name} alone", control)) for row in picked
+    ]
+    return card(
+        "Picked by hand",
+        plain_table([("Container", False), ("Image", False), ("", False)], rows, "Picked by hand"),
+        note="without the label, and looked after all the same",
+        flush=True,
+        class_name="live-others",
+    )
+
+
+def _foreign(view: LiveView, control: bool) -> Node:
+    if not view.foreign:
+        return None
+    rows = [
+        (row.name, row.image, row.state, _act("pick", row.id, f"Pick {row.name}", control))
+        for row in view.foreign[:_MOST]
+    ]
+    heads = [("Container", False), ("Image", False), ("State", False), ("", False)]
+    parts: list[Node] = [plain_table(heads, rows, "Other containers on this host")]
     if len(view.foreign) > _MOST:
         parts.append(html.Div(f"and {len(view.foreign) - _MOST:,} more", className="inset small ink3"))
     return card(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FORM = "live-policy"
 FIRST = "flowcon"
 _FACTS = 3
+"""Settings that are shown of an attached policy."""
 _SPELT = {"flowcon": "FlowCon", "specon": "SpeCon", "slaq": "SLAQ", "las": "LAS", "phasedock": "PhaseDock"}
 
 
@@ -41,17 +42,14 @@ def panel(view: LiveView, *, control: bool) -> Node:
 def _attached(attached: Attached) -> html.Section:
     steering = attached.mode is Mode.CONTROL
     tools: list[Node] = [
-        html.Button(
-            [icon("list-check"), "Decisions"],
-            type="button",
-            className="btn small only-phone",
-            **data(unfold="live-policy-card"),
-            **aria(expanded="false", controls="live-policy-card"),
-        ),
+        _unfold("list-check", "Decisions"),
         state_badge(str(attached.mode), "ok" if steering else "accent", "activity" if steering else "eye"),
         button("Detach", "plug", "small", **does("detach")),
     ]
-    title = html.Span([spelt(attached.policy), html.Span(className="when-next", **data(moving="wake"))])
+    title = [
+        spelt(attached.policy),
+        html.Span([", next ", html.Span(**data(moving="wake"))], className="only-phone when-next"),
+    ]
     parts: list[Node] = [_facts(attached)]
     if not steering:
         parts.append(_watching(attached))
@@ -72,6 +70,17 @@ def _attached(attached: Attached) -> html.Section:
     )
 
 
+def _unfold(picture: str, label: str) -> html.Button:
+    """What opens the card on a phone, where it begins closed."""
+    return html.Button(
+        [icon(picture), label],
+        type="button",
+        className="btn small only-phone",
+        **data(unfold="live-policy-card"),
+        **aria(expanded="false", controls="live-policy-card"),
+    )
+
+
 def _facts(attached: Attached) -> html.Dl:
     facts: list[tuple[str, Node]] = []
     if attached.policy in POLICIES:
@@ -81,7 +90,11 @@ def _facts(attached: Attached) -> html.Dl:
             value = chosen.get(spec.name, spec.default)
             facts.append((spec.label, _value(value, dict(spec.choices), spec.unit)))
     resizes = f"{attached.resizes:,}" + ("" if attached.mode is Mode.CONTROL else " held back")
-    facts += [("Resizes", resizes), ("Since", html.Span(_clock(attached.since)))]
+    facts += [
+        ("Next", html.Span(**data(moving="wake"))),
+        ("Resizes", resizes),
+        ("Since", _clock(attached.since)),
+    ]
     pairs = [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
     return html.Dl(pairs, className="policyfacts")
 
@@ -170,7 +183,15 @@ def _form(view: LiveView, *, control: bool) -> html.Section:
         html.Div(id="live-attach-problem"),
         button("Attach", "plug", "primary", id="live-attach", disabled=not view.rows),
     ]
-    return card("Policy", html.Div(parts, className="stack close"), note="none attached")
+    unfold = _unfold("plug", "Attach one")
+    return card(
+        "Policy",
+        html.Div(parts, className="stack close"),
+        note="none attached",
+        tools=[unfold],
+        class_name="policycard",
+        id="live-policy-card",
+    )
 
 
 def mode_words(mode: str, *, control: bool) -> str:

@@ -50,15 +50,10 @@ def _form(view: LiveView) -> html.Section:
     else:
         parts.append(dmc.Select(id="live-record-model", data=[], display="none"))
     parts.append(
-        html.Div(
-            [
-                html.Span("CPU, memory, I/O and loss, once a second", className="small ink3"),
-                button("Record", "player-record", "small", id="live-record-start", disabled=not view.rows),
-            ],
-            className="row between",
-        )
+        button("Record", "player-record", "", id="live-record-start", disabled=not view.rows),
     )
-    return card("Record", html.Div(parts, className="stack close"))
+    note = "CPU, memory, I/O, loss, once a second"
+    return card("Record", html.Div(parts, className="recordform"), note=note)
 
 
 def _recording(recording: Recording) -> html.Section:

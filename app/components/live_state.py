@@ -119,7 +119,7 @@ def notices(view: LiveView, *, control: bool, working: bool) -> list[Node]:
     if engine.state is not EngineState.READY:
         return [_unusable(engine, kept=bool(view.rows))]
     if not working:
-        text = ["Nobody measures: start a worker beside the page.", command(WORKER_COMMAND)]
+        text = html.Div(["Nobody measures: start a worker beside the page.", command(WORKER_COMMAND)])
         return [notice("warn", text, strong="No worker is running.")]
     if view.at is None:
         return [
@@ -141,7 +141,7 @@ def _unusable(engine: EngineInfo, *, kept: bool) -> html.Div:
     elif engine.state in _COMMANDS:
         text.append(command(_COMMANDS[engine.state]))
     kind = "warn" if engine.state is EngineState.LOST else "bad"
-    return notice(kind, text, strong=engine.message, actions=[_again(), _simulated()])
+    return notice(kind, html.Div(text), strong=engine.message, actions=[_again(), _simulated()])
 
 
 def _again() -> Node:

@@ -91,9 +91,9 @@ def columns() -> list[dict[str, Any]]:
             "sortable": False,
             "resizable": False,
             "pinned": "right",
-            "width": 64,
-            "minWidth": 64,
-            "maxWidth": 64,
+            "width": 62,
+            "minWidth": 62,
+            "maxWidth": 62,
         },
     ]  # fmt: skip
 

@@ -13,7 +13,7 @@ from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
 from app.components.live_buckets import CHART, SPAN, SPARK, first_bucket, number_of, table
-from app.components.live_state import signatures
+from app.components.live_state import is_control, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -110,6 +110,7 @@ def tick(live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str]) ->
         "rows": None if known else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
         "totals": _totals(view),
+        "steered": is_control(attached) or not live.control,
         "wake": attached.next_wake if attached else None,
         "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
         **(_lines(live, view, asked, known) if view.at is not None else {}),
