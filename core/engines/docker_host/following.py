@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from core.errors import InputError
+from core.progress import Evaluation, Goal, read_goal, read_reported
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -11,8 +13,18 @@ if TYPE_CHECKING:
     from core.scheduling.model import Reading
 
 
+class Place(NamedTuple):
+    """Steps done, and in all; None where it is not said."""
+
+    steps: int | None = None
+    total_steps: int | None = None
+
+
 class Follower(Protocol):
     """Gives readings once, as they come."""
+
+    def place(self) -> Place:
+        """How far the job is by what it printed."""
 
     def news(self) -> list[Reading]:
         """Unix seconds and E of every reading since the last call, oldest first."""
@@ -25,11 +37,21 @@ class AgentReadings:
     ----------
     path
         The file; it need not be there yet.
+    goal
+        What the values mean: ``min``, ``max`` or ``best``; one that cannot be understood is ``min``.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, goal: str = "") -> None:
         self._path = path
         self._place = 0
+        try:
+            self._evaluate = Evaluation(read_goal(goal))
+        except InputError:
+            self._evaluate = Evaluation(Goal.MIN)
+
+    def place(self) -> Place:
+        """Nothing: the agent says how far the job is in another file."""
+        return Place()
 
     def news(self) -> list[Reading]:
         """Unix seconds and E of every whole line since the last call."""
@@ -41,18 +63,6 @@ class AgentReadings:
             return []
         end = text.rfind(b"\n") + 1
         self._place += end
-        return parse_readings(text[:end].decode("utf-8", "replace"))
-
-
-def parse_readings(text: str) -> list[Reading]:
-    """The readings in whole lines of an agent's file; lines of another kind are passed over."""
-    found: list[Reading] = []
-    for line in text.splitlines():
-        parts = line.split(",")
-        try:
-            when, value = float(parts[0]), float(parts[2])
-        except (ValueError, IndexError):
-            continue
-        if math.isfinite(when) and math.isfinite(value):
-            found.append((when, value))
-    return found
+        found = read_reported(text[:end].decode("utf-8", "replace"))
+        values = ((line.time, self._evaluate(line.loss)) for line in found)
+        return [(when, value) for when, value in values if value is not None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,7 @@ class LiveJob:
     paused_here: bool = False
     giving_up: threading.Event | None = None
     readings: list[Reading] = field(default_factory=list)
-    _latest: float = 0.0
+    _latest: float = -math.inf
     _used_before: float = 0.0
     _counted: float = 0.0
 
@@ -94,7 +95,10 @@ class LiveJob:
         self.container = container
 
     def add(self, news: list[Reading], now: float) -> None:
-        """Take readings by the run's clock; a clock of the day that jumped does not put them out of order."""
+        """Take readings by the run's clock; a clock of the day that jumped does not put them out of order.
+
+        What an adopted container printed before the run has times before its beginning.
+        """
         for when, value in news:
             self._latest = min(max(when, self._latest), max(now, self._latest))
             self.readings.append((self._latest, value))
@@ -107,6 +111,7 @@ class LiveJob:
         """What a policy sees of it now; its readings are taken from it."""
         readings, self.readings = tuple(self.readings), []
         says = self.agent.says() if self.agent is not None else None
+        place = self.follower.place() if says is None and self.follower is not None else None
         return Job(
             self.id,
             self.state,
@@ -118,8 +123,8 @@ class LiveJob:
             self.weight,
             says.threads if says is not None else None,
             readings,
-            says.step if says is not None else None,
-            says.steps if says is not None else None,
+            says.step if says is not None else place and place.steps,
+            says.steps if says is not None else place and place.total_steps,
             self.plan.request if self.plan is not None else None,
             self.can_migrate,
             self.can_resize and not self.silent,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.containers import GOAL, LOSS
+from core.engines.docker_host.following import Place
+from core.errors import InputError, PhaseDockError
+from core.progress import Goal, ProgressReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,15 +30,33 @@ class LogReadings:
     container
         Its id.
     labels
-        Its labels, which may say how E is found and which way it goes.
+        Its labels, which may say how E is found and which way it goes; one that cannot be used finds nothing.
     """
 
     def __init__(self, host: Host, container: str, labels: Mapping[str, str]) -> None:
         self._host, self._container = host, container
-        self._labels = (labels.get(LOSS, ""), labels.get(GOAL, ""))
-        self._since = 0.0
-        self._asked = float("-inf")
+        self._since, self._asked = 0.0, float("-inf")
+        self._reader: ProgressReader | None
+        try:
+            self._reader = ProgressReader(labels.get(LOSS, ""), labels.get(GOAL, "") or Goal.MIN)
+        except InputError:
+            self._reader = None
+
+    def place(self) -> Place:
+        """Steps done and in all, as far as its lines say."""
+        found = self._reader.position if self._reader is not None else None
+        return Place(found.steps, found.total_steps) if found is not None else Place()
 
     def news(self) -> list[Reading]:
-        """Unix seconds and E of what was printed since the last call; nothing where it cannot be read."""
-        return []
+        """Unix seconds and E of what was printed since the last look; nothing where it cannot be read."""
+        now = time.monotonic()
+        if self._reader is None or now - self._asked < _EVERY:
+            return []
+        self._asked = now
+        try:
+            lines = self._host.logs_since(self._container, self._since)
+        except PhaseDockError:
+            return []
+        if lines:
+            self._since = lines[-1][0]
+        return list(self._reader.feed(lines))

@@ -7,7 +7,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.agent_files import INSIDE, VARIABLE, AgentFolder
-from core.engines.docker_host.containers import AGENT, JOB
+from core.engines.docker_host.containers import AGENT, GOAL, JOB
 from core.engines.docker_host.creating import Creation
 from core.engines.docker_host.following import AgentReadings
 from core.engines.docker_host.limits import Limits
@@ -33,7 +33,7 @@ def prepare(site: Site, job: LiveJob, plan: PlannedJob) -> None:
         path = site.new_folder(safe(plan.id))
         path.chmod(0o777)  # whatever user the program runs as
         job.agent = AgentFolder(path)
-        job.follower = AgentReadings(path / "readings.csv")
+        job.follower = AgentReadings(path / "readings.csv", plan.labels.get(GOAL, ""))
 
 
 def create(site: Site, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:

@@ -1,0 +1,57 @@
+"""What the live tests of the Docker engine share: hosts, programs that speak the agent's protocol, ends."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+STEPS = """
+import json, math, os, sys, time
+from pathlib import Path
+from phasedock_jobs.agent import Agent
+seconds, steps = float(sys.argv[1]), int(sys.argv[2])
+agent = Agent.from_environment(threads=lambda wanted: wanted or 1)
+place = agent.folder / "checkpoint.json"
+done = json.loads(place.read_text()) if place.exists() else 0
+def save():
+    place.with_suffix(".new").write_text(json.dumps(agent.step))
+    place.with_suffix(".new").replace(place)
+agent.begin(done, steps, save)
+for step in range(done + 1, steps + 1):
+    end = time.process_time() + seconds / steps
+    while time.process_time() < end:
+        math.sqrt(step)
+    agent.reached(step, 1 / step, save)
+agent.finish()
+"""
+"""A program that takes so many core-seconds for so many steps, whatever machine it runs on."""
+
+
+def steps_program(seconds: float, steps: int = 20) -> tuple[str, ...]:
+    """The command of a job of so many core-seconds in so many steps."""
+    return ("python3", "-c", STEPS, str(seconds), str(steps))
+
+
+def planned(image: str, name: str, seconds: float, steps: int = 20, **more: object) -> PlannedJob:
+    """A job that speaks the agent's protocol; `more` is for `PlannedJob`."""
+    settings = {"can_migrate": True, "labels": {"phasedock.test": "1"}} | more
+    return PlannedJob(name, image, steps_program(seconds, steps), **settings)
+
+
+@contextmanager
+def opened(
+    url: str, folder: Path, *jobs: PlannedJob, cpus=((0,), (1,)), **more: object
+) -> Iterator[DockerEngine]:
+    """An engine over sets of processors of one host; everything of it is gone afterwards."""
+    with ExitStack() as stack:
+        host = stack.enter_context(Host(Address("local", url)))
+        workers = [DockerWorker(f"worker-{n}", host, each) for n, each in enumerate(cpus)]
+        engine = DockerEngine(workers, jobs, folder=folder, **more)
+        stack.callback(engine.close)
+        yield engine
