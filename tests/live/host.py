@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -102,6 +103,8 @@ class Daemon:
 def answers(url: str) -> bool:
     """Whether an engine answers there."""
     try:
+        with socket.socket(socket.AF_UNIX) as probe:  # docker-py leaves a socket open where nothing listens
+            probe.connect(url.removeprefix("unix://"))
         with connect(url) as client:
             return bool(client.ping())
     except (docker.errors.DockerException, OSError):

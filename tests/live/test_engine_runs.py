@@ -224,8 +224,8 @@ def test_flowcon_steers_what_carries_the_label_and_touches_nothing_else(
 ):
     """A whole FlowCon run beside a foreign container, whose description stays the same to the last bit.
 
-    One job's loss falls by a hundredth of its peak every second, so it stays new; the other's stands still, so it comes to the
-    completing list, with a quarter of the node: half a core of two.
+    One job's loss falls by a hundredth of its peak every second, so it stays new; the other's stands still,
+    so it comes to the completing list, with a quarter of the node: half a core of two.
     """
     (learning,) = trainers(OURS, losses="1e5 - 20 * n")
     converged, foreign = trainers(OURS, (), losses="1")

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.engines.docker_host.agent_files import AgentFolder
-from core.engines.docker_host.containers import AGENT, GOAL
-from core.engines.docker_host.following import AgentReadings
+from core.engines.docker_host.containers import AGENT
 from core.engines.docker_host.live_job import LiveJob
-from core.engines.docker_host.log_following import LogReadings
+from core.engines.docker_host.starting import follow
 from core.scheduling.model import JobState, Trigger
 
 if TYPE_CHECKING:
@@ -48,8 +47,5 @@ def _listen(job: LiveJob, host: Host, container: Container) -> None:
     """Use its agent's folder if it has one that can be seen from here, and its log otherwise."""
     folder = container.labels.get(AGENT, "")
     if folder and host.info().local and Path(folder).is_dir():
-        job.agent = AgentFolder(Path(folder))
-        job.follower = AgentReadings(Path(folder) / "readings.csv", container.labels.get(GOAL, ""))
-        job.can_resize = True
-    else:
-        job.follower = LogReadings(host, container.id, container.labels)
+        job.agent, job.can_resize = AgentFolder(Path(folder)), True
+    follow(job, host, container.id, container.labels)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host import migrating
 from core.engines.docker_host.resizing_jobs import announce, set_limit
-from core.engines.docker_host.starting import create, follow_logs, prepare, wanted_threads
+from core.engines.docker_host.starting import create, follow, prepare, wanted_threads
 from core.errors import PhaseDockError
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import Failure, JobState
@@ -61,7 +61,7 @@ def _start(site: Site, job: LiveJob, action: Start, _: float) -> None:
         job.worker, job.limit, job.weight = None, None, 1.0
         raise
     job.begin_container(container)
-    follow_logs(job, container)
+    follow(job, worker.host, container, job.plan.labels)
     job.started, job.state = site.clock.now(), JobState.RUNNING
 
 

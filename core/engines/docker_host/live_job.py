@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from core.engines.docker_host.following import Place
 from core.scheduling.model import Job, JobState
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Mapping
 
-    from core.engines.docker_host.agent_files import AgentFolder
+    from core.engines.docker_host.agent_files import AgentFolder, Says
     from core.engines.docker_host.counters import Counters
     from core.engines.docker_host.following import Follower
     from core.engines.docker_host.limits import Limits
@@ -78,10 +78,6 @@ class LiveJob:
         """Core-seconds used so far, all starts together."""
         return self._used_before + self._counted
 
-    def labels(self) -> Mapping[str, str]:
-        """The labels that its plan gives it."""
-        return self.plan.labels if self.plan is not None else {}
-
     def count(self, counters: Counters) -> None:
         """Take a reading of its container; a counter that begins again is added to what was."""
         if counters.cpu_seconds < self._counted:
@@ -111,7 +107,7 @@ class LiveJob:
         """What a policy sees of it now; its readings are taken from it."""
         readings, self.readings = tuple(self.readings), []
         says = self.agent.says() if self.agent is not None else None
-        place = self.follower.place() if says is None and self.follower is not None else None
+        place = self._place(says)
         return Job(
             self.id,
             self.state,
@@ -123,9 +119,14 @@ class LiveJob:
             self.weight,
             says.threads if says is not None else None,
             readings,
-            says.step if says is not None else place and place.steps,
-            says.steps if says is not None else place and place.total_steps,
+            place.steps,
+            place.total_steps,
             self.plan.request if self.plan is not None else None,
             self.can_migrate,
             self.can_resize and not self.silent,
         )
+
+    def _place(self, says: Says | None) -> Place:
+        if says is not None and says.state:
+            return Place(says.step, says.steps)
+        return self.follower.place() if self.follower is not None else Place()

@@ -1,4 +1,4 @@
-"""Following what a job prints where it has no agent: its container's log, line by line."""
+"""Following what a job prints where no agent reports it: its container's log, line by line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from core.progress import Goal, ProgressReader
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.engines.docker_host.agent_files import AgentFolder
+    from core.engines.docker_host.following import AgentReadings
     from core.engines.docker_host.host import Host
     from core.scheduling.model import Reading
 
@@ -60,3 +62,31 @@ class LogReadings:
         if lines:
             self._since = lines[-1][0]
         return list(self._reader.feed(lines))
+
+
+class AgentOrLog:
+    """Reads what an agent reports, and the log for as long as no agent has said anything.
+
+    A folder is given to every program; whether it speaks there is seen only when it does, which an agent does
+    before its first step.
+
+    Parameters
+    ----------
+    agent
+        The job's folder.
+    reported
+        The readings in there.
+    printed
+        The container's log.
+    """
+
+    def __init__(self, agent: AgentFolder, reported: AgentReadings, printed: LogReadings) -> None:
+        self._agent, self._reported, self._printed = agent, reported, printed
+
+    def place(self) -> Place:
+        """Steps done and in all, as far as the log says; an agent says it elsewhere."""
+        return self._printed.place()
+
+    def news(self) -> list[Reading]:
+        """Unix seconds and E of what was reported, or printed, since the last look."""
+        return self._reported.news() if self._agent.says().state else self._printed.news()

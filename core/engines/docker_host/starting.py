@@ -11,9 +11,12 @@ from core.engines.docker_host.containers import AGENT, GOAL, JOB
 from core.engines.docker_host.creating import Creation
 from core.engines.docker_host.following import AgentReadings
 from core.engines.docker_host.limits import Limits
-from core.engines.docker_host.log_following import LogReadings
+from core.engines.docker_host.log_following import AgentOrLog, LogReadings
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.engines.docker_host.host import Host
     from core.engines.docker_host.live_job import LiveJob
     from core.engines.docker_host.planned import DockerWorker, PlannedJob
     from core.engines.docker_host.site import Site
@@ -33,7 +36,6 @@ def prepare(site: Site, job: LiveJob, plan: PlannedJob) -> None:
         path = site.new_folder(safe(plan.id))
         path.chmod(0o777)  # whatever user the program runs as
         job.agent = AgentFolder(path)
-        job.follower = AgentReadings(path / "readings.csv", plan.labels.get(GOAL, ""))
 
 
 def create(site: Site, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
@@ -62,10 +64,14 @@ def create(site: Site, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> 
     return container
 
 
-def follow_logs(job: LiveJob, container: str) -> None:
-    """Read a job's log where it has no file of readings."""
-    if job.agent is None and job.worker is not None:
-        job.follower = LogReadings(job.worker.host, container, job.labels())
+def follow(job: LiveJob, host: Host, container: str, labels: Mapping[str, str]) -> None:
+    """Read what a job prints: from its agent, or from its container's log."""
+    printed = LogReadings(host, container, labels)
+    if job.agent is None:
+        job.follower = printed
+    else:
+        reported = AgentReadings(job.agent.path / "readings.csv", labels.get(GOAL, ""))
+        job.follower = AgentOrLog(job.agent, reported, printed)
 
 
 def wanted_threads(job: LiveJob, limit: float | None, worker: DockerWorker) -> int | None:

@@ -1,0 +1,124 @@
+"""A Docker Engine that dies under a run: it goes on when the engine is back, or ends with a clear reason."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+import threading
+import time
+
+import pytest
+
+from core.engines.docker_host import HostLost, PlannedJob
+from core.scheduling.actions import SetLimit, Start
+from core.scheduling.model import JobState
+from tests.live import host
+from tests.live.engines import opened
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def daemon(docker_url):
+    """An engine that may be killed; with an empty image, whose containers see this machine's programs."""
+    if os.getuid() != 0:
+        pytest.skip("needs root to start a Docker Engine of its own")
+    daemon = host.Daemon(host.HOME / "killed")
+    daemon.start()
+    try:
+        with host.connect(daemon.url) as client:
+            client.api.import_image_from_data(_empty(), repository="empty")
+        yield daemon
+    finally:
+        if not host.answers(daemon.url):
+            start_again(daemon)
+        with host.connect(daemon.url) as client:
+            for container in client.containers.list(all=True):
+                container.remove(force=True)
+        daemon.stop()
+
+
+def start_again(daemon):
+    """Start a killed engine; its containerd may still be ending, and then the first try fails."""
+    for tries in (2, 1, 0):
+        try:
+            daemon.start()
+        except RuntimeError:
+            if not tries:
+                raise
+        else:
+            return
+
+
+def _empty():
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for name in ("usr", "lib", "lib64", "bin", "tmp"):
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(folder)
+    return file.getvalue()
+
+
+def printing(name, arrival=0.0):
+    """A job that prints losses for a minute."""
+    program = (
+        "trap 'exit 1' TERM; n=1; while [ $n -lt 600 ]; do echo loss=0.$n; n=$((n+1)); /bin/sleep 0.1; done"
+    )
+    volumes = {f"/{name}": f"/{name}" for name in ("usr", "lib", "lib64", "bin")}
+    return PlannedJob(name, "empty", ("/bin/sh", "-c", program), arrival, volumes=volumes)
+
+
+def started(engine):
+    """The first job runs and has printed something."""
+    engine.wait(None)
+    engine.observe()
+    assert engine.apply([Start("a", "worker-0", 0.5)]) == ()
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        engine.wait(engine.time + 0.3)
+        seen = engine.observe()
+        if seen.jobs[0].readings:
+            return seen
+    raise AssertionError("it printed nothing")
+
+
+def test_an_engine_that_comes_back_is_waited_for_and_the_run_goes_on(daemon, tmp_path):
+    with opened(daemon.url, tmp_path, printing("a"), printing("b", 4.0)) as engine:
+        started(engine)
+        daemon.kill()
+        failures = engine.apply([SetLimit("a", 0.25)])
+        assert "Docker host local" in failures[0].why
+        again = threading.Timer(1.0, start_again, [daemon])
+        again.start()
+        try:
+            ended = ()
+            while not ended:
+                engine.wait(engine.time + 0.5)
+                ended = engine.observe().ended
+        finally:
+            again.join()
+        assert [(job.id, job.state) for job in ended] == [("a", JobState.FAILED)]
+        assert engine.reasons["a"].startswith("Docker on local ended and was started again")
+        while engine.observe().jobs == ():
+            engine.wait(None)
+        assert engine.apply([Start("b", "worker-1")]) == ()
+        engine.wait(engine.time + 0.5)
+        assert engine.observe().jobs[0].state is JobState.RUNNING
+
+
+def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path):
+    with opened(daemon.url, tmp_path, printing("a"), patience=1.5) as engine:
+        started(engine)
+        daemon.kill()
+        begin = time.monotonic()
+        with pytest.raises(HostLost) as caught:
+            engine.wait(engine.time + 60)
+        assert 1.0 < time.monotonic() - begin < 15
+        assert caught.value.message == "The Docker host local was lost, and did not come back within 1.5 s."
+        assert caught.value.hint
+        left = engine.close()
+        assert len(left) == 1
+        assert "could not be removed" in left[0]
+    start_again(daemon)
