@@ -6,6 +6,7 @@
   const pd = (window.phasedock = window.phasedock || {});
   const live = (pd.live = { page: null });
   const SETTLE = 10; // seconds between two sortings of the table
+  const FEW = 8; // containers beside whose table there is room
   const LATE = 5; // seconds without a sample that need no word
 
   const number = (value, digits) => {
@@ -131,6 +132,7 @@
     });
     steady(page);
     page.node.classList.remove("waiting");
+    page.node.classList.toggle("few", page.rows.length <= FEW);
     page.node.classList.toggle("nothing", !page.rows.length);
     live.totals.draw(page);
     const settle = news.rows || Date.now() - page.sorted > 1000 * SETTLE;

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dash import html, set_props
 
 from app.components import live_limit, live_policy, live_record
-from app.components.basics import Node, button, notice
+from app.components.basics import Node, button
 from app.components.live_state import does, is_control
 from app.context import workspace
 from app.errors import notify
@@ -32,18 +32,21 @@ def poke() -> None:
     set_props("live-poke", {"data": time.time()})
 
 
-def show(title: Node, children: list[Node], size: int = _SMALL) -> None:
-    """Open the window."""
-    set_props("live-window-what", {"children": children})
+def show(title: Node, children: list[Node], size: int = _SMALL) -> list[Node]:
+    """Open the window; gives what is in it, which the callback has to put there.
+
+    A figure that `set_props` puts into a page is never drawn: its own callback is not called.
+    """
     set_props("live-window", {"opened": True, "title": title, "size": size})
+    return children
 
 
-def _one(view: LiveView, container: str) -> None:
+def _one(view: LiveView, container: str) -> list[Node]:
     row = live_limit.row_of(view, container)
-    show(row.name, live_limit.window(view, container, control=workspace().live.control), _BIG)
+    return show(row.name, live_limit.window(view, container, control=workspace().live.control), _BIG)
 
 
-def _ask_release(view: LiveView, _of: str) -> None:
+def _ask_release(view: LiveView, _of: str) -> list[Node]:
     held = [row.name for row in view.rows if row.held]
     attached = view.attached
     parts: list[Node] = []
@@ -55,15 +58,12 @@ def _ask_release(view: LiveView, _of: str) -> None:
         parts += [html.P(text), html.Ul([html.Li(name) for name in sorted(held)], className="names")]
     elif not parts:
         parts.append(html.P(f"Nothing on {view.engine.name} is changed now, as far as the last sample says."))
-    if not workspace().live.control:
-        text = "What an earlier run left changed is put back when PhaseDock starts."
-        parts.append(notice("info", text, strong="PHASEDOCK_CONTROL is off."))
     parts.append(html.P("Containers keep running; recordings go on.", className="ink2 small"))
     buttons = [
         button("Cancel", None, "", **does("close")),
         button("Release everything", "lock-open", "danger", **does("release-now")),
     ]
-    show("Release everything?", [*parts, html.Div(buttons, className="row ends")])
+    return show("Release everything?", [*parts, html.Div(buttons, className="row ends")])
 
 
 def released_words(released: Released) -> tuple[str, str, str]:
@@ -90,7 +90,7 @@ def _undo(view: LiveView, of: str) -> None:
     notify(live_limit.changed_words(change), "ok", title=f"The limits of {change.container} are put back.")
 
 
-def _pick(view: LiveView, of: str) -> None:
+def _pick(view: LiveView, of: str) -> list[Node] | None:
     name = next((row.name for row in view.foreign if row.id == of), of[:12])
     if is_control(view.attached):
         text = f"{name} does not carry the label. The attached policy will set its limits from now on."
@@ -98,9 +98,9 @@ def _pick(view: LiveView, of: str) -> None:
             button("Cancel", None, "", **does("close")),
             button(f"Pick {name}", "plus", "primary", **does("pick-now", of)),
         ]
-        show(f"Pick {name}?", [html.P(text), html.Div(buttons, className="row ends")])
-        return
+        return show(f"Pick {name}?", [html.P(text), html.Div(buttons, className="row ends")])
     _pick_now(view, of)
+    return None
 
 
 def _pick_now(view: LiveView, of: str) -> None:
@@ -142,7 +142,7 @@ def set_limit(engine: str, container: str, cores: float | None, memory: float | 
     notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} is changed.")
 
 
-ACTIONS: dict[str, Callable[[LiveView, str], None]] = {
+ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "one": _one,
     "release": _ask_release,
     "release-now": _release,
@@ -158,8 +158,9 @@ OPENS = frozenset(("one", "release"))
 """Those that change nothing."""
 
 
-def act(view: LiveView, asked: dict[str, Any]) -> None:
-    """Do what a button asks for."""
-    ACTIONS[asked["act"]](view, str(asked.get("id") or ""))
+def act(view: LiveView, asked: dict[str, Any]) -> list[Node] | None:
+    """Do what a button asks for; gives what the window shows then, or None."""
+    shown = ACTIONS[asked["act"]](view, str(asked.get("id") or ""))
     if asked["act"] not in OPENS:
         poke()
+    return shown

@@ -81,14 +81,15 @@ def _register_panels(app: Dash) -> None:
 
 def _register_buttons(app: Dash) -> None:
     @app.callback(
+        Output("live-window-what", "children"),
         Input(ACT, "data"),
         State(LOCATION, "search"),
         State("live-draft", "data"),
         prevent_initial_call=True,
     )
-    def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> None:
+    def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
         if not asked:
-            return
+            return dash.no_update
         if asked["act"] == "close":
             live_actions.close()
         elif asked["act"] == "attach-now" and draft:
@@ -96,7 +97,8 @@ def _register_buttons(app: Dash) -> None:
             _attach(**draft)
         elif asked["act"] in live_actions.ACTIONS and (view := view_of(search)) is not None:
             set_props("live-draft", {"data": {"container": asked.get("id")}})
-            live_actions.act(view, asked)
+            return live_actions.act(view, asked) or dash.no_update
+        return dash.no_update
 
     @app.callback(
         Output("live-limit-problem", "children"),
@@ -195,7 +197,8 @@ def _register_policy(app: Dash) -> None:
             if mode == Mode.CONTROL:
                 set_props("live-draft", {"data": draft})
                 title = f"Attach {live_policy.spelt(policy)} in control?"
-                live_actions.show(title, live_policy.confirmation(view, policy))
+                shown = live_actions.show(title, live_policy.confirmation(view, policy))
+                set_props("live-window-what", {"children": shown})
             else:
                 _attach(**draft)
         except PhaseDockError as error:

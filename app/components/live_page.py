@@ -161,8 +161,9 @@ def body(engine: EngineInfo, query: Query) -> list[Node]:
                 html.Div(id="live-late", className="lv-slot", role="status"),
                 html.Div(id="live-notice", className="lv-slot"),
                 html.Div([_kpi(*each) for each in _KPIS], className="grid cols-4 kpis"),
-                html.Div([table_card(query.get("text") or ""), side], className="live-main"),
-                _small_card(measure),
+                html.Div(
+                    [table_card(query.get("text") or ""), side, _small_card(measure)], className="live-main"
+                ),
                 html.Div(id="live-others", className="lv-slot"),
             ],
             id="live",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
 from dash import html
 
-from app.components.basics import Node, aria, button, card, data, icon, link_button, notice, state_badge
+from app.components.basics import Node, aria, button, card, data, icon, notice, state_badge
 from app.components.forms import controls
 from app.components.live_state import does, is_control, list_badge
 from app.context import workspace
@@ -26,6 +27,7 @@ FORM = "live-policy"
 FIRST = "flowcon"
 _FACTS = 3
 """Settings that are shown of an attached policy."""
+_ID = re.compile(r"\b[0-9a-f]{64}\b")
 _SPELT = {"flowcon": "FlowCon", "specon": "SpeCon", "slaq": "SLAQ", "las": "LAS", "phasedock": "PhaseDock"}
 
 
@@ -36,33 +38,37 @@ def spelt(policy: str) -> str:
 
 def panel(view: LiveView, *, control: bool) -> Node:
     """The card of the policy."""
-    return _attached(view.attached) if view.attached else _form(view, control=control)
+    names = {row.id: row.name for row in view.rows}
+    return _attached(view.attached, names) if view.attached else _form(view, control=control)
 
 
-def _attached(attached: Attached) -> html.Section:
+def _attached(attached: Attached, names: Mapping[str, str]) -> html.Section:
     steering = attached.mode is Mode.CONTROL
     tools: list[Node] = [
         _unfold("list-check", "Decisions"),
         state_badge(str(attached.mode), "ok" if steering else "accent", "activity" if steering else "eye"),
-        button("Detach", "plug", "small", **does("detach")),
+        html.Span(button("Detach", "plug", "small", **does("detach")), className="only-desktop"),
     ]
     title = [
         spelt(attached.policy),
-        html.Span([", next ", html.Span(**data(moving="wake"))], className="only-phone when-next"),
+        html.Span(html.Span([", next ", html.Span(**data(moving="wake"))]), className="only-phone when-next"),
     ]
     parts: list[Node] = [_facts(attached)]
     if not steering:
         parts.append(_watching(attached))
+    ways: list[Node] = [
+        html.Span(button("Detach", "plug", "small", **does("detach")), className="only-phone")
+    ]
     if attached.run:
-        parts.append(
-            link_button(
-                "Ledger of this run", f"/runs?look=ledger&run={attached.run}", "file-text", "quiet small"
-            )
+        ledger = f"/api/runs/{attached.run}.json"
+        ways.append(
+            html.A([icon("download", "sm"), "Ledger so far, JSON"], href=ledger, className="link small")
         )
+    parts.append(html.Div(ways, className="row between"))
     return card(
         title,
         html.Div(parts, className="pad"),
-        _decisions(attached.said),
+        _decisions(attached.said, names),
         tools=tools,
         flush=True,
         class_name="policycard",
@@ -112,26 +118,31 @@ def _watching(attached: Attached) -> html.Div:
     return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:")
 
 
-def _decisions(said: tuple[Said, ...]) -> html.Ol:
+def _decisions(said: tuple[Said, ...], names: Mapping[str, str]) -> html.Ol:
     if not said:
         waiting = html.Li("Nothing was decided yet.", className="ink3 small")
         return html.Ol([waiting], className="decisions")
     return html.Ol(
-        [_decision(each) for each in said],
+        [_decision(each, names) for each in said],
         className="decisions",
         tabIndex="0",
         **aria(label="Decisions, the newest first"),
     )
 
 
-def _decision(said: Said) -> html.Li:
+def _decision(said: Said, names: Mapping[str, str]) -> html.Li:
     line = [
         html.Span(said.container or "All containers", className="strong truncate"),
         html.Span(_what(said), className="what"),
         list_badge(said.label) if said.label else None,
         html.Time(_clock(said.at), className="num"),
     ]
-    return html.Li([html.Div(line, className="line"), html.P(said.text)])
+    return html.Li([html.Div(line, className="line"), html.P(_named(said.text, names))])
+
+
+def _named(text: str, names: Mapping[str, str]) -> str:
+    """A sentence with containers by their names: policies know them by their ids."""
+    return _ID.sub(lambda found: names.get(found[0], found[0][:12]), text)
 
 
 def _what(said: Said) -> str:

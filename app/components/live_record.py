@@ -52,7 +52,7 @@ def _form(view: LiveView) -> html.Section:
     parts.append(
         button("Record", "player-record", "", id="live-record-start", disabled=not view.rows),
     )
-    note = "CPU, memory, I/O, loss, once a second"
+    note = "CPU, memory, I/O, loss"
     return card("Record", html.Div(parts, className="recordform"), note=note)
 
 

@@ -62,8 +62,9 @@ def dot(engine: EngineInfo | None) -> tuple[str, str]:
 
 
 def anything_attached() -> bool:
-    """Whether a policy is attached to any engine; costs a page that shows none next to nothing."""
-    return any(task.kind == ATTACH for task in workspace().tasks.list(50, [TaskState.RUNNING]))
+    """Whether a policy is attached to any engine, or about to be."""
+    alive = workspace().tasks.list(50, [TaskState.QUEUED, TaskState.RUNNING])
+    return any(task.kind == ATTACH for task in alive)
 
 
 def does(act: str, of: str = "") -> dict[str, Any]:

@@ -18,13 +18,12 @@ from app.figures.theme import (
     value_axis,
     with_alpha,
 )
-from core.units import GIB, MINUS
+from core.units import GIB, MIB, MINUS
 
 if TYPE_CHECKING:
     from core.runtime.live.values import History
 
 _HEIGHT = 400
-_ROWS = (("CPU, cores", "cpu", 1.0), ("Memory, GiB", "memory", GIB))
 _DOMAINS = ((0.70, 1.0), (0.35, 0.63), (0.0, 0.28))
 _TALL = 2.2
 
@@ -42,7 +41,7 @@ def history_figure(history: History, name: str) -> go.Figure:
     ago = history.time - history.time[-1] if len(history.time) else history.time
     traces: list[go.Scatter] = []
     layout: dict[str, Any] = {"annotations": [], "meta": {"name": name}}
-    for row, (title, line, unit) in enumerate(_ROWS, 1):
+    for row, (title, line, unit) in enumerate((("CPU, cores", "cpu", 1.0), _memory(history)), 1):
         used, limit = getattr(history, line) / unit, getattr(history, f"{line}_limit") / unit
         top = _top(used, limit)
         traces += [_used(ago, used, row, line), _limit(ago, limit, row)]
@@ -56,6 +55,17 @@ def history_figure(history: History, name: str) -> go.Figure:
     values, texts = _ticks(start)
     layout["xaxis"] = axis(range=[start, 0], tickvals=values, ticktext=texts, anchor="y3", domain=[0, 1])
     return go.Figure(traces, frame(_HEIGHT, **layout))
+
+
+def _memory(history: History) -> tuple[str, str, float]:
+    """The row of memory in GiB, or in MiB where all of it is below one."""
+    values = np.concatenate([history.memory, history.memory_limit])
+    known = values[np.isfinite(values)]
+    return (
+        ("Memory, GiB", "memory", GIB)
+        if len(known) and known.max() >= GIB
+        else ("Memory, MiB", "memory", MIB)
+    )
 
 
 def _ticks(start: float) -> tuple[list[float], list[str]]:

@@ -1,0 +1,288 @@
+"""The page of running containers without a browser: its states in words, its panels, its buttons."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from app.components import live_actions, live_limit, live_others, live_policy, live_record
+from app.components.links import Query
+from app.components.live_callbacks import drawn, view_of
+from app.components.live_page import body, every
+from app.components.live_state import dot, engine_named, engine_options, notices, signatures
+from app.components.live_table import columns
+from app.context import EXTENSION, Choice
+from app.figures.live_history import history_figure
+from app.main import create_app
+from app.pages import live as page
+from app.shell import choice_of
+from core.config import Settings
+from core.errors import InputError, NotFoundError
+from core.runtime.live.values import (
+    Allowed,
+    Attached,
+    Change,
+    ContainerRow,
+    EngineInfo,
+    EngineState,
+    History,
+    LiveView,
+    Mode,
+    Recording,
+    Released,
+    Said,
+    Totals,
+)
+from core.scheduling.policies import POLICIES
+from tests.app.live_feed import Feed, container
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from flask import Flask
+
+ENGINE = EngineInfo("box", "", EngineState.READY, cores=16.0)
+FOREIGN = ContainerRow(id="f" * 64, name="postgres", image="postgres:16")
+SAID = (
+    Said(1e9, "vae-celeba", f"{1:064x} in CL may use 12.5% of box.", 2.0, 0.25, "CL"),
+    Said(1e9, "bert-finetune", "Kept.", 1.0, 1.0, "NL"),
+    Said(1e9, "", "The interval doubles.", None, None),
+    Said(1e9, "gan-faces", "Free again.", 0.5, None, "WL"),
+)
+
+
+def view(**more: Any) -> LiveView:
+    rows = tuple(container(i) for i in range(11))
+    made = LiveView(ENGINE, 1e9, rows, 1, (FOREIGN,), Totals(cpu=3.0, cores=16.0, containers=11))
+    return replace(made, **more)
+
+
+def text(node: Any) -> str:
+    return json.dumps(node, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Flask]:
+    home = tmp_path / "home"
+    feed = Feed(home, "gpu-box-2", tuple(container(i) for i in range(3)), (FOREIGN,))
+    feed.past(1e9, 5)
+    feed.publish()
+    made: Flask = create_app(
+        Settings(home=home, docker="gpu-box-2=unix:///nowhere.sock;far=ssh://me@far")
+    ).server
+    with made.test_request_context("/live"):
+        yield made
+    made.extensions[EXTENSION].close()
+
+
+def test_the_engine_is_kept_in_the_address_and_an_unknown_one_falls_back(server: Flask) -> None:
+    assert server
+    chosen = engine_named("far")
+    assert chosen is not None
+    assert chosen.name == "far"
+    fallen = engine_named("gone")
+    assert fallen is not None
+    assert fallen.name == "gpu-box-2"
+    assert [each["value"] for each in engine_options()] == ["gpu-box-2", "far"]
+    assert choice_of("?engine=far") == Choice(None, None, "far")
+    assert choice_of("?engine=far").query() == {"engine": "far"}
+    assert choice_of("").query() == {}
+
+
+def test_the_dot_beside_an_engine_says_how_it_stands() -> None:
+    assert dot(ENGINE) == ("enginedot ready", "box: ready")
+    assert dot(replace(ENGINE, state=EngineState.DENIED)) == ("enginedot denied", "box: no rights")
+    assert dot(None)[1] == "No engine is named"
+
+
+def test_the_page_is_laid_out_for_its_address(server: Flask) -> None:
+    assert server
+    shown = text(page.layout(engine="gpu-box-2", every="5", text="bert", measure="memory", all="1"))
+    assert '"data-engine": "gpu-box-2"' in shown
+    assert '"data-every": "5"' in shown
+    assert '"data-measure": "memory"' in shown
+    assert "Release everything" in shown
+    assert every(Query("/live", {"every": "7"})) == 1
+    assert '"data-measure": "cpu"' in text(body(ENGINE, Query("/live", {"measure": "x"})))
+
+
+def test_without_any_engine_the_page_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = create_app(Settings(home=tmp_path / "home")).server
+    with made.test_request_context("/live"):
+        monkeypatch.setattr(page, "engine_named", lambda _name: None)
+        assert "PHASEDOCK_DOCKER" in text(page.layout())
+    made.extensions[EXTENSION].close()
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (EngineState.DENIED, "usermod -aG docker"),
+        (EngineState.MISSING, "PHASEDOCK_DOCKER="),
+        (EngineState.LOST, "seen last"),
+    ],
+)
+def test_an_engine_that_cannot_be_used_says_why_and_what_to_do(state: EngineState, words: str) -> None:
+    engine = replace(ENGINE, state=state, message="It does not answer.", hint="Start it.")
+    shown = text(notices(view(engine=engine), control=True, working=True))
+    assert "It does not answer." in shown
+    assert "Start it." in shown
+    assert words in shown
+    assert "Try again" in shown
+
+
+def test_each_state_that_needs_a_word_has_one() -> None:
+    assert notices(view(), control=True, working=True) == []
+    assert "phasedock worker" in text(notices(view(), control=True, working=False))
+    assert "Asking box" in text(notices(view(at=None, rows=()), control=True, working=True))
+    none = text(notices(view(rows=()), control=True, working=True))
+    assert "docker run --label phasedock" in none
+    assert "1 other container runs here" in none
+    assert "PHASEDOCK_CONTROL=on" in text(notices(view(), control=False, working=True))
+
+
+def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> None:
+    attached = Attached("t", "flowcon", Mode.CONTROL, said=SAID)
+    first = signatures(view(attached=attached), control=True, working=True)
+    assert signatures(view(attached=attached, at=2e9), control=True, working=True) == first
+    more = replace(attached, said=(replace(SAID[0], at=2e9), *SAID))
+    assert signatures(view(attached=more), control=True, working=True)["policy"] != first["policy"]
+    assert signatures(view(recording=Recording("t", "a")), control=True, working=True)["record"]
+
+
+def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
+    attached = Attached("t", "flowcon", Mode.CONTROL, {"itval": 7.0}, 1e9, 1e9 + 7, 14, SAID, run="r1")
+    shown = text(live_policy.panel(view(attached=attached), control=True))
+    assert "7 s" in shown
+    assert "2.00 → 0.25 cores" in shown
+    assert "kept at 1.00 cores" in shown
+    assert "0.50 → no limit" in shown
+    assert "All containers" in shown
+    assert "vae-celeba in CL may use" in shown
+    assert "/api/runs/r1.json" in shown
+    assert "Nothing has been touched" not in shown
+
+
+def test_a_watching_policy_says_that_nothing_was_touched() -> None:
+    attached = Attached("t", "specon", Mode.WATCH, resizes=1)
+    shown = text(live_policy.panel(view(attached=attached), control=False))
+    assert "SpeCon would have set 1 limit. Nothing has been touched." in shown
+    assert "Nothing was decided yet." in shown
+    assert live_policy.detached_words(view(attached=attached)) == "Nothing was touched while it watched."
+    steering = replace(attached, mode=Mode.CONTROL)
+    assert "4 containers" in live_policy.detached_words(view(attached=steering))
+
+
+def test_a_policy_that_is_not_known_any_more_is_shown_all_the_same() -> None:
+    assert "gone" in text(live_policy.panel(view(attached=Attached("t", "gone", Mode.WATCH)), control=True))
+
+
+def test_the_form_has_the_settings_of_every_policy_and_no_oracle() -> None:
+    shown = text(live_policy.panel(view(), control=False))
+    assert '"disabled": true' in shown
+    assert "srpt" not in shown
+    for name in POLICIES:
+        assert live_policy.settings_form(name)
+    assert "Control needs PHASEDOCK_CONTROL=on" in live_policy.mode_words("watch", control=False)
+    assert "puts every limit back" in live_policy.mode_words("control", control=True)
+
+
+def test_control_is_confirmed_by_naming_what_is_touched() -> None:
+    shown = text(live_policy.confirmation(view(), "flowcon"))
+    assert "FlowCon will set the CPU limits of 11 containers on box" in shown
+    assert "tabnet-fraud" in shown
+
+
+def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
+    assert server
+    shown = text(live_record.panel(view(recording=Recording("t", "night", 1e9, 1200, 4, 2048))))
+    assert "1,200" in shown
+    assert "2.00 KiB" in shown
+    assert "live-record-start" in text(live_record.panel(view()))
+    assert live_record.default_name("box", 1e9).startswith("box 2001-09-")
+    assert "/tasks?task=t1" in text(live_record.stopped("t1"))
+
+
+def test_other_containers_are_listed_apart_and_picked_ones_too() -> None:
+    shown = text(live_others.panel(view(), control=True))
+    assert "not touched" in shown
+    assert '"data-act": "pick"' in shown
+    assert "Picked by hand" not in shown
+    picked = replace(container(0), labelled=False, picked=True)
+    both = text(live_others.panel(view(rows=(picked,)), control=False))
+    assert '"data-act": "unpick"' in both
+    assert '"disabled": true' in both
+    assert live_others.panel(view(foreign=()), control=True) is None
+    many = tuple(replace(FOREIGN, id=f"{i:064x}") for i in range(130))
+    assert "and 30 more" in text(live_others.panel(view(foreign=many), control=True))
+
+
+def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed(server: Flask) -> None:
+    assert server
+    seen = view_of("?engine=gpu-box-2")
+    assert seen is not None
+    first = seen.rows[0]
+    off = text(live_limit.window(seen, first.id, control=False))
+    assert "PHASEDOCK_CONTROL=on" in off
+    assert "history.csv?ids=" in off
+    on = text(live_limit.window(seen, first.id, control=True))
+    assert "Set the limits of bert-finetune" in on
+    assert '"data-act": "undo"' in on, "its limits were changed, so they can be put back"
+    steered = replace(seen, attached=Attached("t", "flowcon", Mode.CONTROL))
+    assert "Detach it" in text(live_limit.window(steered, first.id, control=True))
+    with pytest.raises(NotFoundError, match="not there any more"):
+        live_limit.row_of(seen, "gone")
+
+
+def test_a_typed_limit_is_a_number_above_nought_or_nothing() -> None:
+    assert live_limit.quantity("", "CPU") is None
+    assert live_limit.quantity(" 1,5 ", "CPU") == 1.5
+    for wrong in ("0", "-1", "much", "inf", "nan"):
+        with pytest.raises(InputError, match="CPU"):
+            live_limit.quantity(wrong, "CPU")
+
+
+def test_changes_and_releases_are_said_in_words() -> None:
+    before, after = Allowed(None, None), Allowed(0.5, 2**30)
+    words = live_limit.changed_words(Change("a", before, after))
+    assert words == "CPU from no limit to 0.50 cores, memory from no limit to 1.00 GiB."
+    assert live_limit.changed_words(Change("a", after, Allowed(0.5, None))).startswith("Memory from 1.00 GiB")
+    assert live_limit.changed_words(Change("a", before, before)) == "Nothing changed."
+    assert live_actions.released_words(Released(("a", "b")))[:2] == ("ok", "Limits of 2 containers restored.")
+    kind, title, rest = live_actions.released_words(Released((), ("c",), (("d", "Docker said no."),)))
+    assert (kind, title) == ("bad", "Nothing was changed.")
+    assert rest == "c: not there any more. d: Docker said no."
+
+
+@pytest.mark.parametrize("name", ["notice", "policy", "record", "others"])
+def test_panels_are_drawn_for_the_engine_of_the_address(server: Flask, name: str) -> None:
+    assert server
+    seen = view_of("?engine=gpu-box-2")
+    assert seen is not None
+    shown = text(drawn(seen, name))
+    word = {"notice": "No worker is running", "policy": "FlowCon", "record": "Record", "others": "postgres"}
+    assert word[name] in shown
+
+
+def test_every_column_that_is_drawn_by_a_script_names_its_renderer() -> None:
+    renderers = {each.get("cellRenderer") for each in columns()}
+    assert {"LiveBarCell", "LiveLineCell", "LiveActsCell", "LiveLossCell"} <= renderers
+
+
+def test_the_figure_keeps_a_far_limit_out_of_the_picture_and_says_mib_below_one_gib() -> None:
+    n = 5
+    nan = np.full(n, np.nan, np.float32)
+    ones = np.ones(n, np.float32)
+    seen = History(1e9 + np.arange(n), ones, 8 * ones, 2e8 * ones, nan, nan, nan)
+    figure = history_figure(seen, "a")
+    assert [trace.name for trace in figure.data] == ["CPU", "limit", "Memory", "limit", "loss"]
+    assert figure.layout.yaxis.range[1] < 2
+    assert any(each.text == "Memory, MiB" for each in figure.layout.annotations)
+    assert figure.layout.xaxis.ticktext[0] == "now"
+    bare = History(np.empty(0), *(np.empty(0, np.float32) for _ in range(6)))
+    assert history_figure(bare, "a").layout.yaxis3.range[1] == 1.0

@@ -1,0 +1,236 @@
+"""The page of running containers over a real Docker Engine: look, change, undo, attach, release, record."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.serving import serious_axe_findings, start_server, stop
+from tests.live import host
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from docker.models.containers import Container
+    from playwright.sync_api import Page
+
+    from tests.browser.serving import Server
+
+pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.timeout(300)]
+
+NAMES = ("mlp", "autoencoder", "elman", "factors")
+
+
+@pytest.fixture(scope="module")
+def docker_url() -> Iterator[str]:
+    reason = host.why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    with host.engine() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def containers(docker_url: str) -> Iterator[dict[str, Container]]:
+    """Four that train and carry the label, and one of somebody else's."""
+    image = host.build_image(docker_url, "light")
+    labels = {"phasedock": "", "phasedock.loss": "loss"}
+    with host.connect(docker_url) as client:
+        made = {
+            f"page-{name}": host.run_job(
+                client,
+                image,
+                ["python3", "-m", "phasedock_jobs", name, "--steps", "1000000", "--size", "0.2"],
+                name=f"page-{name}",
+                labels=labels,
+            )
+            for name in NAMES
+        }
+        made["page-foreign"] = host.run_job(client, image, ["sleep", "3600"], name="page-foreign")
+        yield made
+        for container in made.values():
+            container.remove(force=True, v=True)
+
+
+@pytest.fixture(scope="module")
+def live(
+    tmp_path_factory: pytest.TempPathFactory, docker_url: str, containers: dict[str, Container]
+) -> Iterator[Server]:
+    assert containers
+    home = tmp_path_factory.mktemp("live") / "home"
+    running = start_server(home, PHASEDOCK_DOCKER=f"box={docker_url}", PHASEDOCK_CONTROL="on")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def base_url(live: Server) -> str:
+    return live.base_url
+
+
+def cores(container: Container) -> float | None:
+    """What Docker itself says that a container may use."""
+    container.reload()
+    given: dict[str, Any] = container.attrs["HostConfig"]
+    if given["NanoCpus"]:
+        return float(given["NanoCpus"]) / 1e9
+    return given["CpuQuota"] / (given["CpuPeriod"] or 100_000) if given["CpuQuota"] > 0 else None
+
+
+def opened(page: Page, address: str = "/live?engine=box") -> None:
+    page.goto(address)
+    expect(page.locator("#live-lead")).to_contain_text("box,")
+    expect(row(page, "page-mlp")).to_be_visible()
+
+
+def row(page: Page, name: str) -> Any:
+    return page.locator("#live-grid .ag-center-cols-container .ag-row", has_text=name)
+
+
+def test_containers_are_shown_a_limit_is_set_and_taken_back(
+    page: Page, containers: dict[str, Container]
+) -> None:
+    opened(page)
+    expect(page.locator("#live-age")).to_contain_text(re.compile(r"updated \d s ago"))
+    expect(row(page, "page-foreign")).to_have_count(0)
+    expect(page.locator("#live-others")).to_contain_text("page-foreign")
+    page.get_by_role("button", name="Look at and change page-mlp").first.click()
+    window = page.get_by_role("dialog")
+    expect(window.locator(".js-plotly-plot .ytick").first).to_be_visible()
+    window.get_by_label("CPU, cores").fill("0.3")
+    window.get_by_role("button", name="Set the limits of page-mlp").click()
+    message = page.locator(".mantine-Notification-root", has_text="page-mlp is changed.")
+    expect(message).to_contain_text("CPU from no limit to 0.30 cores.")
+    assert cores(containers["page-mlp"]) == 0.3
+    expect(row(page, "page-mlp")).to_contain_text("/ 0.30 cores")
+    message.get_by_role("button", name="Undo").click()
+    expect(page.locator(".mantine-Notification-root", has_text="are put back")).to_be_visible()
+    expect(row(page, "page-mlp")).not_to_contain_text("/ 0.30")
+    assert cores(containers["page-mlp"]) is None
+
+
+def test_a_change_is_taken_back_in_its_row_and_a_foreign_container_is_picked_and_left(
+    page: Page, containers: dict[str, Container]
+) -> None:
+    opened(page)
+    page.locator("#live-others tr", has_text="page-foreign").get_by_role("button").click()
+    expect(row(page, "page-foreign")).to_contain_text("picked")
+    page.get_by_role("button", name="Look at and change page-foreign").first.click()
+    window = page.get_by_role("dialog")
+    window.get_by_label("CPU, cores").fill("0.5")
+    window.get_by_role("button", name="Set the limits of page-foreign").click()
+    page.get_by_role("button", name="Put back the limits of page-foreign").click()
+    expect(page.get_by_role("button", name="Put back the limits of page-foreign")).to_have_count(0)
+    assert cores(containers["page-foreign"]) is None
+    page.locator("#live-others tr", has_text="page-foreign").get_by_role("button").click()
+    expect(row(page, "page-foreign")).to_have_count(0)
+    assert cores(containers["page-foreign"]) is None
+
+
+def attach(page: Page, mode: str) -> None:
+    page.locator("#live-policy").get_by_text("Settings", exact=True).click()
+    page.get_by_role("textbox", name="Interval", exact=True).fill("2")
+    page.locator("#live-mode").get_by_text(mode, exact=True).click()
+    page.get_by_role("button", name="Attach", exact=True).click()
+
+
+def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
+    page: Page, containers: dict[str, Container]
+) -> None:
+    opened(page)
+    attach(page, "Control")
+    window = page.get_by_role("dialog")
+    expect(window).to_contain_text("page-autoencoder")
+    expect(window).not_to_contain_text("page-foreign")
+    window.get_by_role("button", name="Attach in control").click()
+    expect(page.locator("#live-policy-card .state")).to_have_text("control")
+    expect(page.locator(".decisions li").first).to_contain_text("cores", timeout=60_000)
+    expect(page.locator("#rail-links .dot")).to_be_visible()
+    expect(page.locator("#live-grid .listbadge").first).to_be_visible()
+    assert cores(containers["page-foreign"]) is None
+    page.get_by_role("button", name="Release everything").click()
+    asking = page.get_by_role("dialog")
+    expect(asking).to_contain_text("FlowCon is detached")
+    asking.get_by_role("button", name="Release everything").click()
+    expect(page.locator("#live-policy")).to_contain_text("none attached", timeout=60_000)
+    assert [cores(each) for each in containers.values()] == [None] * len(containers)
+
+
+def test_watching_touches_nothing_and_says_so(page: Page, containers: dict[str, Container]) -> None:
+    opened(page)
+    attach(page, "Watch")
+    expect(page.locator("#live-policy")).to_contain_text("Nothing has been touched", timeout=60_000)
+    expect(page.locator(".decisions li .what").first).to_be_visible(timeout=60_000)
+    assert [cores(each) for each in containers.values()] == [None] * len(containers)
+    page.get_by_role("button", name="Detach").first.click()
+    expect(page.locator("#live-policy")).to_contain_text("none attached", timeout=60_000)
+
+
+@pytest.mark.usefixtures("containers")
+def test_a_recording_counts_and_ends_in_a_trace_set(page: Page) -> None:
+    opened(page)
+    page.locator("#live-record-name").fill("From the page")
+    page.get_by_role("button", name="Record", exact=True).click()
+    samples = page.locator('[data-moving="samples"]')
+    expect(samples).to_have_text(re.compile(r"^([1-9]\d+)$"), timeout=60_000)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("link", name="See the task").click()
+    expect(page.locator(".taskrow.on")).to_contain_text("Done", timeout=60_000)
+    page.goto("/traces")
+    expect(page.get_by_text("From the page").first).to_be_visible()
+
+
+@pytest.mark.usefixtures("containers")
+def test_pause_filter_csv_and_keys(page: Page) -> None:
+    opened(page)
+    page.get_by_label("Filter containers").fill("elman")
+    expect(row(page, "page-mlp")).to_have_count(0)
+    expect(page).to_have_url(re.compile("text=elman"))
+    with page.expect_download() as file:
+        page.get_by_role("button", name="Export the table, CSV").click()
+    lines = file.value.path().read_text().splitlines()
+    assert lines[0].startswith("container,image,state")
+    assert [line.split(",")[0] for line in lines[1:]] == ["page-elman"]
+    page.get_by_label("Filter containers").fill("")
+    page.locator("h1").click()
+    page.keyboard.press("p")
+    expect(page.locator("#live-age")).to_contain_text("paused")
+    page.keyboard.press("p")
+    expect(page.locator("#live-age")).to_contain_text("updated")
+    row(page, "page-mlp").locator(".ag-cell").first.click()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog")).to_contain_text("Looked after by")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Memory", exact=True).click()
+    expect(page).to_have_url(re.compile("measure=memory"))
+    expect(page.locator(".smallone .what").first).to_contain_text("Memory")
+
+
+@pytest.mark.usefixtures("containers")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1440, 1280, 390])
+def test_the_page_is_accessible_and_fits(page: Page, scheme: Literal["light", "dark"], width: int) -> None:
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto("/live?engine=box")
+    expect(page.locator("#live:not(.waiting)")).to_be_visible()
+    expect(page.locator("#live-policy")).to_contain_text("Policy")
+    page.wait_for_timeout(700)
+    assert serious_axe_findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 390:
+        expect(page.locator(".livecard", has_text="page-mlp")).to_be_visible()
+
+
+@pytest.mark.usefixtures("containers")
+def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Server) -> None:
+    opened(page)
+    stop(live.worker)
+    expect(page.locator("#live-notice")).to_contain_text("No worker is running", timeout=30_000)
+    expect(page.locator("#live-late")).to_contain_text("limits are unchanged", timeout=30_000)
+    expect(row(page, "page-mlp")).to_be_visible()
+    live.start_worker()
+    expect(page.locator("#live-late .notice")).to_have_count(0, timeout=60_000)
+    expect(page.locator("#live-notice")).to_be_empty()
