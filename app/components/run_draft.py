@@ -202,6 +202,8 @@ def _arm(values: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {"policy": name}
     if values.get("label"):
         made["label"] = str(values["label"])
+    if values.get("threads"):
+        made["threads"] = str(values["threads"])
     if name not in POLICIES:
         return made
     policy = POLICIES[name]

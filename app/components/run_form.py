@@ -35,6 +35,18 @@ ENGINE = "engine"
 FORM_ACT = "run-form-act"
 _ORDER = ["label", "input", "description", "error"]
 _MAIN = ("like", "work", "demand", "weight")
+_THREADS = FieldSpec(
+    "threads",
+    "choice",
+    "",
+    "Threads",
+    "Whether its jobs' threads follow their cores.",
+    choices=(
+        ("", "As the experiment says"),
+        ("follow", "Follow the cores"),
+        ("static", "As many as at the start"),
+    ),
+)
 _SEEDS = (
     FieldSpec("count", "int", 30, "Seeds", "Every policy is run once on each.", low=1, high=10_000),
     FieldSpec("first", "int", 1, "First seed", "The others follow it.", low=0, high=2**31),
@@ -230,7 +242,7 @@ def arms(draft: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def _policies(draft: Mapping[str, Any]) -> html.Fieldset:
     given = arms(draft)
-    items = [_arm(at, each) for at, each in enumerate(given)]
+    items = [_arm(at, each, _real(draft)) for at, each in enumerate(given)]
     labels = [str(each.get("label") or each.get("policy")) for each in given]
     first = labels[0] if labels else ""
     value = draft.get("baseline") if draft.get("baseline") in labels else first
@@ -251,7 +263,7 @@ def _policies(draft: Mapping[str, Any]) -> html.Fieldset:
     )  # fmt: skip
 
 
-def _arm(at: int, arm: Mapping[str, Any]) -> html.Div:
+def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
     name = str(arm.get("policy") or "")
     path = f"policies/{at}"
     choice = dmc.Select(
@@ -270,6 +282,10 @@ def _arm(at: int, arm: Mapping[str, Any]) -> html.Div:
         html.Div(choice, className="field wide"),
         _text(f"{path}/label", "Label", label, "In tables; the policy's name if empty.", placeholder=name),
     ]
+    if real:
+        controls.append(
+            control(FORM, replace(_THREADS, name=f"{path}/threads"), str(arm.get("threads") or ""))
+        )
     more: list[Node] = []
     if name in POLICIES and describe(POLICIES[name].settings):
         policy = POLICIES[name]

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any
 from core.errors import PhaseDockError
 from core.experiments.fields import listing, mapping, one, only, read
 from core.experiments.marked import SpecError
+from core.experiments.parts import Containers
 from core.experiments.spec import Arm
 from core.scheduling.policies import POLICIES
-from core.settings_fields import FieldSpec
+from core.settings_fields import FieldSpec, describe
 
 if TYPE_CHECKING:
     from core.experiments.marked import Path
 
 _MOST_SEEDS = 10_000
+_THREADS = next(spec for spec in describe(Containers) if spec.name == "threads")
 _SEED = FieldSpec("seeds", "int", 1, "Seed", "", low=0, high=2**31)
 _COUNT = FieldSpec("seeds", "int", 30, "Number of seeds", "", low=1, high=_MOST_SEEDS)
 
@@ -44,7 +46,7 @@ def policies(value: Any) -> tuple[Arm, ...]:
 
 def _arm(value: Any, path: Path) -> Arm:
     values = mapping(value, path, "A policy")
-    only(values, ("policy", "label", "settings"), path, "A policy")
+    only(values, ("policy", "label", "settings", "threads"), path, "A policy")
     name = str(values.get("policy", ""))
     if name not in POLICIES:
         where: Path = (*path, "policy") if "policy" in values else path
@@ -58,7 +60,10 @@ def _arm(value: Any, path: Path) -> Arm:
         policy.chosen(settings)
     except PhaseDockError as error:
         raise SpecError(where, error.message, error.hint) from None
-    return Arm(str(values.get("label") or name), name, settings)
+    threads = str(values.get("threads") or "")
+    if threads:
+        one(_THREADS, threads, (*path, "threads"))
+    return Arm(str(values.get("label") or name), name, settings, threads)
 
 
 def baseline(value: Any, arms: tuple[Arm, ...]) -> str:

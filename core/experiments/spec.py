@@ -40,11 +40,14 @@ class Arm:
         Its name in the register.
     settings
         Values of its settings; those left out have their defaults.
+    threads
+        Where the engine is Docker: ``follow`` or ``static`` in place of what the experiment says; or empty.
     """
 
     label: str
     policy: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    threads: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ class Experiment:
             "docker": asdict(self.docker),
             "policies": [
                 {"label": arm.label, "policy": arm.policy, "settings": dict(arm.settings)}
+                | ({"threads": arm.threads} if arm.threads else {})
                 for arm in self.policies
             ],
             "baseline": self.baseline,

@@ -20,7 +20,7 @@ _SUFFIX = ".yaml"
 def names() -> tuple[str, ...]:
     """Their names, smaller ones of a kind first."""
     found = [path.stem for path in _FOLDER.glob(f"*{_SUFFIX}")]
-    return tuple(sorted(found, key=lambda name: (name.split("-")[0], int(name.split("-")[1]), name)))
+    return tuple(sorted(found, key=_order))
 
 
 def text(name: str) -> str:
@@ -65,3 +65,9 @@ def load(source: str) -> Experiment:
         return read_experiment(written)
     except InputError as error:
         raise InputError(f"{path.name}: {error.message}", error.hint) from None
+
+
+def _order(name: str) -> tuple[bool, list[tuple[int, str]]]:
+    """Simulated ones first; numbers in names by their size."""
+    parts = [(int(part), "") if part.isdecimal() else (0, part) for part in name.split("-")]
+    return name.startswith("docker-"), parts

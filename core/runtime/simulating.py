@@ -101,7 +101,7 @@ def scenario_key(experiment: Experiment) -> str:
 def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
     """The digest of everything that a run depends on; a real run belongs to the experiment that `asked`."""
     settings = asdict(POLICIES[arm.policy].chosen(arm.settings))
-    real = [asked] if experiment.engine == DOCKER else []
+    real = [asked, arm.threads] if experiment.engine == DOCKER else []
     return _digest([_FORMAT, _release(), scenario_key(experiment), arm.policy, settings, seed, *real])
 
 

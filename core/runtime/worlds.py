@@ -115,12 +115,13 @@ class Worlds:
             stack.enter_context(alone(self._settings.home / "jobs" / "lock", idle))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
-            yield self._docker(stack, experiment, seed, run, folder, idle)
+            yield self._docker(stack, experiment, arm, seed, run, folder, idle)
 
     def _docker(
         self,
         stack: ExitStack,
         experiment: Experiment,
+        arm: Arm,
         seed: int,
         run: str,
         folder: Path,
@@ -130,13 +131,13 @@ class Worlds:
         for name in _wanted(experiment, self._engines.names[0]):
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN_LABEL) == run)
             stack.callback(hosts[name].close)
-        drawn = scenario(experiment, seed)
+        drawn, follow = scenario(experiment, seed), (arm.threads or experiment.docker.threads) == "follow"
         engine = DockerEngine(
             _workers(experiment, hosts),
-            [_planned(experiment, job, seed + at, run) for at, job in enumerate(drawn.jobs)],
+            [_planned(experiment, job, seed + at, run, follow) for at, job in enumerate(drawn.jobs)],
             folder=folder,
             idle=idle,
-            follow=experiment.docker.threads == "follow",
+            follow=follow,
         )
         stack.callback(engine.close)
         return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
@@ -212,11 +213,10 @@ def _workers(experiment: Experiment, hosts: dict[str, Host]) -> list[DockerWorke
     return made
 
 
-def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str) -> PlannedJob:
+def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, follow: bool) -> PlannedJob:
     kind, docker = experiment.kinds[job.model], experiment.docker
-    threads = "follow" if docker.threads == "follow" else "static"
     command = ["python3", "-m", "phasedock_jobs", *shlex.split(kind.program)]
-    command += ["--seed", str(seed), "--threads", threads]
+    command += ["--seed", str(seed), "--threads", "follow" if follow else "static"]
     if kind.steps:
         command += ["--steps", str(kind.steps)]
     return PlannedJob(
@@ -227,5 +227,5 @@ def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str) -> Plann
         labels={RUN_LABEL: run},
         memory=int(docker.memory * GIB) or None,
         can_migrate=kind.checkpoint is not None,
-        can_resize=docker.threads == "follow",
+        can_resize=follow,
     )

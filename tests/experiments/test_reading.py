@@ -200,7 +200,13 @@ def test_the_file_in_the_documentation_is_one():
     assert made.n_jobs == 22
     assert made.jobs[1].at == 90.0
     assert made.arm("SpeCon 1%").settings == {"alpha": 0.01, "interval": 30.0}
-    for part, cls in {"world": World, "kinds": JobKind, "drawn": Drawn, "arrivals": Arrivals, "docker": Containers}.items():
+    for part, cls in {
+        "world": World,
+        "kinds": JobKind,
+        "drawn": Drawn,
+        "arrivals": Arrivals,
+        "docker": Containers,
+    }.items():
         row = next(line for line in text.splitlines() if line.startswith(f"| `{part}`"))
         assert [each.name for each in describe(cls) if f"`{each.name}`" not in row] == []
 
@@ -223,6 +229,15 @@ def test_an_experiment_in_containers():
     assert (made.engine, made.docker.threads, made.docker.memory) == ("docker", "static", 2.0)
     assert made.kinds["MLP"].program == "mlp --size 2"
     assert from_dict(made.to_dict()) == made
+
+
+def test_a_policy_may_have_threads_of_its_own():
+    text = REAL.replace("[free, flowcon]", "[free, {policy: flowcon, label: A, threads: follow}]")
+    made = read_experiment(text)
+    assert [arm.threads for arm in made.policies] == ["", "follow"]
+    assert from_dict(made.to_dict()) == made
+    with pytest.raises(InputError, match="Line 10: Threads"):
+        read_experiment(text.replace("threads: follow", "threads: many"))
 
 
 @pytest.mark.parametrize(
