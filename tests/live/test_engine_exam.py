@@ -11,7 +11,7 @@ from tests.contracts.engine_exam import EngineExam
 from tests.live.engines import planned
 
 pytestmark = pytest.mark.live
-SCALE = 0.6
+SCALE = 0.4
 """Core-seconds of a job for each that the exam says: it says about, and real time is dear."""
 
 
