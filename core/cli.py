@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from core import cli_live, cli_runs
 from core import cli_output as show
-from core import cli_runs
 from core.cli_answers import Json, answers, print_json
 from core.config import load_settings
 
@@ -34,6 +34,7 @@ model_app = typer.Typer(help="Train, import and expand phase models.", no_args_i
 app.add_typer(traces_app, name="traces")
 app.add_typer(model_app, name="model")
 cli_runs.register(app)
+cli_live.register(app)
 
 File = Annotated[Path, typer.Argument(help="Trace file: CSV, CSV.gz, Parquet, Prometheus JSON, sar …")]
 Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]

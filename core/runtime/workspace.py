@@ -79,6 +79,7 @@ class Workspace:
 
     def close(self) -> None:
         """Give all connections back."""
+        self.live.close()
         self._queue.close()
         self.database.close()
 

@@ -101,6 +101,11 @@ class Engines:
         """
         return Host(self._probe(name).address, keeper, guard or (lambda _: False))
 
+    def close(self) -> None:
+        """Close what is open."""
+        for probe in self._probes.values():
+            probe.close()
+
     def _probe(self, name: str) -> _Probe:
         if name not in self._probes:
             raise NotFoundError(
@@ -138,6 +143,10 @@ class _Probe:
         except TooLong:
             return self._last or silent(self.address)
         return self._last or silent(self.address)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False)
+        self._host.close()
 
     def _ask(self) -> EngineInfo:
         try:

@@ -141,12 +141,12 @@ class Live:
         return self._steering.undo(engine, container)
 
     def release(self, engine: str | None = None) -> Released:
-        """End control and put every limit back, exactly; of one engine, or of all.
+        """End control and put every limit back, exactly; of one engine, or of all. Also where control is off.
 
         Raises
         ------
         ConflictError
-            If control is off.
+            If a policy does not let go of its containers.
         NotFoundError
             If the settings name no such engine.
         """
@@ -263,6 +263,10 @@ class Live:
             If there is no such recording, or it goes on.
         """
         return self._beginning.finish(recording)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine_registry.close()
 
     def watcher(self) -> Watcher:
         """What samples engines, to be started by a process that stays."""

@@ -85,7 +85,9 @@ def _in_order(found: Mapping[str, Past], after: float) -> list[tuple[float, dict
     return sorted(moments.items())
 
 
-def record(workspace: Workspace, params: Mapping[str, Any], task: str, say: Callable[[str], None]) -> str:
+def record(
+    workspace: Workspace, params: Mapping[str, Any], task: str | None, say: Callable[[str], None]
+) -> str:
     """Record until somebody ends it, and store the trace set; gives its id.
 
     Parameters
@@ -96,7 +98,7 @@ def record(workspace: Workspace, params: Mapping[str, Any], task: str, say: Call
         ``engine``, ``name``, ``containers`` (ids or None), ``model`` (id or None), ``recording`` (the id of
         its folder), and ``finish``: True to store what is there already without going on.
     task
-        The task that this is.
+        The task that this is, or None.
     say
         Called several times a second with how far it is; ends the recording by raising `Cancelled`, or
         leaves it as it is by raising anything else.
@@ -116,7 +118,7 @@ def record(workspace: Workspace, params: Mapping[str, Any], task: str, say: Call
         phaser = None if model is None else Phaser(workspace.models.load(str(model)))
         recorder = Recorder(files, tape, params.get("containers"), phaser)
         try:
-            _until_ended(recorder, tape, files, Recording(task, str(params["name"]), time.time()), say)
+            _until_ended(recorder, tape, files, Recording(task or "", str(params["name"]), time.time()), say)
         except Cancelled:
             recorder.take()
         finally:

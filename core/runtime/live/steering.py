@@ -78,7 +78,8 @@ class Steering:
 
     def release(self, engine: str | None) -> Released:
         """See `core.runtime.live.live.Live.release`."""
-        self._check(engine)
+        if engine is not None:
+            self._engines.address(engine)
         names = self._engines.names if engine is None else (engine,)
         tasks = {hold.owner for name in names for hold in self._holds.all(name)} - {BY_HAND}
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
