@@ -370,3 +370,31 @@ def test_what_a_job_is_asked_for_is_in_its_folder(docker_url, light_image, tmp_p
     assert folder.name == "a-b-c"
     assert json.loads((folder / "says.json").read_text())["state"] == "done"
     assert Path(folder / "wants.json").exists()
+
+
+def test_a_program_without_an_agent_is_read_to_its_last_line(docker_url, light_image, tmp_path):
+    program = "for step in range(1, 8): print(f'step {step}/7 loss={1 / step:.4f}', flush=True)"
+    with opened(docker_url, tmp_path, PlannedJob("a", light_image, ("python3", "-c", program))) as engine:
+        begun(engine, Start("a", "worker-0"))
+        seen = to_the_end(engine)
+    (last,) = seen[-1].ended
+    readings = [reading for entry in seen for job in (*entry.jobs, *entry.ended) for reading in job.readings]
+    assert [value for _, value in readings] == pytest.approx([1 / step for step in range(1, 8)], abs=1e-4)
+    assert (last.state, last.steps, last.total_steps) == (JobState.DONE, 7, 7)
+
+
+def test_a_limit_that_a_person_set_by_hand_survives_a_run_that_did_not_change_it(
+    docker_url, tmp_path, trainers
+):
+    by_hand, steered = trainers(OURS, OURS)
+    with Host(Address("local", docker_url)) as host:
+        host.set_limits(by_hand, host.inspect(by_hand).limits.with_cores(0.7))
+        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        engine.wait(None)
+        engine.observe()
+        assert engine.apply([SetLimit(steered, 0.4)]) == ()
+        assert engine.close() == ()
+        assert host.inspect(by_hand).limits.cores == 0.7
+        assert host.inspect(steered).limits.cores is None
+        assert host.restore(by_hand)
+        assert host.inspect(by_hand).limits.cores is None

@@ -19,17 +19,20 @@ def leave(site: Site) -> tuple[str, ...]:
         if job.giving_up is not None:
             job.giving_up.set()
     site.hands.shutdown(wait=True)
-    back = [_put_back(host, job) for host, job in site.adopted]
+    back = [put_back(host, job) for host, job in site.adopted]
     away = [_take_away(host, container) for container, (host, _) in site.mine.items()]
     return tuple(sentence for sentence in (*back, *away) if sentence)
 
 
-def _put_back(host: Host, job: LiveJob) -> str:
+def put_back(host: Host, job: LiveJob) -> str:
+    """Give an adopted container back as it was; gives a sentence if that did not work."""
     try:
         if job.paused_here:
             host.unpause(job.container)
+        if not job.changed:
+            return ""  # what a person set by hand, and nobody here touched, stays
         host.restore(job.container)
-        if job.agent is not None and job.changed:
+        if job.agent is not None:
             job.agent.want(threads=None)
     except ContainerGone:
         return ""

@@ -26,8 +26,14 @@ class Follower(Protocol):
     def place(self) -> Place:
         """How far the job is by what it printed."""
 
-    def news(self) -> list[Reading]:
-        """Unix seconds and E of every reading since the last call, oldest first."""
+    def news(self, at_end: bool = False) -> list[Reading]:
+        """Unix seconds and E of every reading since the last call, oldest first.
+
+        Parameters
+        ----------
+        at_end
+            True at the last look at a job that has ended: nothing is put off.
+        """
 
 
 class AgentReadings:
@@ -53,7 +59,7 @@ class AgentReadings:
         """Nothing: the agent says how far the job is in another file."""
         return Place()
 
-    def news(self) -> list[Reading]:
+    def news(self, at_end: bool = False) -> list[Reading]:  # noqa: ARG002 - it never puts anything off
         """Unix seconds and E of every whole line since the last call."""
         try:
             with self._path.open("rb") as file:

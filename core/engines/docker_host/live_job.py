@@ -123,10 +123,15 @@ class LiveJob:
             place.total_steps,
             self.plan.request if self.plan is not None else None,
             self.can_migrate,
-            self.can_resize and not self.silent,
+            self.can_resize and not self._is_silent(says),
         )
 
     def _place(self, says: Says | None) -> Place:
         if says is not None and says.state:
             return Place(says.step, says.steps)
         return self.follower.place() if self.follower is not None else Place()
+
+    def _is_silent(self, says: Says | None) -> bool:
+        """True while it owes an answer that it did not give in time."""
+        behind = says is None or self.agent is None or says.version < self.agent.wants.version
+        return self.silent and behind

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _EVERY: Final = 0.9
 """Seconds between two looks at a log; each costs a request."""
 
+_FEW: Final = 1000
+_MANY: Final = 100_000
+"""Lines that are read at most; what a container printed before them is left out."""
+
 
 class LogReadings:
     """Finds E in a container's log.
@@ -49,19 +53,27 @@ class LogReadings:
         found = self._reader.position if self._reader is not None else None
         return Place(found.steps, found.total_steps) if found is not None else Place()
 
-    def news(self) -> list[Reading]:
+    def news(self, at_end: bool = False) -> list[Reading]:
         """Unix seconds and E of what was printed since the last look; nothing where it cannot be read."""
         now = time.monotonic()
-        if self._reader is None or now - self._asked < _EVERY:
+        if self._reader is None or (now - self._asked < _EVERY and not at_end):
             return []
         self._asked = now
         try:
-            lines = self._host.logs_since(self._container, self._since)
+            lines = self._lines()
         except PhaseDockError:
             return []
         if lines:
             self._since = lines[-1][0]
         return list(self._reader.feed(lines))
+
+    def _lines(self) -> list[tuple[float, str]]:
+        """New lines; Docker reads as many as it is asked for, new or not, so few are asked for at first."""
+        if self._since:
+            lines = self._host.logs_since(self._container, self._since, _FEW)
+            if len(lines) < _FEW:
+                return lines
+        return self._host.logs_since(self._container, self._since, _MANY)
 
 
 class AgentOrLog:
@@ -87,6 +99,6 @@ class AgentOrLog:
         """Steps done and in all, as far as the log says; an agent says it elsewhere."""
         return self._printed.place()
 
-    def news(self) -> list[Reading]:
+    def news(self, at_end: bool = False) -> list[Reading]:
         """Unix seconds and E of what was reported, or printed, since the last look."""
-        return self._reported.news() if self._agent.says().state else self._printed.news()
+        return self._reported.news(at_end) if self._agent.says().state else self._printed.news(at_end)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.starting import wanted_threads
 from core.scheduling.actions import SetLimit
+from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,8 @@ def acknowledged(site: Site, job: LiveJob, until: float) -> bool:
 def _shrinks(site: Site, job: LiveJob, limit: float | None) -> bool:
     if not (site.follow and job.can_resize and job.agent is not None and job.worker is not None):
         return False
+    if job.state is not JobState.RUNNING:
+        return False  # a frozen program acknowledges nothing
     threads, now = wanted_threads(job, limit, job.worker), job.agent.says().threads
     return threads is not None and now is not None and threads < now
 

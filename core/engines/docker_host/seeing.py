@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.adopting import adopt_new
+from core.engines.docker_host.ending import put_back
 from core.engines.docker_host.errors import ContainerGone, HostLost
 from core.engines.docker_host.live_job import LiveJob
 from core.errors import PhaseDockError
@@ -60,10 +61,15 @@ def look(site: Site) -> None:
 
 def read(site: Site) -> None:
     """Take every job's new readings."""
-    now = site.clock.now()
-    for job in (*site.jobs.values(), *site.ended):
-        if job.follower is not None:
-            job.add([(site.clock.at(when), value) for when, value in job.follower.news()], now)
+    for job in site.jobs.values():
+        read_one(site, job)
+
+
+def read_one(site: Site, job: LiveJob, at_end: bool = False) -> None:
+    """Take one job's new readings; at its end for the last time, before its log is gone."""
+    if job.follower is not None:
+        news = job.follower.news(at_end)
+        job.add([(site.clock.at(when), value) for when, value in news], site.clock.now())
 
 
 def _look_at(site: Site, host: Host) -> None:
@@ -87,6 +93,7 @@ def _update(
         _gone(site, host, job)
     elif job.adopted and site.adopt is not None and not site.adopt(container):
         site.end(job, JobState.FAILED, "It was taken out of PhaseDock's hands.")
+        site.hands.submit(put_back, host, job)
     else:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
         if job.adopted or not job.limit_stands(container.limits, host.info().cores):
@@ -102,6 +109,7 @@ def _gone(site: Site, host: Host, job: LiveJob) -> None:
         return
     if container.running or container.state in ("restarting", "created"):
         return
+    read_one(site, job, at_end=True)
     state, why = _ending(host, job, container)
     if state is JobState.FAILED and time.monotonic() - site.returned.get(host.name, float("-inf")) < _JUST:
         why = f"Docker on {host.name} ended and was started again, and its containers ended with it."
