@@ -159,6 +159,13 @@ def test_wishes_are_numbered_and_come_back(tmp_path):
     assert parse_wants("{broken") == parse_wants("[]") == parse_wants("")
 
 
+def test_a_wish_that_cannot_be_written_is_not_wanted(tmp_path):
+    folder = AgentFolder(tmp_path / "gone")
+    with pytest.raises(FileNotFoundError):
+        folder.want(threads=2)
+    assert folder.wants.version == 0
+
+
 def test_what_a_job_says_is_believed_as_far_as_it_makes_sense(tmp_path):
     folder = AgentFolder(tmp_path)
     assert folder.says() == Says()

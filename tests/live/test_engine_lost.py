@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import tarfile
 import threading
 import time
 
 import pytest
 
-from core.engines.docker_host import HostLost, PlannedJob
+from core.engines.docker_host import Address, Host, HostLost, PlannedJob
 from core.scheduling.actions import SetLimit, Start
 from core.scheduling.model import JobState
 from tests.live import host
@@ -122,3 +123,29 @@ def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path
         assert len(left) == 1
         assert "could not be removed" in left[0]
     start_again(daemon)
+
+
+def test_an_engine_that_hangs_is_lost_and_found_again(daemon):
+    with Host(Address("local", daemon.url), patience=0.5) as host:
+        assert host.containers() == ()
+        os.kill(daemon._process.pid, signal.SIGSTOP)
+        try:
+            begin = time.monotonic()
+            with pytest.raises(HostLost, match="no answer") as caught:
+                host.ping()
+            assert time.monotonic() - begin < 2
+            assert caught.value.kind == "lost"
+        finally:
+            os.kill(daemon._process.pid, signal.SIGCONT)
+        end = time.monotonic() + 5
+        while not answered(host):
+            assert time.monotonic() < end
+
+
+def answered(host):
+    """Whether a host answers now."""
+    try:
+        host.ping()
+    except HostLost:
+        return False
+    return True

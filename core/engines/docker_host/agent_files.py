@@ -94,9 +94,15 @@ class AgentFolder:
         ----------
         **wish
             Fields of `Wants` that change.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; what was wanted before still is.
         """
-        self.wants = replace(self.wants, version=self.wants.version + 1, **wish)
-        self._write(self.path / "wants.json", json.dumps(asdict(self.wants)))
+        wants = replace(self.wants, version=self.wants.version + 1, **wish)
+        self._write(self.path / "wants.json", json.dumps(asdict(wants)))
+        self.wants = wants
         return self.wants.version
 
     def says(self) -> Says:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from docker.errors import DockerException
-from requests.exceptions import RequestException
+from requests.exceptions import RequestException, Timeout
 
 from core.engines.docker_host.errors import ChangeRefused, ContainerGone, HostLost
 from core.engines.docker_host.transport import Route, route
@@ -65,7 +65,7 @@ class Connection:
         try:
             return self._asked("GET", path, params)
         except HostLost as lost:
-            if lost.kind != "lost":
+            if lost.kind != "lost" or isinstance(lost.__cause__, Timeout):
                 raise
             return self._asked("GET", path, params)
 

@@ -41,6 +41,10 @@ def perform(site: Site, actions: Sequence[Action]) -> tuple[Failure, ...]:
             failed.append(Failure(action, str(refused)))
         except PhaseDockError as error:
             failed.append(Failure(action, error.message))
+        except OSError as error:
+            failed.append(
+                Failure(action, f"The folder of job {action.job} cannot be written: {error.strerror}.")
+            )
     site.failures += failed
     return tuple(failed)
 
@@ -57,7 +61,7 @@ def _start(site: Site, job: LiveJob, action: Start, _: float) -> None:
             job.agent.want(threads=wanted_threads(job, limit, worker) if site.follow else None)
         container = create(site, job, job.plan, worker)
         worker.host.start(container)
-    except PhaseDockError:
+    except (PhaseDockError, OSError):
         job.worker, job.limit, job.weight = None, None, 1.0
         raise
     job.begin_container(container)

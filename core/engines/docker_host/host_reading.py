@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from core.engines.docker_host.cgroup_reader import CgroupReader
 from core.engines.docker_host.connection import PATIENCE, Connection
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from core.engines.docker_host.containers import Container, HostInfo
     from core.engines.docker_host.counters import Counters
     from core.engines.docker_host.event_stream import HostEvent
+
+
+_LOG: Final = logging.getLogger(__name__)
 
 
 class HostReading:
@@ -184,4 +188,7 @@ class HostReading:
         with self._lock:
             listeners = tuple(self._listeners)
         for listener in listeners:
-            listener(event)
+            try:
+                listener(event)
+            except Exception:  # noqa: BLE001 - whatever it is, the others are told all the same
+                _LOG.exception("a listener failed at the event %s", event)

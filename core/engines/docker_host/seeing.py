@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.adopting import adopt_new
 from core.engines.docker_host.ending import put_back
-from core.engines.docker_host.errors import ContainerGone, HostLost
+from core.engines.docker_host.errors import ChangeRefused, ContainerGone, HostLost
 from core.engines.docker_host.live_job import LiveJob
 from core.errors import PhaseDockError
 from core.scheduling.model import JobState, Trigger
@@ -34,7 +34,7 @@ def arrive(site: Site) -> None:
 
 
 def look(site: Site) -> None:
-    """Look at every host once; one that is lost stays as it was last seen.
+    """Look at every host once; one that is lost, or only says that it cannot, stays as it was last seen.
 
     Raises
     ------
@@ -47,13 +47,13 @@ def look(site: Site) -> None:
                 host.ping()
                 site.returned[name] = time.monotonic()
             _look_at(site, host)
-        except HostLost as lost:
+        except (HostLost, ChangeRefused) as lost:
             since = site.lost.setdefault(name, time.monotonic())
             if time.monotonic() - since > site.patience:
                 raise HostLost(
                     f"The Docker host {name} was lost, and did not come back within {site.patience:g} s.",
                     lost.hint,
-                    lost.kind,
+                    getattr(lost, "kind", "lost"),
                 ) from lost
         else:
             site.lost.pop(name, None)
