@@ -86,7 +86,10 @@ class Phaser:
         names = list(self._waiting)
         if not names:
             return
-        means = np.array([np.mean(self._waiting[name], axis=0) for name in names])
+        samples = np.array([sample for name in names for sample in self._waiting[name]])
+        counts = np.array([len(self._waiting[name]) for name in names])
+        starts = np.cumsum(counts) - counts
+        means = np.add.reduceat(samples, starts, axis=0) / counts[:, None]
         labels = self._detector.push(names, means)
         self._phases.update(zip(names, labels.tolist(), strict=True))
         self._detector.gap([name for name in self._phases if name not in self._waiting])

@@ -1,0 +1,141 @@
+"""Without Docker everything still answers, and says what to do."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+
+from core.config import load_settings
+from core.engines.docker_host import Limits
+from core.errors import ConflictError, InputError, NotFoundError, SettingsError
+from core.runtime.live.holds import Holds
+from core.runtime.live.snapshot import LiveFiles, write, write_attached
+from core.runtime.live.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.runtime.workspace import open_workspace
+
+
+@pytest.fixture
+def space(settings, tmp_path):
+    opened = open_workspace(replace(settings, docker=f"here=unix://{tmp_path}/none.sock", control=True))
+    yield opened
+    opened.close()
+
+
+def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
+    (info,) = space.live.engines()
+    assert (info.name, info.state) == ("here", EngineState.MISSING)
+    assert info.message
+    assert info.hint
+    view = space.live.look("here")
+    assert (view.engine.state, view.at, view.rows) == (EngineState.MISSING, None, ())
+    assert space.live.history("here", ["a"]) == {}
+    assert len(space.live.totals_history("here").time) == 0
+
+
+def test_what_needs_the_engine_says_that_it_is_missing(space):
+    for act in (
+        lambda: space.live.set_limit("here", "a", 0.5),
+        lambda: space.live.pick("here", "a"),
+        lambda: space.live.attach("here", "flowcon", {}, Mode.WATCH),
+        lambda: space.live.record("here", "name"),
+    ):
+        with pytest.raises(ConflictError, match="Nothing answers"):
+            act()
+    assert space.live.release().failed == ()
+
+
+def test_an_unknown_engine_is_said_with_those_there_are(space):
+    for act in (
+        lambda: space.live.look("other"),
+        lambda: space.live.history("other", []),
+        lambda: space.live.totals_history("other"),
+        lambda: space.live.attach("other", "flowcon", {}, Mode.WATCH),
+        lambda: space.live.detach("other"),
+        lambda: space.live.stop_recording("other"),
+        lambda: space.live.release("other"),
+        lambda: space.live.undo("other", "a"),
+    ):
+        with pytest.raises(NotFoundError, match="other"):
+            act()
+
+
+def test_nothing_to_end_is_said(space):
+    with pytest.raises(ConflictError, match="No policy is attached"):
+        space.live.detach("here")
+    with pytest.raises(ConflictError, match="Nothing is being recorded"):
+        space.live.stop_recording("here")
+    with pytest.raises(NotFoundError):
+        space.live.finish_recording("0123456789abcdef")
+    with pytest.raises(ConflictError, match="nothing to take back"):
+        space.live.undo("here", "a")
+
+
+def test_a_hold_that_cannot_be_put_back_stays_and_is_said(space):
+    Holds(space.database).keeper("dead").keep("here", "a" * 64, Limits(nano_cpus=10**9))
+    done = space.live.put_back_orphans()
+    assert done.restored == ()
+    ((name, why),) = done.failed
+    assert name == "a" * 12
+    assert "Nothing answers" in why
+    assert len(space.live.holds.all()) == 1
+
+
+def test_a_sample_is_shown_with_what_the_policy_thinks_of_it(space, monkeypatch):
+    ready = EngineInfo("here", "", EngineState.READY, cores=2.0)
+    files = LiveFiles(space.settings.home, "here")
+    write(files.snapshot, LiveView(ready, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
+    task = space.tasks.submit("attach", "x", {"engine": "here", "policy": "flowcon", "mode": "watch"})
+    begun = space.live.look("here").attached
+    assert (begun.task, begun.policy, begun.said) == (task, "flowcon", ())
+    write_attached(files.attached, Attached(task, "flowcon", Mode.WATCH, resizes=3), {"a": ("CL", 0.1)})
+    view = space.live.look("here")
+    assert (view.attached.resizes, view.totals.labels) == (3, (("CL", 1),))
+    assert [(row.label, row.growth) for row in view.rows] == [("CL", 0.1), (None, None)]
+    space.tasks.cancel(task)
+    assert space.live.look("here").attached is None
+
+
+def test_an_old_sample_is_not_shown_as_if_it_were_new(space):
+    import os
+
+    ready = EngineInfo("here", "", EngineState.READY)
+    files = LiveFiles(space.settings.home, "here")
+    write(files.snapshot, LiveView(ready, 5.0, (ContainerRow("a", "job"),)))
+    for old, rows in ((10, 1), (100, 0)):
+        os.utime(files.snapshot, (time.time() - old,) * 2)
+        view = space.live.look("here")
+        assert view.engine.state is EngineState.MISSING
+        assert len(view.rows) == rows
+
+
+@pytest.mark.parametrize("text", ["=unix:///x", "a=ftp://x", "a=unix:///x;a=unix:///y"])
+def test_a_wrong_list_of_engines_stops_the_start(tmp_path, text):
+    settings = load_settings({"PHASEDOCK_HOME": str(tmp_path / "home"), "PHASEDOCK_DOCKER": text})
+    with pytest.raises(SettingsError, match="PHASEDOCK_DOCKER"):
+        open_workspace(settings)
+
+
+def test_a_policy_that_only_a_simulator_can_serve_is_refused(space, monkeypatch):
+    monkeypatch.setattr(
+        space.live.engine_registry, "get", lambda name: EngineInfo(name, "", EngineState.READY)
+    )
+    with pytest.raises(InputError, match="only a simulator"):
+        space.live.attach("here", "srpt", {}, Mode.WATCH)
+    with pytest.raises(InputError):
+        space.live.attach("here", "flowcon", {"alpha": -1}, Mode.WATCH)
+    with pytest.raises(NotFoundError):
+        space.live.attach("here", "nobody", {}, Mode.WATCH)
+    with pytest.raises(InputError, match="not a mode"):
+        space.live.attach("here", "flowcon", {}, "steer")
+    task = space.live.attach("here", "flowcon", {}, Mode.WATCH)
+    with pytest.raises(ConflictError, match="already"):
+        space.live.attach("here", "flowcon", {}, Mode.WATCH)
+    assert space.live.detach("here") == task
+    with pytest.raises(InputError, match="No container"):
+        space.live.record("here", "x", [])
+    with pytest.raises(InputError, match="name"):
+        space.live.record("here", "  ")
+    with pytest.raises(NotFoundError):
+        space.live.record("here", "x", model="0123456789abcdef")

@@ -1,0 +1,187 @@
+"""What worker and web process tell each other by files, and the tape of a recording."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from core.errors import ConflictError
+from core.runtime.live.minutes import Minutes
+from core.runtime.live.ring import FIELDS
+from core.runtime.live.snapshot import (
+    LiveFiles,
+    read_attached,
+    read_recording,
+    read_view,
+    write,
+    write_attached,
+)
+from core.runtime.live.tape import Recorded, Tape
+from core.runtime.live.values import (
+    Attached,
+    ContainerRow,
+    EngineInfo,
+    EngineState,
+    LiveView,
+    Mode,
+    Recording,
+    Said,
+    Totals,
+)
+from core.runtime.live.watcher import locked
+from core.scheduling.actions import Mark, Pause, Reason, SetLimit
+from core.scheduling.loop import Entry
+from core.scheduling.model import Failure, Job, JobState, Observation, Trigger
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ENGINE = EngineInfo("local", "unix:///x", EngineState.READY, cores=2.0, memory=1e9, version="20.10")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> LiveFiles:
+    return LiveFiles(tmp_path, "local")
+
+
+def test_a_view_comes_back_as_it_was_written(files):
+    rows = (ContainerRow("a", "job", cpu=0.5, loss=None, loss_why="not yet"), ContainerRow("b", "other"))
+    view = LiveView(ENGINE, 12.5, rows, 1, (ContainerRow("c", "foreign"),), Totals(0.5, labels=(("NL", 2),)))
+    write(files.snapshot, view)
+    assert read_view(files.snapshot) == view
+
+
+def test_what_is_not_a_number_becomes_not_known(files):
+    write(files.snapshot, LiveView(ENGINE, 1.0, (ContainerRow("a", "job", cpu=math.nan),)))
+    assert read_view(files.snapshot).rows[0].cpu is None
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"engine": 1}', '{"rows": [{"x": 1}]}'])
+def test_a_file_that_is_none_of_ours_is_nothing(files, text):
+    for path in (files.snapshot, files.attached, files.recording):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert read_view(files.snapshot) is None
+    assert read_attached(files.attached) is None
+    assert read_recording(files.recording) is None
+    assert read_view(files.snapshot.with_name("nothing")) is None
+
+
+def test_an_attached_policy_and_a_recording_come_back(files):
+    attached = Attached(
+        "t", "flowcon", Mode.WATCH, {"itval": 2.0}, 5.0, 7.0, 1, (Said(6.0, "job", "Cut."),), "r"
+    )
+    files.snapshot.parent.mkdir()
+    write_attached(files.attached, attached, {"a": ("NL", 0.5), "b": ("CL", None)})
+    assert read_attached(files.attached) == (attached, {"a": ("NL", 0.5), "b": ("CL", None)})
+    write(files.recording, Recording("t", "name", 1.0, 2, 3, 4))
+    assert read_recording(files.recording) == Recording("t", "name", 1.0, 2, 3, 4)
+
+
+def test_an_engine_is_wanted_for_half_a_minute_after_somebody_looked(files):
+    assert not files.is_wanted()
+    files.want("model")
+    files.want("model")
+    assert files.is_wanted()
+    assert files.model() == "model"
+    files.want(None)
+    assert files.model() is None
+    old = time.time() - 31
+    os.utime(files.wanted, (old, old))
+    assert not files.is_wanted()
+
+
+def test_a_lock_has_one_holder(files):
+    files.lock.parent.mkdir()
+    with locked(files.lock) as mine, locked(files.lock) as other:
+        assert (mine, other) == (True, False)
+    with locked(files.lock) as again:
+        assert again
+
+
+def row(cpu: float) -> tuple[float, ...]:
+    return (cpu, *(math.nan,) * (len(FIELDS) - 1))
+
+
+def test_a_tape_becomes_a_trace_set_with_breaks_where_nothing_was_sampled(tmp_path):
+    tape = Tape(tmp_path / "tape")
+    tape.meet([Recorded("a" * 64, "job", "img"), Recorded("b" * 64, "job", "img"), Recorded("c", "unused")])
+    for at in (1.0, 2.0, 3.0, 9.0, 10.0):
+        tape.add(at, {"a" * 64: row(at), **({"b" * 64: row(-at)} if at > 2 else {})}, {"a" * 64: 1})
+    traces = Tape(tmp_path / "tape").traces(phased=True)
+    assert traces.ids == (f"job {'a' * 12}", f"job {'b' * 12}")
+    assert traces.time.tolist() == [1, 2, 3, 9, 10, 3, 9, 10]
+    assert traces.breaks.tolist() == [3, 6]
+    assert traces.column("cpu_cores").tolist() == [1, 2, 3, 9, 10, -3, -9, -10]
+    assert traces.column("phase").tolist() == [1] * 5 + [-1] * 3
+    names = [feature.name for feature in traces.features]
+    assert "loss" not in names
+    assert np.isfinite(traces.column("throttled")).all()
+    assert traces.attributes["image"] == ["img", "img"]
+
+
+def test_a_tape_without_a_sample_is_no_trace_set(tmp_path):
+    with pytest.raises(ConflictError, match="Nothing was recorded"):
+        Tape(tmp_path / "tape").traces(phased=False)
+
+
+def test_half_a_record_at_the_end_is_left_out_and_written_over(tmp_path):
+    folder = tmp_path / "tape"
+    tape = Tape(folder)
+    tape.meet([Recorded("a", "job")])
+    tape.add(1.0, {"a": row(1.0)}, {})
+    with (folder / "samples.bin").open("ab") as file:
+        file.write(b"half of it")
+    with (folder / "containers.jsonl").open("ab") as file:
+        file.write(b'{"id": "b", "na')
+    assert Tape(folder, writing=False).samples == 1
+    again = Tape(folder)
+    again.meet([Recorded("b", "other")])
+    again.add(2.0, {"b": row(2.0)}, {})
+    traces = again.traces(phased=False)
+    assert traces.ids == ("job", "other")
+    assert traces.column("cpu_cores").tolist() == [1.0, 2.0]
+    assert again.last == 2.0
+
+
+def entry(number: int, limit: float | None, actions, reasons=(), failures=(), wake=None) -> Entry:
+    job = Job("a" * 64, JobState.RUNNING, "local", limit=limit)
+    seen = Observation(number, 10.0 * number, Trigger.TICK, (), (job,))
+    return Entry(seen, tuple(actions), tuple(reasons), (Mark("a" * 64, "NL", 0.25),), wake, tuple(failures))
+
+
+def test_minutes_say_what_was_done_why_and_what_failed(files):
+    files.lock.parent.mkdir()
+    minutes = Minutes(files, Attached("t", "flowcon", Mode.CONTROL), 1000.0, lambda _: "job")
+    cut = SetLimit("a" * 64, 0.5)
+    minutes.take(entry(1, 2.0, [cut], [Reason("r", "It converged.", job="a" * 64)], wake=30.0))
+    minutes.take(entry(2, 0.5, [cut]))
+    refused = SetLimit("a" * 64, 0.25)
+    minutes.take(entry(3, 0.5, [refused], failures=[Failure(refused, "Docker said no.")]))
+    attached, marks = read_attached(files.attached)
+    assert [(said.at, said.text, said.before, said.after) for said in attached.said] == [
+        (1030.0, "Could not: Docker said no.", None, None),
+        (1010.0, "It converged.", 2.0, 0.5),
+    ]
+    assert (attached.resizes, attached.said[0].label, minutes.decisions) == (1, "NL", 3)
+    assert marks == {"a" * 64: ("NL", 0.25)}
+    minutes.close()
+    assert read_attached(files.attached) is None
+
+
+def test_minutes_of_watching_say_a_limit_once_though_it_never_comes_true(files):
+    files.lock.parent.mkdir()
+    minutes = Minutes(files, Attached("t", "flowcon", Mode.WATCH), 0.0, lambda _: "job")
+    for number, limit in enumerate((0.5, 0.5, 0.25, 0.5)):
+        minutes.take(entry(number, 2.0, [SetLimit("a" * 64, limit)]))
+    minutes.take(entry(9, 2.0, [Pause("a" * 64)]))
+    attached, _ = read_attached(files.attached)
+    assert [said.after for said in attached.said] == [None, 0.5, 0.25, 0.5]
+    assert [said.before for said in attached.said] == [None, 0.25, 0.5, 2.0]
+    assert attached.said[0].text == "Would pause."
+    assert attached.resizes == 3
