@@ -128,6 +128,30 @@ def test_a_move_that_the_other_worker_refuses_leaves_the_job_where_it_was(docker
     assert steps_read(tmp_path) == list(range(1, 41))
 
 
+def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
+    docker_url, light_image, tmp_path, monkeypatch, docker_client
+):
+    """Until it is confirmed the job does no step in its new container, so none is done twice."""
+    monkeypatch.setattr("core.engines.docker_host.migrating.CONFIRM_IN", 0.0)
+    with opened(docker_url, tmp_path, planned(light_image, "a", 2.0, 40)) as engine:
+        begun(engine, Start("a", "worker-0"))
+        looked_until(engine, lambda job: (job.steps or 0) >= 3)
+        container = engine.containers["a"]
+        assert engine.apply([Migrate("a", "worker-1")]) == ()
+        engine.wait(None)
+        after = engine.observe()
+        assert "did not go on on worker-1" in after.failures[0].why
+        assert (after.jobs[0].state, after.jobs[0].worker) == (JobState.RUNNING, "worker-0")
+        assert engine.containers["a"] == container
+        mine = docker_client.containers.list(
+            all=True, filters={"label": "phasedock.job=a"}, ignore_removed=True
+        )
+        assert container in {found.id for found in mine}
+        ended = to_the_end(engine)[-1].ended
+    assert [(job.state, job.steps) for job in ended] == [(JobState.DONE, 40)]
+    assert steps_read(tmp_path) == list(range(1, 41))
+
+
 def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, tmp_path, monkeypatch):
     monkeypatch.setattr("core.engines.docker_host.migrating.CHECKPOINT_IN", 0.5)
     deaf = PlannedJob("a", light_image, ("sleep", "30"), labels={"phasedock.test": "1"}, can_migrate=True)

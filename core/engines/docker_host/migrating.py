@@ -2,8 +2,9 @@
 
 A move is made by one of the engine's hands, so a run goes on meanwhile; only its outcome is brought back to
 the engine's own thread. Until the job has acknowledged its checkpoint nothing has happened; after that,
-whatever goes wrong ends with the job started again where it was, from that checkpoint. So no step is lost and
-none is done twice: the job stands still from its checkpoint until it is stopped.
+whatever goes wrong ends with the job started again where it was, from that checkpoint. No step is lost and
+none is done twice: the job stands still from its checkpoint until it is stopped, and in its new container
+from the beginning until that has confirmed that it is at the checkpoint.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def _moved(move: _Move) -> str:
     move.halted.set()
     host.stop(move.left, _GRACE)
     before = move.agent.says()
-    _release(move, move.to)
+    _want(move, move.to, hold=True)
     container = create(move.site, move.job, move.plan, move.to)
     try:
         move.to.host.start(container)
@@ -109,6 +110,7 @@ def _moved(move: _Move) -> str:
             f"Job {move.job.id} did not go on on {move.to.name} within {CONFIRM_IN:g} s.",
             (move.to.host, container),
         )
+        _want(move, move.to, hold=False)
     except BaseException:
         _remove(move.to.host, container)
         raise
@@ -117,7 +119,7 @@ def _moved(move: _Move) -> str:
 
 
 def _goes_on(says: Says, step: int) -> bool:
-    return says.state in ("running", "done") and (says.step or 0) >= step
+    return says.state in ("held", "running", "done") and (says.step or 0) >= step
 
 
 def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, at: tuple[Host, str]) -> None:
@@ -134,10 +136,10 @@ def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, 
         time.sleep(_LOOK)
 
 
-def _release(move: _Move, worker: DockerWorker) -> None:
-    """Let the job go on when it is started on a worker."""
+def _want(move: _Move, worker: DockerWorker, hold: bool) -> None:
+    """Let the job stand still or go on where it is started next, with threads for that worker."""
     threads = wanted_threads(move.job, move.job.limit, worker) if move.site.follow else None
-    move.agent.want(hold=False, threads=threads)
+    move.agent.want(hold=hold, threads=threads)
 
 
 def _back(move: _Move) -> str:
@@ -156,7 +158,7 @@ def _back(move: _Move) -> str:
 
 
 def _resume_origin(move: _Move) -> str:
-    _release(move, move.origin)
+    _want(move, move.origin, hold=False)
     ended = move.origin.host.inspect(move.left).running or move.agent.says().state == "done"
     if move.halted.is_set() and not ended:
         move.origin.host.start(move.left)
