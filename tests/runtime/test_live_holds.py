@@ -90,4 +90,3 @@ def test_picks_are_by_engine(holds):
     holds.unpick("local", [A, B])
     assert holds.picked("local") == frozenset()
     assert holds.picked("box") == {B}
-

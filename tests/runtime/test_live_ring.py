@@ -63,6 +63,16 @@ def test_the_room_grows_and_is_used_again(tmp_path: Path):
     assert (tmp_path / "ring").stat().st_size == size
 
 
+def test_a_container_comes_back_just_when_its_last_row_goes(tmp_path: Path):
+    ring = RingWriter(tmp_path / "ring", length=3, capacity=1)
+    for at, rows in enumerate(({"a": row(1)}, {}, {}, {"a": row(2)}, {"b": row(3)})):
+        ring.append(float(at), rows)
+    found = read_ring(tmp_path / "ring", ["a", "b"], 60.0)
+    assert found["a"].time.tolist() == [3, 4]
+    assert found["a"].values[0].tolist() == row(2)
+    assert found["b"].values.tolist() == [row(3)]
+
+
 def test_a_ring_goes_on_after_its_writer_was_replaced(tmp_path: Path):
     RingWriter(tmp_path / "ring", length=5).append(1.0, {"a": row(1)})
     RingWriter(tmp_path / "ring", length=5).append(9.0, {"a": row(2), "b": row(3)})

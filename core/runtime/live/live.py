@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
     from core.config import Settings
     from core.runtime.database import Database
-    from core.runtime.live.values import Change, EngineInfo, History, LiveView, Mode, Recording, Released
+    from core.runtime.live.values import Change, EngineInfo, Mode, Recording, Released
     from core.runtime.model_library import ModelLibrary
     from core.runtime.tasks import Tasks
 
 
-class Live:
+class Live(Looking):
     """The running containers of the engines that the settings name.
 
     Parameters
@@ -45,13 +45,10 @@ class Live:
     """
 
     def __init__(self, settings: Settings, database: Database, tasks: Tasks, models: ModelLibrary) -> None:
-        self._home = settings.home
+        super().__init__(settings.home, Engines(settings), Sessions(tasks))
         self._control = settings.control
         self._models = models
-        self.engine_registry = Engines(settings)
         self.holds = Holds(database)
-        self._sessions = Sessions(tasks)
-        self._looking = Looking(settings.home, self.engine_registry, self._sessions)
         self._beginning = Beginning(
             settings.home, self.engine_registry, self._sessions, tasks, models, settings.control
         )
@@ -65,43 +62,6 @@ class Live:
     def engines(self) -> tuple[EngineInfo, ...]:
         """The engines that the settings name, each with its state; without Docker the state says so."""
         return self.engine_registry.all()
-
-    def look(self, engine: str, model: str | None = None) -> LiveView:
-        """What was seen last, and the wish that it be sampled for the next 30 seconds.
-
-        Parameters
-        ----------
-        engine
-            Its name.
-        model
-            The id of the phase model to label samples with, or None.
-
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
-        """
-        return self._looking.look(engine, model)
-
-    def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
-        """The last minutes of some containers, by id; those that were never sampled are left out.
-
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
-        """
-        return self._looking.history(engine, ids, seconds)
-
-    def totals_history(self, engine: str, seconds: float = 600.0) -> History:
-        """The last minutes of all containers of `look` together, beside the size of the host.
-
-        Raises
-        ------
-        NotFoundError
-            If the settings name no such engine.
-        """
-        return self._looking.totals_history(engine, seconds)
 
     def set_limit(
         self, engine: str, container: str, cores: float | None, memory: float | None = None

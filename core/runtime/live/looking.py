@@ -45,33 +45,58 @@ class Looking:
 
     def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
         self._home = home
-        self._engines = engines
+        self.engine_registry = engines
         self._sessions = sessions
 
-    def look(self, engine: str, model: str | None) -> LiveView:
-        """See `core.runtime.live.live.Live.look`."""
+    def look(self, engine: str, model: str | None = None) -> LiveView:
+        """What was seen last, and the wish that it be sampled for the next 30 seconds.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        model
+            The id of the phase model to label samples with, or None.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
         files = self._files(engine)
         files.want(model)
         old = age(files.snapshot)
         seen = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
         if seen is None or old > FRESH_FOR:
-            info = self._engines.get(engine)
+            info = self.engine_registry.get(engine)
             seen = LiveView(info, model=model) if seen is None else replace(seen, engine=info)
         return _with_tasks(seen, files, self._sessions.of(engine))
 
-    def history(self, engine: str, ids: Sequence[str], seconds: float) -> dict[str, History]:
-        """See `core.runtime.live.live.Live.history`."""
+    def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
+        """The last minutes of some containers, by id; those that were never sampled are left out.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
         found = read_ring(self._files(engine).ring, ids, seconds)
         return {name: _history(past) for name, past in found.items()}
 
-    def totals_history(self, engine: str, seconds: float) -> History:
-        """See `core.runtime.live.live.Live.totals_history`."""
+    def totals_history(self, engine: str, seconds: float = 600.0) -> History:
+        """The last minutes of all containers of `look` together, beside the size of the host.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
         found = read_ring(self._files(engine).ring, [TOTALS], seconds)
         nothing = Past(np.empty(0), np.empty((0, len(FIELDS)), np.float32))
         return _history(found.get(TOTALS, nothing))
 
     def _files(self, engine: str) -> LiveFiles:
-        self._engines.address(engine)
+        self.engine_registry.address(engine)
         return LiveFiles(self._home, engine)
 
 

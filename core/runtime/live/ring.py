@@ -108,7 +108,7 @@ class RingWriter:
             Values by container id, and by `TOTALS` for all together.
         """
         new = [name for name in rows if name not in self._slots]
-        self._make_room(len(new))
+        self._make_room(rows, len(new))
         parts = self._parts
         row, place = parts.rows, parts.rows % parts.length
         taken = set(self._slots.values())
@@ -127,10 +127,11 @@ class RingWriter:
         parts.head["rows"] = row + 1
         parts.head["turn"] += 1
 
-    def _make_room(self, wanted: int) -> None:
-        """Forget containers of which no row is left; double the room where that is not enough."""
-        parts = self._parts
-        old = [name for name, slot in self._slots.items() if parts.last[slot] <= parts.rows - parts.length]
+    def _make_room(self, coming: Mapping[str, object], wanted: int) -> None:
+        """Forget containers of which no row is left and none comes; double the room if that is not enough."""
+        parts, before = self._parts, self._parts.rows - self._parts.length
+        slots = self._slots.items()
+        old = [name for name, slot in slots if name not in coming and parts.last[slot] <= before]
         for name in old:
             del self._slots[name]
         while len(self._slots) + wanted > self._parts.capacity:

@@ -1,0 +1,46 @@
+"""Work that lasts until somebody ends it does not keep other work waiting."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from core.errors import Cancelled
+from core.runtime.infos import TaskState
+from core.runtime.kinds.base import Kind
+from core.runtime.worker import Worker
+from core.runtime.workspace import Workspace
+from tests.runtime.kinds_for_tests import kinds_for_tests, until
+
+
+def _stay(context, params):
+    try:
+        while True:
+            context.progress(0.0, "staying")
+            time.sleep(0.05)
+    except Cancelled:
+        return {"ended": "by hand"}
+
+
+@pytest.fixture
+def workspace(settings):
+    kinds = kinds_for_tests()
+    kinds.add("stay", Kind("stay", _stay, lasting=True))
+    opened = Workspace(settings, kinds)
+    yield opened
+    opened.close()
+
+
+def test_one_thread_does_other_work_while_two_tasks_last(workspace):
+    worker = Worker(workspace, threads=1)
+    worker.start()
+    lasting = [workspace.tasks.submit("stay", "Stay", {}) for _ in range(2)]
+    until(lambda: all(workspace.tasks.get(task).state is TaskState.RUNNING for task in lasting))
+    short = workspace.tasks.submit("count", "Count", {"steps": 2})
+    until(lambda: workspace.tasks.get(short).state is TaskState.DONE)
+    workspace.tasks.cancel(lasting[0])
+    until(lambda: workspace.tasks.get(lasting[0]).state.ended)
+    assert workspace.tasks.get(lasting[0]).result == {"ended": "by hand"}
+    assert worker.stop(10)
+    assert workspace.tasks.get(lasting[1]).state is TaskState.INTERRUPTED
