@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
+import subprocess
 import threading
+from dataclasses import replace
 
 import pytest
 
-from core.engines.docker_host import Address, Creation, Host, HostLost, transport
+from core.engines.docker_host import Address, Creation, Host, HostLost, parse_addresses, transport
 from tests.live.test_engine_limits import until
 
 pytestmark = pytest.mark.live
@@ -33,7 +36,62 @@ def over_tcp(docker_url, socket_enabled):
         yield host
 
 
-@pytest.mark.parametrize("way", ["over_ssh", "over_tcp"])
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """An authority, and what it signed for a server and a client."""
+    folder = tmp_path_factory.mktemp("tls")
+    new, days = ["-newkey", "rsa:2048", "-nodes"], ["-days", "2"]
+    openssl(folder, "req", "-x509", *new, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca", *days)
+    (folder / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    for who in ("server", "client"):
+        key = ["-keyout", f"{who}.key", "-out", f"{who}.csr", "-subj", f"/CN={who}"]
+        openssl(folder, "req", *new, *key)
+        signed = ["-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-extfile", "names"]
+        openssl(folder, "x509", "-req", "-in", f"{who}.csr", *signed, "-out", f"{who}.pem", *days)
+    return folder
+
+
+def openssl(folder, *arguments):
+    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def tls_port(docker_url, socket_enabled, certificates):
+    """A port that speaks TLS, asks for the client's certificate and hands on to the socket."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=certificates / "ca.pem")
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(certificates / "server.pem", certificates / "server.key")
+    with _relay(docker_url.removeprefix("unix://"), context) as port:
+        yield port
+
+
+def tls_address(port, certificates, client="client"):
+    """The address as the setting gives it."""
+    files = f"ca={certificates}/ca.pem&cert={certificates}/{client}.pem&key={certificates}/{client}.key"
+    (address,) = parse_addresses(f"far=tcp://127.0.0.1:{port}?{files}")
+    return address
+
+
+@pytest.fixture
+def over_tls(tls_port, certificates):
+    """A host behind TLS, which knows its clients by certificate."""
+    with Host(tls_address(tls_port, certificates)) as host:
+        yield host
+
+
+def test_a_tls_host_is_not_believed_without_its_authority(tls_port, certificates):
+    stranger = replace(tls_address(tls_port, certificates), tls_ca=f"{certificates}/client.pem")
+    with Host(stranger) as host, pytest.raises(HostLost, match="no trust") as caught:
+        host.ping()
+    assert caught.value.kind == "denied"
+
+
+def test_a_certificate_that_is_not_there_is_said(certificates):
+    with Host(tls_address(1, certificates, "nobody")) as host, pytest.raises(HostLost, match="no trust"):
+        host.ping()
+
+
+@pytest.mark.parametrize("way", ["over_ssh", "over_tcp", "over_tls"])
 def test_a_far_host_is_seen_counted_and_changed_through_its_api(way, request, light_image):
     host = request.getfixturevalue(way)
     assert not host.info().local
@@ -69,8 +127,8 @@ def test_a_program_that_ends_at_once_is_a_host_that_is_lost(monkeypatch):
 
 
 @contextlib.contextmanager
-def _relay(path):
-    """Carry bytes between a port of this machine and a socket."""
+def _relay(path, context=None):
+    """Carry bytes between a port of this machine and a socket; with a context, over TLS."""
     server = socket.create_server(("127.0.0.1", 0))
     open_ends = []
 
@@ -85,6 +143,12 @@ def _relay(path):
         with contextlib.suppress(OSError):
             while True:
                 near, _ = server.accept()
+                if context is not None:
+                    try:
+                        near = context.wrap_socket(near, server_side=True)
+                    except OSError:
+                        near.close()
+                        continue
                 far = socket.socket(socket.AF_UNIX)
                 far.connect(path)
                 open_ends.extend((near, far))

@@ -143,10 +143,10 @@ def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
         assert "did not go on on worker-1" in after.failures[0].why
         assert (after.jobs[0].state, after.jobs[0].worker) == (JobState.RUNNING, "worker-0")
         assert engine.containers["a"] == container
-        mine = docker_client.containers.list(
-            all=True, filters={"label": "phasedock.job=a"}, ignore_removed=True
-        )
-        assert container in {found.id for found in mine}
+        (folder,) = tmp_path.glob("*/*")
+        label = {"label": f"phasedock.agent={folder.resolve()}"}
+        mine = docker_client.containers.list(all=True, filters=label, ignore_removed=True)
+        assert [found.id for found in mine] == [container]
         ended = to_the_end(engine)[-1].ended
     assert [(job.state, job.steps) for job in ended] == [(JobState.DONE, 40)]
     assert steps_read(tmp_path) == list(range(1, 41))

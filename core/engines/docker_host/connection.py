@@ -12,8 +12,8 @@ import threading
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from docker.errors import DockerException
-from requests.exceptions import RequestException, Timeout
+from docker.errors import DockerException, TLSParameterError
+from requests.exceptions import RequestException, SSLError, Timeout
 
 from core.engines.docker_host.errors import ChangeRefused, ContainerGone, HostLost
 from core.engines.docker_host.transport import Route, route
@@ -168,6 +168,12 @@ class Connection:
         if any(isinstance(cause, (FileNotFoundError, ConnectionRefusedError)) for cause in causes):
             return HostLost(
                 f"Nothing answers at {where}.", "Start Docker there, or correct PHASEDOCK_DOCKER.", "missing"
+            )
+        if any(isinstance(cause, (SSLError, TLSParameterError)) for cause in causes):
+            return HostLost(
+                f"There is no trust between PhaseDock and {where}: a certificate was not accepted.",
+                "Correct ca, cert and key of its address in PHASEDOCK_DOCKER.",
+                "denied",
             )
         return HostLost(f"There was no answer from {where}.", "See that Docker is alive there.")
 

@@ -79,7 +79,7 @@ class Host(HostReading):
         """
         self._allowed(container)
         now = self.inspect(container)
-        if hold and now.limits != limits:  # also what does the same is put back as it was
+        if hold and not now.limits.agrees(limits, self.info().cores):
             self.keeper.keep(self.name, now.id, now.limits)
         return resize(self._connection, self._reader, self.info(), now, limits, self.inspect)
 

@@ -60,6 +60,7 @@ def route(address: Address, patience: float) -> Route:
         client = APIClient(_THERE, version="1.24", timeout=patience)
         client.mount(_THERE, Dialled(_ssh(url) if far else _unix(parts.netloc + parts.path)))
         base = _THERE
+    client.trust_env = False  # the environment's authorities and proxies are for other sites
     try:
         answer = client.get(f"{base}/version", timeout=patience)
         answer.raise_for_status()
