@@ -73,6 +73,14 @@ def test_a_container_comes_back_just_when_its_last_row_goes(tmp_path: Path):
     assert found["b"].values.tolist() == [row(3)]
 
 
+def test_a_container_that_was_forgotten_comes_back_in_another_place(tmp_path: Path):
+    ring = RingWriter(tmp_path / "ring", length=2, capacity=2)
+    for at, rows in enumerate(({"a": row(1), "b": row(2)}, {}, {}, {"b": row(3)})):
+        ring.append(float(at), rows)
+    assert set(read_ring(tmp_path / "ring", ["a", "b"], 60.0)) == {"b"}
+    assert read_ring(tmp_path / "ring", ["b"], 60.0)["b"].values.tolist() == [row(3)]
+
+
 def test_a_ring_goes_on_after_its_writer_was_replaced(tmp_path: Path):
     RingWriter(tmp_path / "ring", length=5).append(1.0, {"a": row(1)})
     RingWriter(tmp_path / "ring", length=5).append(9.0, {"a": row(2), "b": row(3)})

@@ -132,8 +132,10 @@ class RingWriter:
         parts, before = self._parts, self._parts.rows - self._parts.length
         slots = self._slots.items()
         old = [name for name, slot in slots if name not in coming and parts.last[slot] <= before]
-        for name in old:
-            del self._slots[name]
+        if old:
+            parts.head["turn"] += 1
+            parts.ids[[self._slots.pop(name) for name in old]] = b""
+            parts.head["turn"] += 1
         while len(self._slots) + wanted > self._parts.capacity:
             self._double()
 
