@@ -176,7 +176,7 @@ class Agent:
         says.step, says.loss, self._stepped_at = step, loss, now
         if self.folder is not None and self.is_new(step):
             with suppress(OSError), (self.folder / "readings.csv").open("a", encoding="utf-8") as file:
-                file.write(f"{time.time():.3f},{step},{loss:.6g}\n")
+                file.write(f"{time.time():.3f},{step},{loss:.8g}\n")
         self._last_reading = max(self._last_reading, step)
 
     def _serve(self, save: Callable[[], None]) -> None:

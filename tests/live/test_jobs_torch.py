@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
-SMALL = {"vae": 0.02, "classifier": 0.05, "birnn": 0.05, "rnn": 0.1, "lstm": 0.1, "gru": 0.1}
+SMALL = {"vae": 0.1, "classifier": 0.2, "birnn": 0.05, "rnn": 0.1, "lstm": 0.1, "gru": 0.1}
 
 
 @pytest.fixture
