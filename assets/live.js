@@ -68,7 +68,7 @@
       const answer = await fetch(address(page), { signal: AbortSignal.timeout(8000) });
       if (!answer.ok) throw new Error(String(answer.status));
       const news = await answer.json();
-      if (live.page === page) absorb(page, news);
+      if (live.page === page && page.node.isConnected) absorb(page, news);
       page.failed = 0;
     } catch (problem) {
       page.failed += 1;
@@ -77,7 +77,7 @@
     page.busy = false;
     page.next = page.soon ? 0 : page.failed ? Date.now() + 1000 * Math.min(30, 2 ** page.failed) : began + 1000 * page.every - 60;
     page.soon = false;
-    if (live.page === page) age(page);
+    if (live.page === page && page.node.isConnected) age(page);
   }
   /* At once, not at the next tick: something was done. */
   live.poke = function () {

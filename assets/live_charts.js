@@ -194,7 +194,7 @@
     for (const entry of entries) {
       if (entry.isIntersecting) seen.add(entry.target.dataset.id); else seen.delete(entry.target.dataset.id);
     }
-    if (live.page && live.page.drawn) live.charts.draw(live.page);
+    if (live.page && live.page.drawn && live.page.node.isConnected) live.charts.draw(live.page);
   }, { rootMargin: "200px" }) : null;
 
   live.charts = {

@@ -140,7 +140,7 @@
   }
   function table(rows, before, settle) {
     const table = grid();
-    if (!table) { live.table.rows = new Map(); setTimeout(() => live.page && live.page.drawn && live.table.draw(live.page, true, true), 250); return; }
+    if (!table) { live.table.rows = new Map(); setTimeout(() => live.page && live.page.drawn && live.page.node.isConnected && live.table.draw(live.page, true, true), 250); return; }
     if (!live.table.filled) {
       const field = document.getElementById("live-filter");
       if (field && field.value) table.setGridOption("quickFilterText", field.value);

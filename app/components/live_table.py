@@ -107,10 +107,17 @@ def table_card(text: str) -> html.Section:
         "rowBuffer": 4,
         "localeText": {"noRowsToShow": "No container of that name"},
         "cellFlashDuration": 0,
-        "onCellKeyDown": {"function": f"{_JS}key(params)"},
     }
-    table = grid(GRID, columns(), [], height="404px", options=options, getRowId="params.data.id",
-                 columnSize=None)  # fmt: skip
+    table = grid(
+        GRID,
+        columns(),
+        [],
+        height="404px",
+        options=options,
+        getRowId="params.data.id",
+        eventListeners={"cellKeyDown": [f"{_JS}key(params)"]},
+        columnSize=None,
+    )
     search = dmc.TextInput(
         id="live-filter",
         value=text,

@@ -28,6 +28,8 @@ KINDS = {
     "search": "Search settings",
     "expand": "Expand a phase",
     "samples": "Load the samples",
+    "attach": "Attached policy",
+    "record": "Record containers",
 }
 FILTERS: dict[str, tuple[str, tuple[TaskState, ...] | None]] = {
     "": ("All", None),

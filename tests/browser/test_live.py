@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.app.live_feed import Feed, container
 from tests.browser.serving import serious_axe_findings, start_server, stop
 from tests.live import host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     from docker.models.containers import Container
     from playwright.sync_api import Page
 
+    from tests.browser.conftest import Guard
     from tests.browser.serving import Server
 
 pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.timeout(300)]
 
+MOST_MS = 100
+"""What a tick may cost the script of the page."""
 NAMES = ("mlp", "autoencoder", "elman", "factors")
 
 
@@ -60,27 +66,30 @@ def live(
 ) -> Iterator[Server]:
     assert containers
     home = tmp_path_factory.mktemp("live") / "home"
-    running = start_server(home, PHASEDOCK_DOCKER=f"box={docker_url}", PHASEDOCK_CONTROL="on")
+    running = start_server(
+        home, PHASEDOCK_DOCKER=f"box={docker_url};fed=tcp://127.0.0.1:9", PHASEDOCK_CONTROL="on"
+    )
     yield running
     running.stop()
 
 
-@pytest.fixture
-def base_url(live: Server) -> str:
-    return live.base_url
+@pytest.fixture(autouse=True)
+def _on_its_own_server(live: Server, guard: Guard) -> None:
+    guard.servers.append(live.base_url)
 
 
 def cores(container: Container) -> float | None:
-    """What Docker itself says that a container may use."""
+    """What Docker itself says that a container may use; as much as the machine has is no limit."""
     container.reload()
     given: dict[str, Any] = container.attrs["HostConfig"]
-    if given["NanoCpus"]:
-        return float(given["NanoCpus"]) / 1e9
-    return given["CpuQuota"] / (given["CpuPeriod"] or 100_000) if given["CpuQuota"] > 0 else None
+    there = float(container.client.info()["NCPU"])
+    period = given["CpuPeriod"] or 100_000
+    limit = given["NanoCpus"] / 1e9 or (given["CpuQuota"] / period if given["CpuQuota"] > 0 else there)
+    return None if limit >= there else limit
 
 
-def opened(page: Page, address: str = "/live?engine=box") -> None:
-    page.goto(address)
+def opened(page: Page, live: Server) -> None:
+    page.goto(f"{live.base_url}/live?engine=box")
     expect(page.locator("#live-lead")).to_contain_text("box,")
     expect(row(page, "page-mlp")).to_be_visible()
 
@@ -90,9 +99,9 @@ def row(page: Page, name: str) -> Any:
 
 
 def test_containers_are_shown_a_limit_is_set_and_taken_back(
-    page: Page, containers: dict[str, Container]
+    page: Page, live: Server, containers: dict[str, Container]
 ) -> None:
-    opened(page)
+    opened(page, live)
     expect(page.locator("#live-age")).to_contain_text(re.compile(r"updated \d s ago"))
     expect(row(page, "page-foreign")).to_have_count(0)
     expect(page.locator("#live-others")).to_contain_text("page-foreign")
@@ -112,9 +121,9 @@ def test_containers_are_shown_a_limit_is_set_and_taken_back(
 
 
 def test_a_change_is_taken_back_in_its_row_and_a_foreign_container_is_picked_and_left(
-    page: Page, containers: dict[str, Container]
+    page: Page, live: Server, containers: dict[str, Container]
 ) -> None:
-    opened(page)
+    opened(page, live)
     page.locator("#live-others tr", has_text="page-foreign").get_by_role("button").click()
     expect(row(page, "page-foreign")).to_contain_text("picked")
     page.get_by_role("button", name="Look at and change page-foreign").first.click()
@@ -137,9 +146,9 @@ def attach(page: Page, mode: str) -> None:
 
 
 def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
-    page: Page, containers: dict[str, Container]
+    page: Page, live: Server, containers: dict[str, Container]
 ) -> None:
-    opened(page)
+    opened(page, live)
     attach(page, "Control")
     window = page.get_by_role("dialog")
     expect(window).to_contain_text("page-autoencoder")
@@ -158,8 +167,10 @@ def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
     assert [cores(each) for each in containers.values()] == [None] * len(containers)
 
 
-def test_watching_touches_nothing_and_says_so(page: Page, containers: dict[str, Container]) -> None:
-    opened(page)
+def test_watching_touches_nothing_and_says_so(
+    page: Page, live: Server, containers: dict[str, Container]
+) -> None:
+    opened(page, live)
     attach(page, "Watch")
     expect(page.locator("#live-policy")).to_contain_text("Nothing has been touched", timeout=60_000)
     expect(page.locator(".decisions li .what").first).to_be_visible(timeout=60_000)
@@ -169,25 +180,25 @@ def test_watching_touches_nothing_and_says_so(page: Page, containers: dict[str, 
 
 
 @pytest.mark.usefixtures("containers")
-def test_a_recording_counts_and_ends_in_a_trace_set(page: Page) -> None:
-    opened(page)
+def test_a_recording_counts_and_ends_in_a_trace_set(page: Page, live: Server) -> None:
+    opened(page, live)
     page.locator("#live-record-name").fill("From the page")
     page.get_by_role("button", name="Record", exact=True).click()
     samples = page.locator('[data-moving="samples"]')
     expect(samples).to_have_text(re.compile(r"^([1-9]\d+)$"), timeout=60_000)
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_role("link", name="See the task").click()
-    expect(page.locator(".taskrow.on")).to_contain_text("Done", timeout=60_000)
-    page.goto("/traces")
+    expect(page.locator(".taskrow.on")).to_contain_text("done", timeout=60_000)
+    page.goto(f"{live.base_url}/traces")
     expect(page.get_by_text("From the page").first).to_be_visible()
 
 
 @pytest.mark.usefixtures("containers")
-def test_pause_filter_csv_and_keys(page: Page) -> None:
-    opened(page)
-    page.get_by_label("Filter containers").fill("elman")
+def test_pause_filter_csv_and_keys(page: Page, live: Server) -> None:
+    opened(page, live)
+    page.get_by_label("Filter containers").fill("page-elman")
     expect(row(page, "page-mlp")).to_have_count(0)
-    expect(page).to_have_url(re.compile("text=elman"))
+    expect(page).to_have_url(re.compile("text=page-elman"))
     with page.expect_download() as file:
         page.get_by_role("button", name="Export the table, CSV").click()
     lines = file.value.path().read_text().splitlines()
@@ -211,10 +222,12 @@ def test_pause_filter_csv_and_keys(page: Page) -> None:
 @pytest.mark.usefixtures("containers")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 1280, 390])
-def test_the_page_is_accessible_and_fits(page: Page, scheme: Literal["light", "dark"], width: int) -> None:
+def test_the_page_is_accessible_and_fits(
+    page: Page, live: Server, scheme: Literal["light", "dark"], width: int
+) -> None:
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto("/live?engine=box")
+    page.goto(f"{live.base_url}/live?engine=box")
     expect(page.locator("#live:not(.waiting)")).to_be_visible()
     expect(page.locator("#live-policy")).to_contain_text("Policy")
     page.wait_for_timeout(700)
@@ -226,7 +239,7 @@ def test_the_page_is_accessible_and_fits(page: Page, scheme: Literal["light", "d
 
 @pytest.mark.usefixtures("containers")
 def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Server) -> None:
-    opened(page)
+    opened(page, live)
     stop(live.worker)
     expect(page.locator("#live-notice")).to_contain_text("No worker is running", timeout=30_000)
     expect(page.locator("#live-late")).to_contain_text("limits are unchanged", timeout=30_000)
@@ -234,3 +247,26 @@ def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Ser
     live.start_worker()
     expect(page.locator("#live-late .notice")).to_have_count(0, timeout=60_000)
     expect(page.locator("#live-notice")).to_be_empty()
+
+
+@pytest.fixture
+def fifty(live: Server) -> Feed:
+    """Fifty containers with ten minutes of history on another engine, fed from here."""
+    feed = Feed(live.home, "fed", tuple(container(i) for i in range(50)))
+    feed.past(time.time())
+    feed.publish()
+    return feed
+
+
+def test_a_tick_of_fifty_containers_costs_the_browser_little(page: Page, live: Server, fifty: Feed) -> None:
+    page.goto(f"{live.base_url}/live?engine=fed")
+    costs: list[float] = []
+    for _ in range(8):
+        fifty.publish()
+        page.wait_for_timeout(1000)
+        costs += page.evaluate("performance.getEntriesByName('phasedock-tick').map((e) => e.duration)")
+    expect(page.locator("#live-lead")).to_contain_text("50 of 50")
+    expect(page.locator(".smallone")).to_have_count(6)
+    assert sorted(costs)[len(costs) // 2] <= MOST_MS
+    page.locator("#live-all").click()
+    expect(page.locator(".smallone")).to_have_count(50)
