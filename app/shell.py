@@ -14,9 +14,10 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from app.components import live_state, search
-from app.components.basics import Node, aria, icon, icon_button
+from app.components.basics import Node, aria, icon
 from app.components.places import Place
 from app.components.polling import when_changed
+from app.components.topbar import brand, topbar
 from app.context import LOCATION, Choice, address, chosen, workspace
 from app.figures.theme import dark_partners
 from core.errors import NotFoundError
@@ -95,65 +96,6 @@ def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
     return links
 
 
-def _picker(component_id: str, label: str, state: Node = None) -> html.Div:
-    return html.Div(
-        [
-            html.Label(label, htmlFor=component_id),
-            state,
-            dmc.Select(
-                id=component_id,
-                data=[],
-                placeholder="None yet",
-                allowDeselect=False,
-                searchable=True,
-                rightSection=icon("selector", "sm"),
-                className="picker",
-                comboboxProps={"width": 300, "position": "bottom-start"},
-                nothingFoundMessage="Nothing of that name",
-            ),
-        ],
-        className="pick",
-    )
-
-
-def _brand() -> html.Div:
-    return html.Div([html.Img(src="/assets/logo.svg", alt=""), html.Span("PhaseDock")], className="brand")
-
-
-def _topbar() -> html.Header:
-    return html.Header(
-        [
-            icon_button("menu-2", "Menu", id="open-menu", class_name="only-phone"),
-            html.Div(_brand(), className="only-phone"),
-            _picker("pick-traces", "Traces"),
-            _picker("pick-model", "Model"),
-            _picker("pick-engine", "Engine", html.Span(id="engine-state", className="enginedot")),
-            html.Div(
-                [
-                    html.Button(
-                        [icon("search"), "Search or jump to", html.Kbd("Ctrl K")],
-                        id="open-search",
-                        type="button",
-                        className="searchbox only-desktop",
-                    ),
-                    icon_button("search", "Search", id="open-search-phone", class_name="only-phone"),
-                    dmc.ColorSchemeToggle(
-                        lightIcon=icon("moon"),
-                        darkIcon=icon("sun"),
-                        variant="transparent",
-                        size=30,
-                        c="var(--ink2)",
-                        **aria(label="Switch between light and dark"),
-                    ),
-                    icon_button("help-circle", "Keys and help", id="open-help", class_name="only-desktop"),
-                ],
-                className="right",
-            ),
-        ],
-        className="topbar",
-    )
-
-
 def _overlays() -> list[Node]:
     return [
         search.window(),
@@ -169,7 +111,7 @@ def _overlays() -> list[Node]:
         dmc.Drawer(
             id="menu",
             size=280,
-            title=_brand(),
+            title=brand(),
             closeButtonProps=aria(label="Close the menu"),
             children=[
                 html.Nav(id="menu-links", className="nav", **aria(label="Pages")),
@@ -217,13 +159,13 @@ def layout() -> dmc.MantineProvider:
                 [
                     html.Aside(
                         [
-                            _brand(),
+                            brand(),
                             html.Nav(id="rail-links", className="nav", **aria(label="Pages")),
                             html.Div(id="rail-foot", className="foot"),
                         ],
                         className="rail",
                     ),
-                    _topbar(),
+                    topbar(),
                     html.Main(_page(), id="page"),
                 ],
                 className="shell",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import time
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
@@ -11,23 +9,22 @@ from dash import html
 
 from app.components.basics import Node, aria, button, card, data, icon, notice, state_badge
 from app.components.forms import controls
-from app.components.live_state import does, is_control, list_badge
+from app.components.live_decisions import clock, decisions
+from app.components.live_state import does, is_control
 from app.context import workspace
 from core.runtime.live.values import Mode
 from core.scheduling.policies import POLICIES
 from core.settings_fields import describe
-from core.units import format_cores, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.runtime.live.values import Attached, LiveView, Said
+    from core.runtime.live.values import Attached, LiveView
 
 FORM = "live-policy"
 FIRST = "flowcon"
 _FACTS = 3
 """Settings that are shown of an attached policy."""
-_ID = re.compile(r"\b[0-9a-f]{64}\b")
 _SPELT = {"flowcon": "FlowCon", "specon": "SpeCon", "slaq": "SLAQ", "las": "LAS", "phasedock": "PhaseDock"}
 
 
@@ -68,7 +65,7 @@ def _attached(attached: Attached, names: Mapping[str, str]) -> html.Section:
     return card(
         title,
         html.Div(parts, className="pad"),
-        _decisions(attached.said, names),
+        decisions(attached.said, names),
         tools=tools,
         flush=True,
         class_name="policycard",
@@ -99,7 +96,7 @@ def _facts(attached: Attached) -> html.Dl:
     facts += [
         ("Next", html.Span(**data(moving="wake"))),
         ("Resizes", resizes),
-        ("Since", _clock(attached.since)),
+        ("Since", clock(attached.since)),
     ]
     pairs = [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
     return html.Dl(pairs, className="policyfacts")
@@ -116,46 +113,6 @@ def _watching(attached: Attached) -> html.Div:
     n = attached.resizes
     would = f"{spelt(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
     return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:")
-
-
-def _decisions(said: tuple[Said, ...], names: Mapping[str, str]) -> html.Ol:
-    if not said:
-        waiting = html.Li("Nothing was decided yet.", className="ink3 small")
-        return html.Ol([waiting], className="decisions")
-    return html.Ol(
-        [_decision(each, names) for each in said],
-        className="decisions",
-        tabIndex="0",
-        **aria(label="Decisions, the newest first"),
-    )
-
-
-def _decision(said: Said, names: Mapping[str, str]) -> html.Li:
-    line = [
-        html.Span(said.container or "All containers", className="strong truncate"),
-        html.Span(_what(said), className="what"),
-        list_badge(said.label) if said.label else None,
-        html.Time(_clock(said.at), className="num"),
-    ]
-    return html.Li([html.Div(line, className="line"), html.P(_named(said.text, names))])
-
-
-def _named(text: str, names: Mapping[str, str]) -> str:
-    """A sentence with containers by their names: policies know them by their ids."""
-    return _ID.sub(lambda found: names.get(found[0], found[0][:12]), text)
-
-
-def _what(said: Said) -> str:
-    if said.before is None and said.after is None:
-        return ""
-    if said.before == said.after and said.after is not None:
-        return f"kept at {format_cores(said.after)}"
-    before = "no limit" if said.before is None else format_number(said.before)
-    return f"{before} → {'no limit' if said.after is None else format_cores(said.after)}"
-
-
-def _clock(moment: float) -> str:
-    return time.strftime("%H:%M:%S", time.localtime(moment))
 
 
 def _form(view: LiveView, *, control: bool) -> html.Section:
