@@ -56,6 +56,8 @@ def test_the_register_has_all_kinds():
         "samples",
         "evaluate",
         "simulate",
+        "attach",
+        "record",
     ]
 
 
