@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from core.scheduling.model import Failure, Observation
     from core.scheduling.ports import Engine
 
+PATIENCE = 30.0
+"""Seconds for which a lost engine is waited for; Docker takes a few to start again."""
+
 _NOT_BACK = "What was changed is still noted and is put back as soon as the engine answers."
 
 
@@ -167,12 +170,10 @@ def _follow(
             minutes.alive()
             say(f"{verb} {asked.engine}: {minutes.decisions:,} decisions, {minutes.resizes:,} limits")
 
-        worker = DockerWorker(asked.engine, host)
+        worker, mine = DockerWorker(asked.engine, host), ours(live.holds, asked.engine)
         folder = workspace.settings.home / "live"
         try:
-            with DockerEngine(
-                [worker], folder=folder, idle=idle, adopt=ours(live.holds, asked.engine)
-            ) as real:
+            with DockerEngine([worker], folder=folder, idle=idle, adopt=mine, patience=PATIENCE) as real:
                 engine = Careful(real, host, keeper) if asked.mode is Mode.CONTROL else WatchOnly(real)
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):

@@ -1,0 +1,92 @@
+"""An engine that dies, or a worker that is asked to end, under a policy: words, and every limit back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from core.config import Settings
+from core.runtime.infos import TaskState
+from core.runtime.live import attaching
+from core.runtime.live.values import Mode
+from core.runtime.worker import Worker
+from core.runtime.workspace import open_workspace
+from tests.live import host
+from tests.live.test_engine_lost import _empty, start_again
+from tests.live.test_live_attach import BUSY, cgroup, ended, limits, until
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture
+def daemon(docker_url: str) -> Iterator[host.Daemon]:
+    if os.getuid() != 0:
+        pytest.skip("needs root to start a Docker Engine of its own")
+    made = host.Daemon(host.HOME / "killed-live")
+    made.start()
+    try:
+        with host.connect(made.url) as client:
+            client.api.import_image_from_data(_empty(), repository="empty")
+        yield made
+    finally:
+        if not host.answers(made.url):
+            start_again(made)
+        host.remove_ours(made.url)
+        made.stop()
+
+
+def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_later(
+    daemon, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(attaching, "PATIENCE", 2.0)
+    space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={daemon.url}", control=True))
+    volumes = [f"/{name}:/{name}" for name in ("usr", "lib", "lib64", "bin")]
+    command = ["/bin/sh", "-c", "while true; do echo loss=0.5; /bin/sleep 0.2; done"]
+    worker = Worker(space)
+    try:
+        with host.connect(daemon.url) as client:
+            labels = {"phasedock": "1"}
+            job = host.run_job(
+                client, "empty", command, labels=labels, volumes=volumes, nano_cpus=1_500_000_000
+            )
+            before = limits(job)
+            worker.start()
+            task = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
+            until(lambda: limits(job) != before)
+        daemon.kill()
+        failed = ended(space, task)
+        assert failed.state is TaskState.FAILED
+        assert "was lost" in failed.error[0]
+        assert any("put back as soon as" in text for _, text in space.tasks.log(task))
+        assert [hold.container for hold in space.live.holds.all()] == [job.id]
+        start_again(daemon)
+        until(lambda: not space.live.holds.all(), 40)
+        with host.connect(daemon.url) as client:
+            assert limits(client.containers.get(job.id)) == before
+    finally:
+        worker.stop(20)
+        space.close()
+
+
+def test_a_worker_that_is_asked_to_end_puts_limits_back_before_it_does(
+    tmp_path, docker_url, light_image, start_job
+):
+    space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={docker_url}", control=True))
+    job = start_job(light_image, ["python3", "-c", BUSY], labels={"phasedock": "1"}, nano_cpus=1_500_000_000)
+    before, kernel = limits(job), cgroup(job)
+    worker = Worker(space)
+    worker.start()
+    try:
+        task = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
+        until(lambda: cgroup(job) != kernel)
+        assert worker.stop(20)
+        assert (limits(job), cgroup(job)) == (before, kernel)
+        assert space.tasks.get(task).state is TaskState.INTERRUPTED
+        assert space.live.holds.all() == ()
+    finally:
+        space.close()
