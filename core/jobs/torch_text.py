@@ -62,8 +62,9 @@ class TorchText(TorchProgram):
 
 
 class RNN(TorchText):
-    """A plain recurrent layer (Elman 1990)."""
+    """A plain recurrent layer (Elman 1990), a third faster than the others, so with more data."""
 
+    usual = 4_800
     layer = nn.RNN
 
 
