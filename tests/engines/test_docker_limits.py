@@ -78,6 +78,12 @@ def test_different_words_for_the_same_agree():
     assert not Limits(memory=MIB, memory_swap=-1).agrees(Limits(memory=MIB, memory_swap=2 * MIB), CORES)
 
 
+def test_a_quota_of_the_whole_machine_is_taken_away_again():
+    whole = Limits().with_cores(CORES)
+    assert not whole.agrees(Limits(), CORES)
+    assert update_request(whole, Limits(), CORES, 1) == {"CpuQuota": -1}
+
+
 def test_limits_are_changed_the_way_they_are_said():
     assert Limits().with_cores(0.5) == Limits(cpu_quota=50_000, cpu_period=100_000)
     assert Limits(cpu_period=20_000, cpu_quota=1).with_cores(0.5).cpu_quota == 10_000

@@ -82,6 +82,7 @@ def test_what_was_there_before_comes_back_exactly(host, sleeper, created):
     changed = kernel(host, container, *files)
     assert changed[: len(CPU_FILES[version])] != before[: len(CPU_FILES[version])]
     assert changed[len(CPU_FILES[version])] == str(96 * MIB)
+    host.set_limits(container, host.inspect(container).limits.with_cores(host.info().cores))
     assert host.keeper.kept("local", container) == limits
     assert host.restore(container)
     assert kernel(host, container, *files) == before

@@ -133,14 +133,18 @@ class Limits:
         other
             The limits to compare with.
         cores
-            Cores of the machine: a limit at or above them is none.
+            Cores of the machine.
         """
         return self.effect(cores) == other.effect(cores)
 
     def effect(self, cores: float) -> tuple[object, ...]:
-        """What these limits do on a machine of so many cores, in one way of saying it."""
+        """What these limits do on a machine of so many cores, in one way of saying it.
+
+        Billionths of a CPU at all the machine's cores count as no limit, because a container that was created
+        with them can say it in no other way; a quota is a quota, however large, for it can be taken away.
+        """
         limit = self.cores
-        most = None if limit is None or limit >= cores else round(limit, 4)
+        most = None if limit is None or (self.nano_cpus > 0 and limit >= cores) else round(limit, 4)
         shares = self.cpu_shares or DEFAULT_SHARES
         period = (self.cpu_period if self.nano_cpus == 0 else 0) or DEFAULT_PERIOD
         swap = self.swap_bytes if self.memory_bytes is not None else None

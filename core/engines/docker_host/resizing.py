@@ -61,8 +61,8 @@ def _enforced(reader: CgroupReader, container: Container, wanted: Limits, cores:
     if found is None:
         return True
     has = None if found.quota is None else found.quota / (found.period or DEFAULT_PERIOD)
-    limit = wanted.cores
-    most = None if limit is None or limit >= cores else limit
+    limit, said_in_cpus = wanted.cores, container.limits.nano_cpus > 0
+    most = None if limit is None or (said_in_cpus and limit >= cores) else limit
     if has is None or most is None:
-        return (has is None or has >= cores) and most is None
+        return (has is None or (said_in_cpus and has >= cores)) and most is None
     return abs(has - most) <= 0.0001 + 1 / found.period
