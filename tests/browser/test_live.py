@@ -78,13 +78,11 @@ def _on_its_own_server(live: Server, guard: Guard) -> None:
 
 
 def cores(container: Container) -> float | None:
-    """What Docker itself says that a container may use; as much as the machine has is no limit."""
+    """What Docker itself says that a container may use; None without a limit."""
     container.reload()
     given: dict[str, Any] = container.attrs["HostConfig"]
-    there = float(container.client.info()["NCPU"])
     period = given["CpuPeriod"] or 100_000
-    limit = given["NanoCpus"] / 1e9 or (given["CpuQuota"] / period if given["CpuQuota"] > 0 else there)
-    return None if limit >= there else limit
+    return given["NanoCpus"] / 1e9 or (given["CpuQuota"] / period if given["CpuQuota"] > 0 else None)
 
 
 def opened(page: Page, live: Server) -> None:
