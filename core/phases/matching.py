@@ -28,7 +28,7 @@ def main_feature(features: Sequence[Feature], role: Role) -> Feature | None:
 
 
 def default_features(traces: TraceSet) -> tuple[Feature, ...]:
-    """The features a model is fitted on unless told otherwise: usage that varies, no limits, no loss, no phase.
+    """The features a model is fitted on unless told otherwise: usage that varies; no limit, loss or phase.
 
     Raises
     ------
