@@ -15,7 +15,6 @@ from core.runtime.files import StorageError, disk_errors, sweep_older
 from core.runtime.infos import TaskState
 from core.runtime.kinds import KINDS
 from core.runtime.labels import Labellings
-from core.runtime.live.engines import Engines
 from core.runtime.live.live import Live
 from core.runtime.model_library import ModelLibrary
 from core.runtime.queueing import WorkQueue
@@ -66,8 +65,8 @@ class Workspace:
         self.evaluations = Evaluations(
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
-        self.runs = Runs(self.database, self.tasks, Worlds(settings, Engines(settings)))
         self.live = Live(settings, self.database, self.tasks, self.models)
+        self.runs = Runs(self.database, self.tasks, Worlds(settings, self.live.engine_registry))
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.engines.docker_host import DockerEngine, DockerWorker, PlannedJob
+from core.engines.docker_host.containers import RUN
 from core.engines.simulated import simulated
 from core.errors import ConflictError
 from core.experiments.drawing import scenario
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine
     from core.simulation.scenario import JobSpec
 
-RUN_LABEL = "phasedock.run"
 _PACE = 2.0
 
 
@@ -129,7 +129,7 @@ class Worlds:
     ) -> Stage:
         hosts: dict[str, Host] = {}
         for name in _wanted(experiment, self._engines.names[0]):
-            hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN_LABEL) == run)
+            hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
             stack.callback(hosts[name].close)
         drawn, follow = scenario(experiment, seed), (arm.threads or experiment.docker.threads) == "follow"
         engine = DockerEngine(
@@ -154,12 +154,12 @@ class Worlds:
         for info in self._engines.all():
             if info.state != "ready":
                 continue
-            host = self._engines.host(info.name, None, lambda each: RUN_LABEL in each.labels)
+            host = self._engines.host(info.name, None, lambda each: RUN in each.labels)
             try:
                 found = {
-                    each.id: each.labels[RUN_LABEL]
+                    each.id: each.labels[RUN]
                     for each in host.containers(running_only=False)
-                    if RUN_LABEL in each.labels
+                    if RUN in each.labels
                 }
                 gone = set(dead(set(found.values())))
                 for container in [name for name, run in found.items() if run in gone]:
@@ -224,7 +224,7 @@ def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, follow: 
         image=docker.image,
         command=tuple(command),
         arrival=job.arrival,
-        labels={RUN_LABEL: run},
+        labels={RUN: run},
         memory=int(docker.memory * GIB) or None,
         can_migrate=kind.checkpoint is not None,
         can_resize=follow,

@@ -127,15 +127,16 @@ def test_control_changes_the_control_group_and_detaching_puts_it_back(space, wor
         start_job(light_image, ["python3", "-c", FALLING], labels=labels, mem_limit="512m"),
     ]
     foreign = start_job(light_image, ["python3", "-c", FALLING], cpu_quota=80_000, cpu_period=100_000)
+    of_a_run = start_job(light_image, ["python3", "-c", BUSY], labels=labels | {"phasedock.run": "another"})
     before, kernel = [limits(job) for job in jobs], [cgroup(job) for job in jobs]
-    outside = limits(foreign), cgroup(foreign)
+    outside = [(limits(each), cgroup(each)) for each in (foreign, of_a_run)]
     task = space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
     until(lambda: any(0 < cgroup(job)[0] < 0.9 * cgroup(job)[1] for job in jobs))
     until(lambda: any(row.held for row in space.live.look("local").rows))
     view = space.live.look("local")
     assert view.others >= 1
     assert foreign.id not in {row.id for row in view.rows}
-    assert (limits(foreign), cgroup(foreign)) == outside
+    assert [(limits(each), cgroup(each)) for each in (foreign, of_a_run)] == outside
     run = view.attached.run
     space.live.detach("local")
     done = ended(space, task)
@@ -143,7 +144,7 @@ def test_control_changes_the_control_group_and_detaching_puts_it_back(space, wor
     assert [cgroup(job) for job in jobs] == kernel
     assert [replace_unset(limits(job)) for job in jobs] == [replace_unset(each) for each in before]
     assert space.live.holds.all() == ()
-    assert (limits(foreign), cgroup(foreign)) == outside
+    assert [(limits(each), cgroup(each)) for each in (foreign, of_a_run)] == outside
     assert space.runs.get(run).ticks == done.result["decisions"] > 0
     assert space.runs.replay(run) == []
 

@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.engines.docker_host.containers import RUN
 from core.engines.docker_host.engine import DockerEngine
 from core.engines.docker_host.planned import DockerWorker
 from core.engines.docker_host.watch_only import WatchOnly
@@ -30,7 +31,7 @@ from core.scheduling.policies import POLICIES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from core.engines.docker_host import Host
+    from core.engines.docker_host import Container, Host
     from core.runtime.live.holds import OwnKeeper
     from core.runtime.workspace import Workspace
     from core.scheduling.actions import Action
@@ -166,11 +167,15 @@ def _follow(
         attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
         minutes = Minutes(files, attached, begun, lambda container: _name(host, container))
 
+        def mine(container: Container) -> bool:
+            """Containers of a run are that run's to steer."""
+            return RUN not in container.labels and may(container)
+
         def idle() -> None:
             minutes.alive()
             say(f"{verb} {asked.engine}: {minutes.decisions:,} decisions, {minutes.resizes:,} limits")
 
-        worker, mine = DockerWorker(asked.engine, host), ours(live.holds, asked.engine)
+        worker, may = DockerWorker(asked.engine, host), ours(live.holds, asked.engine)
         folder = workspace.settings.home / "live"
         try:
             with DockerEngine([worker], folder=folder, idle=idle, adopt=mine, patience=PATIENCE) as real:
