@@ -61,8 +61,8 @@ def fresh_start() -> list[Node]:
                     [
                         html.H2("Start with the sample traces", style={"fontSize": 18, "lineHeight": "26px"}),
                         html.P(
-                            "Synthetic training containers with CPU, memory and loss, and a model that was "
-                            "trained on them. They load in seconds and can be removed at any time.",
+                            "Real training jobs, recorded in containers: CPU, memory, I/O and loss, and a "
+                            "model of them. They load in seconds and can be removed at any time.",
                             className="ink2",
                             style={"maxWidth": 430, "margin": "6px 0 14px"},
                         ),

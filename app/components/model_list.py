@@ -54,8 +54,8 @@ def origin_badges(info: ModelInfo) -> list[Node]:
     found: list[Node] = []
     if info.origin == "ai4dl":
         found.append(state_badge("AI4DL import", "accent", "file-import"))
-    if info.synthetic:
-        found.append(state_badge("synthetic", "", "flask"))
+    if info.sample:
+        found.append(state_badge("sample", "", "flask"))
     return found
 
 

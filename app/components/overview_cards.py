@@ -115,11 +115,11 @@ def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSe
             steps.append(
                 ("alert-triangle warn", f"{task.title}: {said}", "See the task", f"/tasks?task={task.id}")
             )
-    if all(info.synthetic for info in sets):
+    if all(info.sample for info in sets):
         steps.append(
             (
                 "upload",
-                "Only the synthetic samples are here. Add traces of your own containers.",
+                "Only the samples are here. Add traces of your own containers.",
                 "Add traces",
                 "/traces",
             )
@@ -179,7 +179,7 @@ def sets_card(sets: Sequence[TraceSetInfo]) -> Node:
                 dcc.Link(
                     info.name, href=address("/phases", Choice(info, None)), className="strong truncate grow"
                 ),
-                state_badge("synthetic") if info.synthetic else None,
+                state_badge("sample") if info.sample else None,
                 html.Span(f"{info.n_executions:,} executions", className="ink2 num"),
                 html.Span(f"every {format_duration(info.period)}", className="ink3 num only-desktop"),
                 html.Span(when(info.created), className="ink3 num"),

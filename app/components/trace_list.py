@@ -49,9 +49,9 @@ def sampling(info: TraceSetInfo) -> str:
     return f"every {format_duration(info.period)}, {_RULES[info.resampling]}"
 
 
-def synthetic_badge(info: TraceSetInfo) -> Node:
+def sample_badge(info: TraceSetInfo) -> Node:
     """Says that a set was made by a program; None for measured ones."""
-    return state_badge("synthetic", "", "flask") if info.synthetic else None
+    return state_badge("sample", "", "flask") if info.sample else None
 
 
 def set_list(chosen: str | None) -> html.Section:
@@ -81,7 +81,7 @@ def _row(info: TraceSetInfo, chosen: bool) -> html.Tr:
         title=info.name,
     )
     short = f"{info.n_executions:,} executions · {info.n_samples:,} samples · {format_bytes(info.n_bytes)}"
-    name = [html.Div([link, synthetic_badge(info)], className="row"), html.Div(short, className="meta")]
+    name = [html.Div([link, sample_badge(info)], className="row"), html.Div(short, className="meta")]
     return html.Tr(
         [
             html.Td(name),
@@ -142,7 +142,7 @@ def nothing_yet() -> html.Section:
         empty(
             "database",
             "No traces yet",
-            "Drop a file above, or start with the sample: synthetic executions with known phases and a model "
+            "Drop a file above, or start with the sample: recordings of real training jobs and a model "
             "that was trained on them. It can be removed at any time.",
             [button("Load the sample", "flask", "primary", **does("samples"))],
         ),
@@ -169,7 +169,7 @@ def _trash_row(info: TraceSetInfo) -> html.Div:
             html.Div(
                 [
                     html.Div(
-                        [html.Span(info.name, className="strong truncate"), synthetic_badge(info)],
+                        [html.Span(info.name, className="strong truncate"), sample_badge(info)],
                         className="row",
                     ),
                     html.Div([facts, *thrown], className="small ink3"),

@@ -67,7 +67,7 @@ def register(app: Dash) -> None:
         prevent_initial_call=True,
     )
     def load_samples(_clicks: int) -> tuple[Any, ...]:
-        task = workspace().tasks.submit("samples", "Load the synthetic samples and their model", {})
+        task = workspace().tasks.submit("samples", "Load the samples and their model", {})
         return task, True, [icon("hourglass"), "Loading…"]
 
     @app.callback(

@@ -56,8 +56,8 @@ class TraceSetInfo:
         Its numeric columns.
     attributes
         The names of the further facts per execution.
-    synthetic
-        True when it was made by a program and not measured.
+    sample
+        True when it came with PhaseDock.
     source
         The file it came from and its layout.
     fingerprint
@@ -76,7 +76,7 @@ class TraceSetInfo:
     resampling: Resampling
     features: tuple[Feature, ...]
     attributes: tuple[str, ...] = ()
-    synthetic: bool = False
+    sample: bool = False
     source: str = ""
     fingerprint: str = ""
     trashed: datetime | None = None
@@ -108,8 +108,8 @@ class ModelInfo:
         The names of the features it reads, in order.
     final_error
         Its reconstruction error after the last epoch, or None.
-    synthetic
-        True when it was trained on synthetic traces.
+    sample
+        True when it was trained on a trace set that came with PhaseDock.
     fingerprint
         A digest of its contents.
     trashed
@@ -128,7 +128,7 @@ class ModelInfo:
     trace_set_name: str
     features: tuple[str, ...]
     final_error: float | None = None
-    synthetic: bool = False
+    sample: bool = False
     fingerprint: str = ""
     trashed: datetime | None = None
 

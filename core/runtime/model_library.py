@@ -102,7 +102,7 @@ class ModelLibrary:
         *,
         name: str,
         trace_set: TraceSetInfo | None = None,
-        synthetic: bool = False,
+        sample: bool = False,
         task: str | None = None,
     ) -> ModelInfo:
         """Store a model; it is listed when, and only when, all of it is on the disk.
@@ -115,7 +115,7 @@ class ModelLibrary:
             Its name for people; a number is added when it is taken.
         trace_set
             What it was trained on, where that is here.
-        synthetic
+        sample
             True when that was made by a program.
         task
             The task that makes it.
@@ -123,7 +123,7 @@ class ModelLibrary:
 
         def write(folder: Path) -> dict[str, Any]:
             save_model(model, folder)
-            return _facts(model, trace_set, synthetic)
+            return _facts(model, trace_set, sample)
 
         return self.get(self._shelf.add(name, write, task))
 
@@ -199,10 +199,10 @@ class ModelLibrary:
     def _adopt(self, model: PhaseModel, name: str) -> ModelInfo:
         mark = model.training.fingerprint
         origin = next((info for info in self._traces.list() if mark and info.fingerprint == mark), None)
-        return self.add(model, name=name, trace_set=origin, synthetic=bool(origin and origin.synthetic))
+        return self.add(model, name=name, trace_set=origin, sample=bool(origin and origin.sample))
 
 
-def _facts(model: PhaseModel, trace_set: TraceSetInfo | None, synthetic: bool) -> dict[str, Any]:
+def _facts(model: PhaseModel, trace_set: TraceSetInfo | None, sample: bool) -> dict[str, Any]:
     return {
         "origin": model.origin,
         "encoder": model.encoder.name,
@@ -214,7 +214,7 @@ def _facts(model: PhaseModel, trace_set: TraceSetInfo | None, synthetic: bool) -
         "fingerprint": model_fingerprint(model),
         "trace_set": None if trace_set is None else trace_set.id,
         "trace_set_name": "" if trace_set is None else trace_set.name,
-        "synthetic": synthetic,
+        "sample": sample,
     }
 
 
@@ -234,7 +234,7 @@ def _info(row: ModelRow, names: Mapping[str, str]) -> ModelInfo:
         trace_set_name=names.get(origin, facts["trace_set_name"]),
         features=tuple(name for name, _, _ in facts["features"]),
         final_error=facts["final_error"],
-        synthetic=facts["synthetic"],
+        sample=bool(facts.get("sample")),
         fingerprint=facts["fingerprint"],
         trashed=None if row.trashed is None else moment(row.trashed),
     )

@@ -115,7 +115,7 @@ class TraceLibrary:
         *,
         name: str,
         source: str = "",
-        synthetic: bool = False,
+        sample: bool = False,
         task: str | None = None,
         progress: Callable[[float, str], None] | None = None,
     ) -> TraceSetInfo:
@@ -129,8 +129,8 @@ class TraceLibrary:
             Its name for people; a number is added when it is taken.
         source
             Where it came from, for people.
-        synthetic
-            True when a program made it.
+        sample
+            True when it came with PhaseDock.
         task
             The task that makes it.
         progress
@@ -149,7 +149,7 @@ class TraceLibrary:
                 "features": features_to_json(info.features),
                 "attributes": list(info.attributes),
                 "fingerprint": info.fingerprint,
-                "synthetic": synthetic,
+                "sample": sample,
                 "source": source,
             }
 
@@ -213,7 +213,7 @@ def _info(row: TraceSetRow) -> TraceSetInfo:
         resampling=Resampling(facts["resampling"]),
         features=features_from_json(facts["features"]),
         attributes=tuple(facts["attributes"]),
-        synthetic=facts["synthetic"],
+        sample=bool(facts.get("sample")),
         source=facts["source"],
         fingerprint=facts["fingerprint"],
         trashed=None if row.trashed is None else moment(row.trashed),

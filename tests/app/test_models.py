@@ -59,13 +59,13 @@ def place(server: Flask) -> Workspace:
 
 @pytest.fixture
 def traces(place: Workspace) -> TraceSetInfo:
-    return place.traces.add(small_traces(), None, name="Night batch", synthetic=True)
+    return place.traces.add(small_traces(), None, name="Night batch", sample=True)
 
 
 @pytest.fixture
 def model(place: Workspace, traces: TraceSetInfo) -> ModelInfo:
     fitted = small_model(place.traces.load(traces.id))
-    return place.models.add(fitted, name="first", trace_set=traces, synthetic=True)
+    return place.models.add(fitted, name="first", trace_set=traces, sample=True)
 
 
 def work(place: Workspace, task: str) -> Any:
@@ -101,7 +101,7 @@ def test_a_model_is_listed_and_shown(model: ModelInfo) -> None:
     for expected in (
         "first",
         "CRBM, 4 hidden, history 3",
-        "synthetic",
+        "sample",
         "Night batch",
         "φ3",
         "Features and scaler",

@@ -63,13 +63,13 @@ def place(server: Flask) -> Workspace:
 
 @pytest.fixture
 def traces(place: Workspace) -> TraceSetInfo:
-    return place.traces.add(small_traces(8), None, name="Night batch", synthetic=True)
+    return place.traces.add(small_traces(8), None, name="Night batch", sample=True)
 
 
 @pytest.fixture
 def model(place: Workspace, traces: TraceSetInfo) -> ModelInfo:
     fitted = small_model(place.traces.load(traces.id))
-    return place.models.add(fitted, name="first", trace_set=traces, synthetic=True)
+    return place.models.add(fitted, name="first", trace_set=traces, sample=True)
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ from core.config import Settings
 from core.runtime.samples import load_samples
 from core.runtime.workspace import open_workspace
 from tests.browser.serving import Server, start_server
+from tests.data.make_synthetic import SYNTHETIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,9 +105,9 @@ def _guarded(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def stocked(server: Server) -> Server:
-    """The session's server, with the bundled samples on it."""
+    """The session's server, with the synthetic sample on it, whose phases are known."""
     place = open_workspace(Settings(home=server.home))
-    traces, model = load_samples(place)
+    traces, model = load_samples(place, sample=SYNTHETIC)
     place.close()
     server.samples = f"traces={traces.id}&model={model.id}"
     return server
@@ -114,5 +115,5 @@ def stocked(server: Server) -> Server:
 
 @pytest.fixture(scope="session")
 def samples(stocked: Server) -> str:
-    """The bundled samples as an address names them; other tests add sets and models to the server."""
+    """The synthetic sample as an address names it; other tests add sets and models to the server."""
     return stocked.samples

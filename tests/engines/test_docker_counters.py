@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from core.engines.docker_host import counters
+from dataclasses import replace
+
+from core.engines.docker_host import cgroup_reader, counters
 from core.engines.docker_host.cgroup_reader import CgroupReader, Group, locate, mounts
 from core.engines.docker_host.containers import Container
 from core.engines.docker_host.limits import Limits
@@ -141,3 +143,23 @@ def test_a_reading_from_the_api_in_version_2():
 def test_numbers_in_flat_files():
     text = "a 1\nab 2\nb 3"
     assert [counters.number_after(text, key) for key in ("a", "ab", "b", "c")] == [1, 2, 3, 0]
+
+
+PROCESS_IO = """rchar: 77204
+wchar: 20979274
+syscr: 63
+syscw: 8
+read_bytes: 176128
+write_bytes: 20983808
+cancelled_write_bytes: 0
+"""
+
+
+def test_where_the_kernel_counts_no_blocks_for_groups_those_of_the_process_count(tmp_path):
+    (tmp_path / "blkio").write_text("Total 0\n")
+    (tmp_path / "io").write_text(PROCESS_IO)
+    group = Group(1, "", "", "", str(tmp_path / "blkio"), "", str(tmp_path / "io"))
+    assert counters.io_process(PROCESS_IO) == (176128, 20983808)
+    assert cgroup_reader._io(group, (0, 0)) == (176128, 20983808)
+    assert cgroup_reader._io(group, (10**9, 0)) == (10**9, 20983808)
+    assert cgroup_reader._io(replace(group, process=str(tmp_path / "none")), (7, 8)) == (7, 8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -26,7 +28,7 @@ def worker(workspace):
 
 @pytest.fixture
 def trace_set(workspace):
-    return workspace.traces.add(small_traces(4, samples=80), None, name="set", synthetic=True)
+    return workspace.traces.add(small_traces(4, samples=80), None, name="set", sample=True)
 
 
 def upload(workspace, path):
@@ -68,7 +70,7 @@ def test_a_file_becomes_a_trace_set(workspace, worker, tmp_path):
     assert workspace.uploads.inspect(sent) is inspection
     task = done(workspace, workspace.uploads.accept(sent, inspection.mapping, "  my jobs "))
     info = workspace.traces.get(task.result["trace_set"])
-    assert (info.name, info.n_samples, info.synthetic) == ("my jobs", traces.n_samples, False)
+    assert (info.name, info.n_samples, info.sample) == ("my jobs", traces.n_samples, False)
     assert info.source.startswith("jobs.csv · ")
     assert task.title == "Import jobs.csv"
     assert workspace.uploads.list() == []
@@ -107,7 +109,7 @@ def test_training_gives_the_librarys_model_and_a_curve(workspace, worker, trace_
     params = {"trace_set": trace_set.id, "settings": settings, "features": None, "name": "trained"}
     task = done(workspace, workspace.tasks.submit("train", "Train", params))
     info = workspace.models.get(task.result["model"])
-    assert (info.name, info.trace_set_id, info.synthetic) == ("trained", trace_set.id, True)
+    assert (info.name, info.trace_set_id, info.sample) == ("trained", trace_set.id, True)
     traces = workspace.traces.load(trace_set.id)
     np.testing.assert_array_equal(
         predict(workspace.models.load(info.id), traces), predict(small_model(traces), traces)
@@ -171,31 +173,31 @@ def test_a_search_that_cannot_be_says_why(workspace, worker, trace_set, space):
     assert info.error[1]
 
 
-def test_the_samples_are_called_synthetic_and_come_once(workspace, worker):
+def test_the_samples_are_marked_as_such_and_come_once(workspace, worker):
     assert samples.is_first_start(workspace)
     results = [done(workspace, workspace.tasks.submit("samples", "Samples", {})).result for _ in range(2)]
     assert results[0] == results[1]
     assert not samples.is_first_start(workspace)
     (info,), (model,) = workspace.traces.list(), workspace.models.list()
-    assert info.synthetic
-    assert model.synthetic
-    assert "ynthetic" in info.name
+    assert info.sample
+    assert model.sample
+    assert info.name == samples.RECORDED.name
     assert model.trace_set_id == info.id
     labelling = workspace.labels.get(info.id, model.id)
     assert {each.phase for each in labelling.statistics} >= set(model.phases)
 
 
-def test_damaged_or_missing_samples_are_said(workspace, tmp_path, monkeypatch):
-    monkeypatch.setattr(samples, "DATA", tmp_path)
+def test_damaged_or_missing_samples_are_said(workspace, tmp_path):
+    elsewhere = replace(samples.RECORDED, folder=tmp_path)
     with pytest.raises(NotFoundError, match="not beside"):
-        load_samples(workspace)
+        load_samples(workspace, sample=elsewhere)
     (tmp_path / "checksums.txt").write_text((DATA / "checksums.txt").read_text())
     for line in (DATA / "checksums.txt").read_text().splitlines():
         path = tmp_path / line.split("  ")[1]
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"changed")
     with pytest.raises(NotFoundError, match="damaged"):
-        load_samples(workspace)
+        load_samples(workspace, sample=elsewhere)
     assert workspace.traces.list() == []
 
 

@@ -22,7 +22,7 @@ from tests.builders import small_model, small_traces
 @pytest.fixture
 def stored(workspace):
     traces = small_traces()
-    info = workspace.traces.add(traces, Report(), name="small", source="small.csv", synthetic=True)
+    info = workspace.traces.add(traces, Report(), name="small", source="small.csv", sample=True)
     return workspace, info, traces
 
 
@@ -35,7 +35,7 @@ def modelled(stored):
 def test_a_stored_set_is_what_it_was(stored):
     workspace, info, traces = stored
     assert workspace.traces.list() == [info]
-    assert (info.name, info.source, info.synthetic) == ("small", "small.csv", True)
+    assert (info.name, info.source, info.sample) == ("small", "small.csv", True)
     assert (info.n_executions, info.n_samples) == (traces.n_executions, traces.n_samples)
     assert info.features == traces.features
     assert info.n_bytes > 0

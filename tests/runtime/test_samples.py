@@ -1,8 +1,6 @@
-"""The bundled samples are what their script makes, and their phases mean something."""
+"""The samples are what their scripts make, and their phases mean something."""
 
 from __future__ import annotations
-
-import importlib.util
 
 import numpy as np
 import pandas as pd
@@ -10,43 +8,61 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from core.phases import predict
-from core.runtime.samples import DATA, MODEL, TRACES, verify
+from core.runtime.samples import RECORDED, verify
 from core.store import read_traces
 from core.store.models import load_model
 from core.traces.fingerprint import fingerprint
 from core.traces.synth import synthetic_traces
+from tests.data import make_synthetic as script
+from tests.data.make_synthetic import SYNTHETIC
+
+TRACES, MODEL = SYNTHETIC.folder / SYNTHETIC.traces, SYNTHETIC.folder / SYNTHETIC.model
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("make_synthetic", DATA / "make_synthetic.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def test_the_traces_are_what_the_script_makes():
+    pd.testing.assert_frame_equal(pd.read_parquet(TRACES), script.table())
 
 
-def test_the_traces_are_what_the_script_makes(script):
-    pd.testing.assert_frame_equal(pd.read_parquet(DATA / TRACES), script.table())
-
-
-def test_the_model_was_trained_on_them(script):
-    verify(DATA)
-    model = load_model(DATA / MODEL)
+def test_the_model_was_trained_on_them():
+    verify(SYNTHETIC.folder)
+    model = load_model(MODEL)
     assert model.settings == script.SETTINGS
-    assert model.training.fingerprint == fingerprint(read_traces(DATA / TRACES))
+    assert model.training.fingerprint == fingerprint(read_traces(TRACES))
 
 
-def test_the_phases_tell_of_the_true_stages(script):
-    traces = read_traces(DATA / TRACES)
-    labels = predict(load_model(DATA / MODEL), traces)
+def test_the_phases_tell_of_the_true_stages():
+    traces = read_traces(TRACES)
+    labels = predict(load_model(MODEL), traces)
     _, stages = synthetic_traces(script.EXECUTIONS, script.SEED, samples=script.SAMPLES, period=script.PERIOD)
     chance = np.random.default_rng(0).permutation(labels)
     assert adjusted_rand_score(stages, labels) > 0.2
     assert abs(adjusted_rand_score(stages, chance)) < 0.02
 
 
-def test_the_script_writes_what_can_be_loaded(script, tmp_path, monkeypatch):
+def test_the_script_writes_what_can_be_loaded(tmp_path, monkeypatch):
     monkeypatch.setattr(script, "EXECUTIONS", 4)
     script.make(tmp_path / "made")
     verify(tmp_path / "made")
-    assert read_traces(tmp_path / "made" / TRACES).n_executions == 4
+    assert read_traces(tmp_path / "made" / SYNTHETIC.traces).n_executions == 4
+
+
+def test_the_recorded_jobs_are_real_ones_in_many_arrangements():
+    verify(RECORDED.folder)
+    traces = read_traces(RECORDED.folder / RECORDED.traces)
+    assert traces.n_executions >= 40
+    assert (RECORDED.folder / RECORDED.traces).stat().st_size <= 5 * 10**6
+    assert traces.period == pytest.approx(1.0, abs=0.1)
+    assert len(set(traces.attributes["workload"])) >= 6
+    assert set(traces.attributes["arrangement"]) == {"alone", "limited", "beside", "tight"}
+    names = {feature.name for feature in traces.features}
+    assert {"cpu_cores", "cpu_limit_cores", "memory_bytes", "loss", "io_bytes_per_second"} <= names
+    cpu = traces.columns[[feature.name for feature in traces.features].index("cpu_cores")]
+    assert 0 <= np.nanmin(cpu) <= np.nanmax(cpu) <= 1.2
+
+
+def test_the_bundled_model_was_trained_on_the_recording():
+    traces = read_traces(RECORDED.folder / RECORDED.traces)
+    model = load_model(RECORDED.folder / RECORDED.model)
+    assert model.training.fingerprint == fingerprint(traces)
+    labels = predict(model, traces)
+    assert set(np.unique(labels)) == {-1, *model.phases}

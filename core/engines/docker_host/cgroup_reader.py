@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.counters import (
     Counters,
+    io_process,
     io_v1,
     io_v2,
     network,
@@ -45,6 +46,8 @@ class Group:
         The file of its block devices.
     net
         The file of its network interfaces, or empty where it has none of its own.
+    process
+        The file of what its first process read and wrote, or empty.
     """
 
     version: int
@@ -53,6 +56,7 @@ class Group:
     memory: str
     io: str
     net: str
+    process: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +175,8 @@ class CgroupReader:
             membership = Path(f"/proc/{container.pid}/cgroup").read_text()
         except OSError:
             return None
-        return locate(membership, self._mounted, container.id, net)
+        group = locate(membership, self._mounted, container.id, net)
+        return None if group is None else replace(group, process=f"/proc/{container.pid}/io")
 
 
 def _read_v1(group: Group) -> Counters:
@@ -179,7 +184,7 @@ def _read_v1(group: Group) -> Counters:
     now = time.monotonic()
     charged = int(_text(group.memory + "/memory.usage_in_bytes"))
     inactive = number_after(_text(group.memory + "/memory.stat"), "total_inactive_file")
-    read, written = io_v1(_text(group.io))
+    read, written = _io(group, io_v1(_text(group.io)))
     received, sent = network(_text(group.net)) if group.net else (0, 0)
     held = throttling_v1(_text(group.cpu + "/cpu.stat"))
     return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
@@ -190,10 +195,19 @@ def _read_v2(group: Group) -> Counters:
     now = time.monotonic()
     charged = int(_text(group.memory + "/memory.current"))
     inactive = number_after(_text(group.memory + "/memory.stat"), "inactive_file")
-    read, written = io_v2(_text(group.io))
+    read, written = _io(group, io_v2(_text(group.io)))
     received, sent = network(_text(group.net)) if group.net else (0, 0)
     used, held = number_after(cpu, "usage_usec") / 1e6, throttling_v2(cpu)
     return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
+
+
+def _io(group: Group, counted: tuple[int, int]) -> tuple[int, int]:
+    """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
+    try:
+        read, written = io_process(_text(group.process)) if group.process else (0, 0)
+    except OSError:  # it belongs to somebody else
+        return counted
+    return max(read, counted[0]), max(written, counted[1])
 
 
 def _cpu_v1(group: Group) -> CpuLimits:

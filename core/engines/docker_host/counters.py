@@ -91,6 +91,11 @@ def io_v1(text: str) -> tuple[int, int]:
     return read, written
 
 
+def io_process(text: str) -> tuple[int, int]:
+    """Bytes that a process and its ended children made storage read and write, from ``/proc/PID/io``."""
+    return number_after(text, "read_bytes:"), number_after(text, "write_bytes:")
+
+
 def io_v2(text: str) -> tuple[int, int]:
     """Bytes read and written, from version 2's ``io.stat``: a line per device, fields by name."""
     read = written = 0

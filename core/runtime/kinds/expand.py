@@ -33,7 +33,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     expanded = expand(model, traces, phase, into, int(params.get("seed", 0)))
     context.progress(0.95, "Storing the model")
     stored = workspace.models.add(
-        expanded, name=str(params["name"]), trace_set=info, synthetic=info.synthetic, task=context.task
+        expanded, name=str(params["name"]), trace_set=info, sample=info.sample, task=context.task
     )
     return {"model": stored.id}
 

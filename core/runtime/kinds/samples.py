@@ -1,4 +1,4 @@
-"""Loading the bundled synthetic trace set and the model trained on it."""
+"""Loading the bundled trace set and the model trained on it."""
 
 from __future__ import annotations
 

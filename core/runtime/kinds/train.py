@@ -31,7 +31,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     traces = workspace.traces.load(info.id)
     model = fit(traces, settings, params.get("features"), context.progress)
     stored = workspace.models.add(
-        model, name=str(params["name"]), trace_set=info, synthetic=info.synthetic, task=context.task
+        model, name=str(params["name"]), trace_set=info, sample=info.sample, task=context.task
     )
     epochs = len(model.training.errors)
     if 0 < epochs < settings.epochs:

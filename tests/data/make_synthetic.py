@@ -1,25 +1,32 @@
-"""Makes the bundled samples: a synthetic trace set with known phases, and a model trained on it.
+"""Makes the tests' sample: a synthetic trace set with known phases, and a model trained on it.
 
-Run from the repository: ``.venv/bin/python data/make_synthetic.py [FOLDER]``. The seed decides every
+Run from the repository: ``.venv/bin/python -m tests.data.make_synthetic [FOLDER]``. The seed decides every
 value; the true stage of each sample is `core.traces.synth.synthetic_traces` with the same arguments.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from core.phases import PhaseSettings, fit
-from core.runtime.samples import MODEL, TRACES
+from core.runtime.samples import Sample, write_checksums
 from core.store import read_traces
 from core.store.models import save_model
 from core.traces.synth import synthetic_traces
 from core.units import MIB
 
+SYNTHETIC = Sample(
+    Path(__file__).resolve().parent,
+    "synthetic_jobs.parquet",
+    "synthetic_jobs_model",
+    "Synthetic training jobs",
+    "Synthetic training jobs, 5 phases",
+)
 EXECUTIONS, SEED, SAMPLES, PERIOD = 60, 20, 240, 10.0
 SETTINGS = PhaseSettings(phases=5, hidden=10, history=3, epochs=100, seed=123)
 ROUNDING = {"cpu_cores": 1e-3, "memory_bytes": MIB / 8, "loss": 1e-4}
@@ -43,16 +50,11 @@ def table() -> pd.DataFrame:
 def make(folder: Path) -> None:
     """Write the trace file, the model, and the checksums of both."""
     folder.mkdir(parents=True, exist_ok=True)
-    table().to_parquet(folder / TRACES, compression="zstd", compression_level=19, index=False)
-    traces = read_traces(folder / TRACES)
-    save_model(fit(traces, SETTINGS), folder / MODEL)
-    files = [folder / TRACES, *sorted((folder / MODEL).iterdir())]
-    lines = [
-        f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder).as_posix()}"
-        for path in files
-    ]
-    (folder / "checksums.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
+    made = replace(SYNTHETIC, folder=folder)
+    table().to_parquet(folder / made.traces, compression="zstd", compression_level=19, index=False)
+    save_model(fit(read_traces(folder / made.traces), SETTINGS), folder / made.model)
+    write_checksums(made)
 
 
 if __name__ == "__main__":
-    make(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent)
+    make(Path(sys.argv[1]) if len(sys.argv) > 1 else SYNTHETIC.folder)
