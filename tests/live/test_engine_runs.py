@@ -268,12 +268,13 @@ def test_flowcon_steers_what_carries_the_label_and_touches_nothing_else(
                 if limits.get(converged) == 0.25 * host.info().cores or entry.observation.time > 20:
                     break
             quotas = [quota_in_force(docker_client, name) for name in steered]
+            cores = host.info().cores
         finally:
             assert engine.close() == ()
         restored = [host.inspect(name).limits for name in steered]
     seen = {job.id for entry in entries for job in entry.observation.jobs}
     assert seen == set(steered)
-    assert quotas == [-1, 50_000]
+    assert quotas == [round(cores * 100_000), round(0.25 * cores * 100_000)]
     assert all(limits.cores is None for limits in restored)
     assert {name: host["CpuQuota"] for name, host in created.items()} == dict.fromkeys(steered, 0)
     assert any(job.readings for entry in entries for job in entry.observation.jobs)

@@ -37,6 +37,8 @@ while True:
     t = time.time() - begin
     print(f"step {int(t * 5)} loss={math.exp(-t * 2) + 0.1:.6f}", flush=True)
 """
+# one that still learns when the others have converged, or all would keep their limits
+LEARNING = FALLING.replace("math.exp(-t * 2)", "math.exp(-t / 20)")
 BUSY = "while True: pass"
 FAST = {"itval": 2.0}
 
@@ -124,7 +126,7 @@ def test_control_changes_the_control_group_and_detaching_puts_it_back(space, wor
         start_job(
             light_image, ["python3", "-c", FALLING], labels=labels, cpu_quota=70_000, cpu_period=50_000
         ),
-        start_job(light_image, ["python3", "-c", FALLING], labels=labels, mem_limit="512m"),
+        start_job(light_image, ["python3", "-c", LEARNING], labels=labels, mem_limit="512m"),
     ]
     foreign = start_job(light_image, ["python3", "-c", FALLING], cpu_quota=80_000, cpu_period=100_000)
     of_a_run = start_job(light_image, ["python3", "-c", BUSY], labels=labels | {"phasedock.run": "another"})
