@@ -56,7 +56,7 @@ def simulate(
     ] = "first",
     as_json: Json = False,
 ) -> None:
-    """Run an experiment in the simulator and compare its policies."""
+    """Run an experiment, simulated or in containers as it says, and compare its policies."""
     settings = load_settings()
     from core import cli_runs_output as table
     from core.runtime import offline_runs

@@ -1,9 +1,9 @@
 """Records the bundled samples: real training jobs in containers on this machine, and a model.
 
 Run from the repository, on a machine with two processors that does nothing else, with the images of
-``make jobs-image``: ``.venv/bin/python data/record_jobs.py [FOLDER]``. It takes about twenty minutes. Every
+``make jobs-image``: ``.venv/bin/python data/record_jobs.py [FOLDER]``. It takes a quarter of an hour. Every
 container is pinned to one processor; two processors work through their lists side by side. What runs alone,
-with a limit, beside another on the same processor, or with little memory is decided by `SLOTS`, in order.
+with a limit, or beside another on the same processor is decided by `SLOTS`, in order.
 """
 
 from __future__ import annotations
@@ -57,13 +57,12 @@ LIGHT = ("mlp", "autoencoder", "elman", "factors")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One container: its program, about how many core-seconds it needs, its size, and its limits."""
+    """One container: its program, about how many core-seconds it needs, its size, and its limit."""
 
     program: str
     seconds: float
     size: float = 1.0
     cores: float | None = None
-    memory: int | None = None
 
     @property
     def command(self) -> tuple[str, ...]:
@@ -88,14 +87,7 @@ def _slots() -> list[tuple[str, tuple[Job, ...]]]:
         ("beside", (Job(first, 30), Job(second, 26, 0.5)))
         for first, second in zip(names, names[3:] + names[:3], strict=True)
     ]
-    tight = [
-        ("tight", (Job("vae", 45, memory=420 * MIB),)),
-        ("tight", (Job("autoencoder", 45, memory=300 * MIB),)),
-        ("tight", (Job("elman", 35, cores=0.75, memory=96 * MIB),)),
-        ("tight", (Job("gru", 35, cores=0.75, memory=400 * MIB),)),
-    ]
-    mixed = [slot for row in zip(alone, pairs, cut, strict=True) for slot in row]
-    return mixed + tight
+    return [slot for row in zip(alone, pairs, cut, strict=True) for slot in row]
 
 
 SLOTS = _slots()
@@ -122,7 +114,7 @@ class Lane(threading.Thread):
 
     def _start(self, number: int, at: int, arrangement: str, job: Job) -> str:
         name = f"{job.program}-{number + 1:02d}{'ab'[at] if len(SLOTS[number][1]) > 1 else ''}"
-        limits = Limits().with_cores(job.cores).with_memory(job.memory)
+        limits = Limits().with_cores(job.cores)
         command = tuple(part.format(seed=100 * number + at) for part in job.command)
         image = f"phasedock-jobs:{'light' if job.program in LIGHT else 'torch'}"
         container = self.host.create(Creation(name, image, command, limits=limits, cpuset=str(self.cpu)))
@@ -157,7 +149,7 @@ def table(traces: TraceSet, what: dict[str, tuple[str, Job]]) -> pd.DataFrame:
     ids = np.array(traces.ids)[owner]
     columns: dict[str, object] = {
         "execution": ids,
-        "time": np.round(traces.time, 2),
+        "timestamp": np.round(traces.time, 2),
         "workload": np.array([what[name][1].program for name in traces.ids])[owner],
         "arrangement": np.array([what[name][0] for name in traces.ids])[owner],
     }

@@ -1,4 +1,4 @@
-"""The Phases page and the shell on the bundled samples, in a real browser."""
+"""The Phases page and the shell on the synthetic sample, in a real browser."""
 
 from __future__ import annotations
 

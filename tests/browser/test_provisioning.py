@@ -1,4 +1,4 @@
-"""The Provisioning page on the bundled samples: from a comparison to a container's timeline, and exports."""
+"""The Provisioning page on the synthetic sample: from a comparison to a container's timeline, and exports."""
 
 from __future__ import annotations
 

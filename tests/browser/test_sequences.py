@@ -1,4 +1,4 @@
-"""The Sequences page on the bundled samples, in a real browser."""
+"""The Sequences page on the synthetic sample, in a real browser."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_the_recorded_jobs_are_real_ones_in_many_arrangements():
     assert (RECORDED.folder / RECORDED.traces).stat().st_size <= 5 * 10**6
     assert traces.period == pytest.approx(1.0, abs=0.1)
     assert len(set(traces.attributes["workload"])) >= 6
-    assert set(traces.attributes["arrangement"]) == {"alone", "limited", "beside", "tight"}
+    assert set(traces.attributes["arrangement"]) == {"alone", "limited", "beside"}
     names = {feature.name for feature in traces.features}
     assert {"cpu_cores", "cpu_limit_cores", "memory_bytes", "loss", "io_bytes_per_second"} <= names
     cpu = traces.columns[[feature.name for feature in traces.features].index("cpu_cores")]
