@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 NAME = "Recorded training jobs"
 SETTINGS = PhaseSettings(phases=5, hidden=10, history=3, epochs=100, seed=123)
+FEATURES = ("cpu_cores", "memory_bytes", "throttled")
+"""Checkpoints make I/O a spike every few seconds, which would make a phase of each."""
 ROUNDING = {
     "cpu_cores": 1e-3,
     "memory_bytes": MIB / 16,
@@ -181,7 +183,8 @@ def make(folder: Path) -> None:
 
 def train(sample: Sample) -> None:
     """Train the model on the trace file, and write the checksums of both."""
-    save_model(fit(read_traces(sample.folder / sample.traces), SETTINGS), sample.folder / sample.model)
+    made = fit(read_traces(sample.folder / sample.traces), SETTINGS, FEATURES)
+    save_model(made, sample.folder / sample.model)
     write_checksums(sample)
 
 
