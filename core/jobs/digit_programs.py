@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -61,9 +62,9 @@ class DigitProgram(NumpyProgram):
         loss, _ = self.loss(output, self._test_x, self._test_labels)
         return {"val_loss": loss} | self.figures(output)
 
+    @abstractmethod
     def loss(self, output: Array, x: Array, labels: Labels) -> tuple[float, Array]:
         """Return the mean loss and its gradient by the output."""
-        raise NotImplementedError
 
     def figures(self, output: Array) -> dict[str, float]:  # noqa: ARG002 - a classifier looks at it
         """Return what else is worth printing after an evaluation."""

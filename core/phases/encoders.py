@@ -6,6 +6,7 @@ adds. CRBM and PCA are both a matrix and a bias, with and without σ, so they sh
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -78,18 +79,18 @@ def nearest_of(codes: Codes, centres: Codes) -> Labels:
 
 
 @dataclass(frozen=True, eq=False)
-class _Affine:
+class _Affine(ABC):
     """What encoders have in common that are one matrix and one bias."""
 
     squash: ClassVar[bool]
 
     @property
+    @abstractmethod
     def size(self) -> int:
         """The length of a code."""
-        raise NotImplementedError
 
-    def _packed(self) -> tuple[FloatVector, FloatVector]:
-        raise NotImplementedError
+    @abstractmethod
+    def _packed(self) -> tuple[FloatVector, FloatVector]: ...
 
     @cached_property
     def affine(self) -> tuple[FloatVector, FloatVector, bool]:

@@ -7,6 +7,7 @@ seconds.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -27,15 +28,15 @@ class ExamJob:
     can_resize: bool = False
 
 
-class EngineExam:
+class EngineExam(ABC):
     """Inherit, and make an engine."""
 
     slack = 1e-6
     """Seconds, and core-seconds, by which this world may be late or wrong."""
 
+    @abstractmethod
     def engine(self, *jobs, workers=2):
         """An engine with these jobs and so many workers of at least one core each; none of them in use."""
-        raise NotImplementedError
 
     # ---- what is seen ----
 

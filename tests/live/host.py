@@ -12,12 +12,13 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import docker
+import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,22 @@ def why_not() -> str | None:
     return None
 
 
+def demand(*, own: bool = False) -> None:
+    """Skip the test where no engine can be had, or fail where nothing may be skipped.
+
+    Parameters
+    ----------
+    own
+        Whether one that is named is not enough, because the test kills it.
+    """
+    reason = "needs root to start a Docker Engine of its own" if own and os.getuid() != 0 else why_not()
+    if reason is None:
+        return
+    if os.environ.get("PHASEDOCK_TESTS_ALL") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
 @dataclass
 class Daemon:
     """A Docker Engine that a test starts and may kill.
@@ -60,8 +77,14 @@ class Daemon:
         """Its address."""
         return f"unix://{self.folder}/docker.sock"
 
-    def start(self, seconds: float = 60) -> None:
-        """Start it and wait until it answers."""
+    def start(self, seconds: float = 60, tries: int = 3) -> None:
+        """Start it and wait until it answers; after a kill the first try may find an old containerd."""
+        for _ in range(tries - 1):
+            with suppress(RuntimeError):
+                return self._start(seconds)
+        return self._start(seconds)
+
+    def _start(self, seconds: float) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         for left in ("pid", "docker.sock"):
             (self.folder / left).unlink(missing_ok=True)

@@ -23,8 +23,7 @@ pytestmark = pytest.mark.live
 @pytest.fixture(scope="module")
 def daemon(docker_url):
     """An engine that may be killed; with an empty image, whose containers see this machine's programs."""
-    if os.getuid() != 0:
-        pytest.skip("needs root to start a Docker Engine of its own")
+    host.demand(own=True)
     daemon = host.Daemon(host.HOME / "killed")
     daemon.start()
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,8 +24,7 @@ pytestmark = pytest.mark.live
 
 @pytest.fixture
 def daemon(docker_url: str) -> Iterator[host.Daemon]:
-    if os.getuid() != 0:
-        pytest.skip("needs root to start a Docker Engine of its own")
+    host.demand(own=True)
     made = host.Daemon(host.HOME / "killed-live")
     made.start()
     try:
