@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from core.units import format_change, format_number
+from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,13 +42,17 @@ def simulated(report: Mapping[str, Any]) -> None:
         highlight=False,
     )
     heads = ("policy", "mean", "makespan", "t90", "slowdown", "moves")
+    real = any(row["controller"] is not None for row in report["policies"])
+    heads += ("own CPU",) if real else ()
     changes = tuple(f"Δ {name}" for name in _COMPARED)
-    table = _table(*heads, *map(escape, changes), right=range(1, 9))
+    table = _table(*heads, *map(escape, changes), right=range(1, 10))
     for row in report["policies"]:
         measures = [_seconds(row["measures"][name]) for name in _MEASURED]
-        moves = format_number(row["migrations"], 1)
+        measures.append(format_number(row["migrations"], 1))
+        if real:
+            measures.append("–" if row["controller"] is None else format_share(row["controller"]))
         shown = [_interval((row["differences"] or {}).get(name)) for name in _COMPARED]
-        table.add_row(escape(row["label"]), *measures, moves, *shown)
+        table.add_row(escape(row["label"]), *measures, *shown)
     console.print(table)
     console.print(
         f"Means over seeds, in seconds; Δ against {escape(report['baseline'])}, paired by seed, with its 95% "

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _BETTER = {"better": "worse", "worse": "better", "open": "open"}
 _COUNTS = ("migrations", "failed_jobs")
 _RATIOS = ("worst_slowdown",)
-_SHARES = ("used",)
+_SHARES = {"used": 0, "controller": 1}
 _SHORT = {
     "mean": "Mean completion",
     "median": "Median completion",
@@ -27,6 +27,7 @@ _SHORT = {
     "t95": "To 95% of final loss",
     "t99": "To 99% of final loss",
     "worst_slowdown": "Worst slowdown",
+    "controller": "PhaseDock’s own CPU",
 }
 
 
@@ -37,7 +38,7 @@ def quantity(name: str, value: float | None) -> str:
     if name in _COUNTS:
         return format_number(value, 0 if value == round(value) else 1)
     if name in _SHARES:
-        return format_share(value, 0)
+        return format_share(value, _SHARES[name])
     return f"{format_number(value)}×" if name in _RATIOS else f"{format_number(value, 1)} s"
 
 

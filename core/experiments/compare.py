@@ -101,8 +101,10 @@ def compare(
     -------
     list of dict
         Per label, in order: ``label``; ``mean`` of every measure over seeds under ``measures``;
-        ``migrations`` per run; and, under ``differences``, a `Difference` per measure and ``jobs``: the share
-        of jobs that ended sooner, and the best and worst single job. The baseline has no differences.
+        ``migrations`` per run; ``controller``, the share of a core that observing and steering took, None in
+        the simulator; ``failed_jobs``; and, under ``differences``, a `Difference` per measure and ``jobs``:
+        the share of jobs that ended sooner, and the best and worst single job. The baseline has no
+        differences.
     """
     base = results[baseline]
     rows = []
@@ -113,6 +115,7 @@ def compare(
             "seeds": len(runs),
             "measures": {name: _average([getattr(run, name) for run in runs.values()]) for name in MEASURES},
             "migrations": _average([float(run.migrations) for run in runs.values()]),
+            "controller": _average([run.controller for run in runs.values()]),
             "failed_jobs": sum(run.failed_jobs for run in runs.values()),
             "differences": None,
         }

@@ -98,6 +98,9 @@ class RunResult:
         The largest against fair sharing, or None.
     migrations, failed_actions, failed_jobs, decisions
         Counts.
+    controller
+        On a real engine, the processor seconds that the observing and steering process used per second; None
+        in the simulator, whose time is not real.
     """
 
     jobs: tuple[JobOutcome, ...]
@@ -113,6 +116,7 @@ class RunResult:
     failed_jobs: int
     decisions: int
     median: float | None = None
+    controller: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

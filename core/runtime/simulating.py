@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict
+import time
+from dataclasses import asdict, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
@@ -62,11 +63,15 @@ def run_arm(
     """
     where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
     outcome = Outcome(where.truth)
+    begun, used = time.monotonic(), time.process_time()
     for entry in drive(where.engine, policy, policy.chosen(arm.settings), seed, where.pace):
         outcome.add(entry)
         if listen is not None:
             listen(entry, outcome)
-    return outcome.result()
+    if where.pace is None:
+        return outcome.result()
+    share = (time.process_time() - used) / (time.monotonic() - begun)
+    return replace(outcome.result(), controller=share)
 
 
 def run_scenario(scenario: Scenario, arm: Arm, seed: int) -> RunResult:
