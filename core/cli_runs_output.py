@@ -41,9 +41,8 @@ def simulated(report: Mapping[str, Any]) -> None:
         f"{_count(len(report['seeds']), 'seed')}",
         highlight=False,
     )
-    heads = ("policy", "mean", "makespan", "t90", "slowdown", "moves")
     real = any(row["controller"] is not None for row in report["policies"])
-    heads += ("own CPU",) if real else ()
+    heads = ["policy", "mean", "makespan", "t90", "slowdown", "moves", *(["own CPU"] if real else [])]
     changes = tuple(f"Δ {name}" for name in _COMPARED)
     table = _table(*heads, *map(escape, changes), right=range(1, 10))
     for row in report["policies"]:

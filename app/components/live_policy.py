@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 
+from app.components import run_attached
 from app.components.basics import Node, aria, button, card, data, icon, notice, state_badge
 from app.components.forms import controls
 from app.components.live_decisions import clock, decisions
@@ -35,11 +36,10 @@ def spelt(policy: str) -> str:
 
 def panel(view: LiveView, *, control: bool) -> Node:
     """The card of the policy."""
-    names = {row.id: row.name for row in view.rows}
-    return _attached(view.attached, names) if view.attached else _form(view, control=control)
+    return _attached(view.attached) if view.attached else _form(view, control=control)
 
 
-def _attached(attached: Attached, names: Mapping[str, str]) -> html.Section:
+def _attached(attached: Attached) -> html.Section:
     steering = attached.mode is Mode.CONTROL
     tools: list[Node] = [
         _unfold("list-check", "Decisions"),
@@ -57,6 +57,9 @@ def _attached(attached: Attached, names: Mapping[str, str]) -> html.Section:
         html.Span(button("Detach", "plug", "small", **does("detach")), className="only-phone")
     ]
     if attached.run:
+        ways.append(
+            dcc.Link("Step through it", href=run_attached.address(attached.run), className="link small")
+        )
         ledger = f"/api/runs/{attached.run}.json"
         ways.append(
             html.A([icon("download", "sm"), "Ledger so far, JSON"], href=ledger, className="link small")
@@ -65,7 +68,7 @@ def _attached(attached: Attached, names: Mapping[str, str]) -> html.Section:
     return card(
         title,
         html.Div(parts, className="pad"),
-        decisions(attached.said, names),
+        decisions(attached.said),
         tools=tools,
         flush=True,
         class_name="policycard",

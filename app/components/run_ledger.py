@@ -12,6 +12,7 @@ from app.components import run_store
 from app.components.basics import Node, aria, card, data, empty, icon_button, link_button, page_head
 from app.components.provisioning_view import link
 from app.components.run_moment import tick_body
+from app.components.run_view import PATH
 from app.context import workspace
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from app.components.run_store import Side
     from app.components.run_view import View
     from core.runtime.ledgers import Tick
-    from core.runtime.run_infos import ExperimentInfo
+    from core.runtime.run_infos import ExperimentInfo, RunInfo
 
 _MOST_SIDES = 5
 
@@ -43,7 +44,18 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
     if run is None or not ticks:
         text = "Ledgers are kept for the first seed, unless the experiment says otherwise."
         return [head, card(None, empty("list-check", "No ledger was kept for this run", text, [back]))]
-    return [head, *_steps(view, side, run, ticks)]
+    return [head, *_steps(view, side.label, run, ticks)]
+
+
+def run_page(info: RunInfo, view: View) -> list[Node]:
+    """The page of the ledger of a run that belongs to no experiment: that of an attached policy."""
+    back = link_button("Back to the runs", PATH, "chevron-left")
+    head = page_head(info.name, f"decisions on running containers, {info.state}", [back])
+    ticks = workspace().runs.ticks(info.id)
+    if not ticks:
+        text = "The policy has seen no container so far."
+        return [head, card(None, empty("list-check", "Nothing was decided yet", text, [back]))]
+    return [head, *_steps(view, info.name, info.id, ticks)]
 
 
 def _sides(view: View, options: dict[str, str], side: Side) -> html.Nav:
@@ -59,7 +71,7 @@ def _sides(view: View, options: dict[str, str], side: Side) -> html.Nav:
     return html.Nav(links, className="seg", **aria(label="Policy"))
 
 
-def _steps(view: View, side: Side, run: str, ticks: Sequence[Tick]) -> list[Node]:
+def _steps(view: View, label: str, run: str, ticks: Sequence[Tick]) -> list[Node]:
     last = len(ticks) - 1
     tick = min(view.tick, last)
     busy = [each.number for each in ticks if each.actions or each.failures]
@@ -75,7 +87,7 @@ def _steps(view: View, side: Side, run: str, ticks: Sequence[Tick]) -> list[Node
                 value=tick,
                 updatemode="drag",
                 label=None,
-                thumbLabel=f"Tick of the ledger of {side.label}",
+                thumbLabel=f"Tick of the ledger of {label}",
                 className="grow",
                 size="sm",
             ),

@@ -22,6 +22,7 @@ from app.components.basics import (
     state_badge,
 )
 from app.components.provisioning_view import segments
+from app.components.run_attached import attached_card
 from app.components.run_bundled import bundled
 from app.components.run_view import PATH
 from app.components.when import when
@@ -58,6 +59,7 @@ def list_page(view: View) -> list[Node]:
         html.Div(
             [
                 _experiments(known, states, view, any_at_all=bool(infos)),
+                attached_card(),
                 _bundled_card(bundled(), bool(infos)),
             ],
             className="stack",

@@ -183,9 +183,9 @@ def _differences(ids: Sequence[tuple[str, str]]) -> list[Row]:
         a, b = _mean([a.get(name) for a, _ in pairs]), _mean([b.get(name) for _, b in pairs])
         if name == "migrations" or a or b:
             rows.append(Row(name, label, a, b, n=len(pairs)))
-    steering = [_mean([side.get("controller") for side in sides]) for sides in zip(*pairs, strict=True)]
-    if any(steering):
-        rows.append(Row("controller", "PhaseDock’s own share of a core", *steering, n=len(pairs)))
+    a, b = (_mean([pair[side].get("controller") for pair in pairs]) for side in (0, 1))
+    if a is not None or b is not None:
+        rows.append(Row("controller", "PhaseDock’s own share of a core", a, b, n=len(pairs)))
     return rows
 
 

@@ -39,8 +39,8 @@ class View:
         The address itself.
     look
         Which of the pages: ``list``, ``build``, ``compare`` or ``ledger``.
-    experiment
-        The id of the experiment, or None.
+    experiment, run
+        The id of the experiment, or of a run that belongs to none, or None.
     a, b
         The two policies by their keys, or None for the first ones.
     seed
@@ -62,6 +62,7 @@ class View:
     query: Query
     look: str
     experiment: str | None
+    run: str | None
     a: str | None
     b: str | None
     seed: int | None
@@ -82,8 +83,9 @@ class View:
         look = _one_of(query.get("look"), (BUILD, LEDGER), COMPARE if experiment else LIST)
         return cls(
             query=query,
-            look=LIST if look == LEDGER and not experiment else look,
+            look=LIST if look == LEDGER and not (experiment or query.get("run")) else look,
             experiment=experiment,
+            run=query.get("run"),
             a=query.get("a"),
             b=query.get("b"),
             seed=_whole(query.get("seed")),

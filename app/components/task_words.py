@@ -28,6 +28,7 @@ _BADGES = {
     TaskState.CANCELLED: ("cancelled", "", "ban"),
     TaskState.INTERRUPTED: ("interrupted", "warn", "alert-triangle"),
 }
+_LOOKS = {"choose_k": "choose", "search": "search"}
 _BARS = {
     TaskState.DONE: "ok",
     TaskState.FAILED: "bad",
@@ -135,15 +136,15 @@ def result_link(task: TaskInfo) -> str | None:
     result, params = task.result or {}, task.params
     traces = result.get("trace_set") or params.get("trace_set")
     tail = f"&traces={traces}" if traces else ""
-    if task.kind == "choose_k":
-        return f"/models?view=choose&task={task.id}{tail}"
-    if task.kind == "search":
-        return f"/models?view=search&task={task.id}{tail}"
+    if task.kind in _LOOKS:
+        return f"/models?view={_LOOKS[task.kind]}&task={task.id}{tail}"
     if task.kind == "evaluate":
         return _evaluated(task) if "evaluation" in result else None
     if task.kind == "simulate":
         experiment = result.get("experiment") or params.get("experiment")
         return f"/runs?experiment={experiment}" if experiment else None
+    if task.kind == "attach" and "run" in result:
+        return f"/runs?look=ledger&run={result['run']}"
     if "model" in result:
         return f"/phases?model={result['model']}{tail}" if traces else f"/models?model={result['model']}"
     return f"/traces?traces={result['trace_set']}" if "trace_set" in result else None

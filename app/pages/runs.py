@@ -1,7 +1,7 @@
 """Runs: experiments that compare policies are built, started, watched, compared and stepped through.
 
 One path has all of it, and the address says what: nothing is the list, ``look=build`` the form,
-``experiment`` a comparison, and ``look=ledger`` the ledger of one of its runs.
+``experiment`` a comparison, and ``look=ledger`` the ledger of one of its runs, or of an attached policy's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.components.links import Query
 from app.components.run_build import build_page
 from app.components.run_bundled import find
 from app.components.run_compare import compare_page, more_seeds
-from app.components.run_ledger import ledger_page
+from app.components.run_ledger import ledger_page, run_page
 from app.components.run_list import ACT, list_page
 from app.components.run_view import BUILD, COMPARE, LEDGER, PATH, View
 from app.context import workspace
@@ -35,6 +35,8 @@ def body(query: Query) -> list[Node]:
     view = View.read(query)
     if view.look == BUILD:
         return build_page(view)
+    if view.look == LEDGER and view.experiment is None and view.run is not None:
+        return run_page(workspace().runs.get(view.run), view)
     if view.experiment is None:
         return list_page(view)
     info = workspace().runs.experiment(view.experiment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -33,9 +34,13 @@ class TorchDigits(TorchProgram):
         images, labels = made_digits(count, self.seed, tick, held_out=held_out)
         return torch.from_numpy(images).view(-1, 1, SIDE, SIDE), torch.from_numpy(labels)
 
+
+class Recogniser(TorchDigits):
+    """A model that tells digits apart."""
+
+    @abstractmethod
     def scores(self, x: Any) -> Any:
         """Return a score for each digit (n, 10)."""
-        raise NotImplementedError
 
     def loss(self, chosen: Indices) -> Any:
         """Return the cross-entropy."""
@@ -49,7 +54,7 @@ class TorchDigits(TorchProgram):
         return {"val_loss": float(loss), "val_accuracy": float(right)}
 
 
-class Classifier(TorchDigits):
+class Classifier(Recogniser):
     """Two layers of convolutions and two dense ones, with dropout."""
 
     usual, rate = 8_000, 5e-4
@@ -68,7 +73,7 @@ class Classifier(TorchDigits):
         return self.model["layers"](x)
 
 
-class BothWays(TorchDigits):
+class BothWays(Recogniser):
     """A bidirectional recurrent network that reads the 16 rows of an image (Schuster and Paliwal 1997)."""
 
     usual = 8_000

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from core.runtime.tables import ExperimentRow, RunRow
 
 
+NO_EXPERIMENT = ""
+"""The experiment of a run that belongs to none: that of a policy which was attached to running containers."""
+
+
 class RunState(StrEnum):
     """The states of a run."""
 
@@ -41,7 +45,7 @@ class RunInfo:
     id
         Its id in addresses.
     experiment, name
-        The experiment that made it: id and name.
+        The experiment that made it: id and name; `NO_EXPERIMENT` and what it did where, if none did.
     label, policy, settings
         What it was called there, the policy, and the settings that were given.
     seed

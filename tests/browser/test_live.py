@@ -160,6 +160,11 @@ def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
     asking.get_by_role("button", name="Release everything").click()
     expect(page.locator("#live-policy")).to_contain_text("none attached", timeout=60_000)
     assert [cores(each) for each in containers.values()] == [None] * len(containers)
+    page.goto(f"{live.base_url}/runs")
+    page.get_by_role("link", name="flowcon controls box").click()
+    expect(page.locator("#tick-body")).to_contain_text("page-autoencoder")
+    page.get_by_role("button", name="Next decision").click()
+    expect(page.locator("tr.decided").first).to_contain_text("page-")
 
 
 def test_watching_touches_nothing_and_says_so(

@@ -226,7 +226,8 @@ def trainers(start_job, light_image, tmp_path):
         program += " end=time.process_time()+.02\n while time.process_time()<end: pass"
         command = ["python3", "-c", program]
         return [
-            start_job(light_image, command, labels=dict.fromkeys(each, ""), **settings).id for each in labels
+            start_job(light_image, command, labels=dict.fromkeys(each, ""), **settings).name
+            for each in labels
         ]
 
     return start
@@ -409,15 +410,16 @@ def test_a_program_without_an_agent_is_read_to_its_last_line(docker_url, light_i
 
 
 def test_a_limit_that_a_person_set_by_hand_survives_a_run_that_did_not_change_it(
-    docker_url, tmp_path, trainers
+    docker_url, tmp_path, docker_client, trainers
 ):
-    by_hand, steered = trainers(OURS, OURS)
+    names = trainers(OURS, OURS)
+    by_hand, steered = (docker_client.containers.get(name).id for name in names)
     with Host(Address("local", docker_url)) as host:
         host.set_limits(by_hand, host.inspect(by_hand).limits.with_cores(0.7))
         engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
         engine.wait(None)
         engine.observe()
-        assert engine.apply([SetLimit(steered, 0.4)]) == ()
+        assert engine.apply([SetLimit(names[1], 0.4)]) == ()
         assert engine.close() == ()
         assert host.inspect(by_hand).limits.cores == 0.7
         assert host.inspect(steered).limits.cores is None

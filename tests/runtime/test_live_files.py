@@ -149,37 +149,40 @@ def test_half_a_record_at_the_end_is_left_out_and_written_over(tmp_path):
     assert again.last == 2.0
 
 
+IDS = {"job": "a" * 64}
+
+
 def entry(number: int, limit: float | None, actions, reasons=(), failures=(), wake=None) -> Entry:
-    job = Job("a" * 64, JobState.RUNNING, "local", limit=limit)
+    job = Job("job", JobState.RUNNING, "local", limit=limit)
     seen = Observation(number, 10.0 * number, Trigger.TICK, (), (job,))
-    return Entry(seen, tuple(actions), tuple(reasons), (Mark("a" * 64, "NL", 0.25),), wake, tuple(failures))
+    return Entry(seen, tuple(actions), tuple(reasons), (Mark("job", "NL", 0.25),), wake, tuple(failures))
 
 
 def test_minutes_say_what_was_done_why_and_what_failed(files):
     files.lock.parent.mkdir()
-    minutes = Minutes(files, Attached("t", "flowcon", Mode.CONTROL), 1000.0, lambda _: "job")
-    cut = SetLimit("a" * 64, 0.5)
-    minutes.take(entry(1, 2.0, [cut], [Reason("r", "It converged.", job="a" * 64)], wake=30.0))
-    minutes.take(entry(2, 0.5, [cut]))
-    refused = SetLimit("a" * 64, 0.25)
-    minutes.take(entry(3, 0.5, [refused], failures=[Failure(refused, "Docker said no.")]))
+    minutes = Minutes(files, Attached("t", "flowcon", Mode.CONTROL), 1000.0)
+    cut = SetLimit("job", 0.5)
+    minutes.take(entry(1, 2.0, [cut], [Reason("r", "It converged.", job="job")], wake=30.0), IDS)
+    minutes.take(entry(2, 0.5, [cut]), IDS)
+    refused = SetLimit("job", 0.25)
+    minutes.take(entry(3, 0.5, [refused], failures=[Failure(refused, "Docker said no.")]), IDS)
     attached, marks = read_attached(files.attached)
     assert [(said.at, said.text, said.before, said.after) for said in attached.said] == [
         (1030.0, "Could not: Docker said no.", None, None),
         (1010.0, "It converged.", 2.0, 0.5),
     ]
     assert (attached.resizes, attached.said[0].label, minutes.decisions) == (1, "NL", 3)
-    assert marks == {"a" * 64: ("NL", 0.25)}
+    assert marks == {IDS["job"]: ("NL", 0.25)}
     minutes.close()
     assert read_attached(files.attached) is None
 
 
 def test_minutes_of_watching_say_a_limit_once_though_it_never_comes_true(files):
     files.lock.parent.mkdir()
-    minutes = Minutes(files, Attached("t", "flowcon", Mode.WATCH), 0.0, lambda _: "job")
+    minutes = Minutes(files, Attached("t", "flowcon", Mode.WATCH), 0.0)
     for number, limit in enumerate((0.5, 0.5, 0.25, 0.5)):
-        minutes.take(entry(number, 2.0, [SetLimit("a" * 64, limit)]))
-    minutes.take(entry(9, 2.0, [Pause("a" * 64)]))
+        minutes.take(entry(number, 2.0, [SetLimit("job", limit)]), IDS)
+    minutes.take(entry(9, 2.0, [Pause("job")]), IDS)
     attached, _ = read_attached(files.attached)
     assert [said.after for said in attached.said] == [None, 0.5, 0.25, 0.5]
     assert [said.before for said in attached.said] == [None, 0.25, 0.5, 2.0]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 def adopt_new(site: Site, host: Host, running: Mapping[str, Container]) -> None:
     """Let running containers take part that may, lie on a worker, and do not take part yet.
 
-    One that ended and was started again is another job, since the name of an ended job is not used twice.
+    A job is called as its container is, so that ledgers can be read. One that ended and was started again, or
+    another of the same name, is ``name#2``, since the name of an ended job is not used twice.
     """
     known = {job.container for job in site.jobs.values()}
     for container in running.values():
@@ -31,9 +32,9 @@ def adopt_new(site: Site, host: Host, running: Mapping[str, Container]) -> None:
         worker = site.worker_of(host, container)
         if worker is None or site.adopt is None or not site.adopt(container):
             continue
-        site.adoptions[container.id] = site.adoptions.get(container.id, 0) + 1
-        times = site.adoptions[container.id]
-        name = container.id if times == 1 else f"{container.id}#{times}"
+        site.adoptions[container.name] = site.adoptions.get(container.name, 0) + 1
+        times = site.adoptions[container.name]
+        name = container.name if times == 1 else f"{container.name}#{times}"
         job = LiveJob(name, site.clock.now(), None, JobState.RUNNING, worker, container.id)
         job.started = job.arrived
         job.limit, job.weight = container.limits.cores, container.limits.weight

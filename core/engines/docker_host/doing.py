@@ -6,15 +6,16 @@ the host refuses, and a host that is lost, become failures too.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host import migrating
 from core.engines.docker_host.resizing_jobs import announce, set_limit
 from core.engines.docker_host.starting import create, follow, prepare, wanted_threads
 from core.errors import PhaseDockError
+from core.scheduling import refusing
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import Failure, JobState
+from core.scheduling.refusing import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Action
 
 
-class _Refused(Exception):  # noqa: N818 - a control flow inside this module; it never leaves it
-    """The sentence for people."""
-
-
 def perform(site: Site, actions: Sequence[Action]) -> tuple[Failure, ...]:
     """Do `actions` in order; what does not work comes back, and does not hold up the rest."""
     failed = []
@@ -36,8 +33,8 @@ def perform(site: Site, actions: Sequence[Action]) -> tuple[Failure, ...]:
     for action in actions:
         site.pulse()
         try:
-            _DOING[type(action)](site, _job(site, action.job), action, until)
-        except _Refused as refused:
+            _DOING[type(action)](site, refusing.job_named(site.jobs, action.job), action, until)
+        except Refused as refused:
             failed.append(Failure(action, str(refused)))
         except PhaseDockError as error:
             failed.append(Failure(action, error.message))
@@ -50,10 +47,11 @@ def perform(site: Site, actions: Sequence[Action]) -> tuple[Failure, ...]:
 
 
 def _start(site: Site, job: LiveJob, action: Start, _: float) -> None:
-    worker = _worker(site, action.worker)
-    if job.state is not JobState.WAITING or job.plan is None:
-        raise _Refused(f"Job {action.job} does not wait to be started: it is {job.state.value}.")
-    limit, weight = _checked(action.limit, action.weight, worker)
+    worker = refusing.worker_named(site.workers, action.worker)
+    refusing.waits(action.job, job.state)
+    if job.plan is None:
+        raise Refused(f"Job {action.job} was found running and cannot be started again.")
+    limit, weight = _limits(action.limit, action.weight, worker)
     job.worker, job.limit, job.weight = worker, limit, weight
     try:
         prepare(site, job, job.plan)
@@ -70,44 +68,35 @@ def _start(site: Site, job: LiveJob, action: Start, _: float) -> None:
 
 
 def _set_limit(site: Site, job: LiveJob, action: SetLimit, until: float) -> None:
-    worker = _placed(job)
-    limit, weight = _checked(action.limit, action.weight, worker)
+    worker = refusing.placed(job.id, job.state, job.worker)
+    limit, weight = _limits(action.limit, action.weight, worker)
     set_limit(site, job, limit, weight, until)
 
 
 def _set_threads(site: Site, job: LiveJob, action: SetThreads, _: float) -> None:  # noqa: ARG001 - one shape
-    _placed(job)
-    if not job.can_resize or job.agent is None:
-        raise _Refused(f"Job {action.job} cannot change its threads while it runs.")
-    if action.threads < 1:
-        raise _Refused(f"Job {action.job} needs at least one thread, not {action.threads}.")
-    job.agent.want(threads=action.threads)
+    refusing.placed(job.id, job.state, job.worker)
+    agent = refusing.told(action, job.agent if job.can_resize else None)
+    agent.want(threads=action.threads)
 
 
 def _migrate(site: Site, job: LiveJob, action: Migrate, _: float) -> None:
-    to = _worker(site, action.to)
-    if job.state is not JobState.RUNNING:
-        raise _Refused(f"Job {action.job} cannot migrate: it is {job.state.value}.")
-    if not job.can_migrate or job.agent is None or job.plan is None:
-        raise _Refused(f"Job {action.job} writes no checkpoints.")
-    if job.worker is to:
-        raise _Refused(f"Job {action.job} is already on {action.to}.")
+    to = refusing.worker_named(site.workers, action.to)
+    writes = job.can_migrate and job.agent is not None and job.plan is not None
+    refusing.movable(action, job.state, writes=writes, there=job.worker is to)
     if not to.has_folder:
-        raise _Refused(f"Job {action.job} cannot migrate: {action.to} does not share its folder.")
-    _checked(job.limit, job.weight, to)
+        raise Refused(f"Job {action.job} cannot migrate: {action.to} does not share its folder.")
+    _limits(job.limit, job.weight, to)
     migrating.begin(site, job, action, to)
 
 
 def _pause(site: Site, job: LiveJob, action: Pause, _: float) -> None:
-    if job.state is not JobState.RUNNING:
-        raise _Refused(f"Job {action.job} cannot be paused: it is {job.state.value}.")
+    refusing.runs(action.job, job.state, "be paused")
     site.host_of(job).pause(job.container)
     job.state, job.paused_here = JobState.PAUSED, True
 
 
 def _resume(site: Site, job: LiveJob, action: Resume, _: float) -> None:
-    if job.state is not JobState.PAUSED:
-        raise _Refused(f"Job {action.job} cannot be resumed: it is {job.state.value}.")
+    refusing.is_paused(action.job, job.state)
     site.host_of(job).unpause(job.container)
     job.state, job.paused_here = JobState.RUNNING, False
 
@@ -135,31 +124,5 @@ _DOING: Final[dict[type, Callable[[Site, LiveJob, Any, float], None]]] = {
 }
 
 
-def _job(site: Site, name: str) -> LiveJob:
-    job = site.jobs.get(name)
-    if job is None:
-        raise _Refused(f"There is no job {name}, or it has ended.")
-    return job
-
-
-def _worker(site: Site, name: str) -> DockerWorker:
-    worker = site.workers.get(name)
-    if worker is None:
-        raise _Refused(f"There is no worker {name}.")
-    return worker
-
-
-def _placed(job: LiveJob) -> DockerWorker:
-    if job.worker is None or job.state is JobState.MIGRATING:
-        raise _Refused(f"Job {job.id} is on no worker now: it is {job.state.value}.")
-    return job.worker
-
-
-def _checked(limit: float | None, weight: float, worker: DockerWorker) -> tuple[float | None, float]:
-    if limit is not None and not 0 < limit <= worker.capacity:
-        raise _Refused(
-            f"A limit of {limit:g} cores is not possible on {worker.name}, which has {worker.capacity:g}."
-        )
-    if not (isfinite(weight) and weight > 0):
-        raise _Refused(f"A weight of {weight:g} is not possible; it must be above zero.")
-    return limit, weight
+def _limits(limit: float | None, weight: float, worker: DockerWorker) -> tuple[float | None, float]:
+    return refusing.possible(limit, weight, worker.name, worker.capacity)

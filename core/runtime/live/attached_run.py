@@ -12,7 +12,7 @@ from core.experiments.outcome import Outcome
 from core.experiments.series import Series
 from core.runtime.files import new_id
 from core.runtime.ledgers import Ledgers
-from core.runtime.run_infos import RunState
+from core.runtime.run_infos import NO_EXPERIMENT, RunState
 from core.runtime.tables import RunRow
 from core.runtime.task_context import Interrupted
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from core.runtime.database import Database
     from core.scheduling.loop import Entry
 
-NO_EXPERIMENT = ""
-"""What stands in place of an experiment's id: nobody planned this run, and nothing is compared with it."""
-
 
 class AttachedRun:
     """A run that is written while it goes on; a context that notes how it ended.
@@ -34,6 +31,8 @@ class AttachedRun:
     ----------
     database
         Where.
+    name
+        What it is called.
     engine, policy, settings, seed
         What runs where.
     task
@@ -43,6 +42,7 @@ class AttachedRun:
     def __init__(
         self,
         database: Database,
+        name: str,
         engine: str,
         policy: str,
         settings: Mapping[str, Any],
@@ -57,7 +57,7 @@ class AttachedRun:
         row = RunRow(
             id=self.id,
             experiment=NO_EXPERIMENT,
-            name=f"{policy} on {engine}",
+            name=name,
             label=policy,
             policy=policy,
             settings=dict(settings),

@@ -18,7 +18,7 @@ from core.engines.docker_host.planned import DockerWorker
 from core.engines.docker_host.watch_only import WatchOnly
 from core.errors import Cancelled, ConflictError, PhaseDockError
 from core.runtime.live.attached_run import AttachedRun
-from core.runtime.live.minutes import Minutes, container_of
+from core.runtime.live.minutes import Minutes
 from core.runtime.live.releasing import Releaser
 from core.runtime.live.snapshot import LiveFiles
 from core.runtime.live.steering import ours, switched_off
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from core.runtime.workspace import Workspace
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Observation
-    from core.scheduling.ports import Engine
 
 PATIENCE = 30.0
 """Seconds for which a lost engine is waited for; Docker takes a few to start again."""
@@ -53,6 +52,12 @@ class _Asked:
     settings: Mapping[str, Any]
     mode: Mode
     seed: int
+
+    @property
+    def name(self) -> str:
+        """What is done, for people."""
+        verb = "controls" if self.mode is Mode.CONTROL else "watches"
+        return f"{self.policy} {verb} {self.engine}"
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> _Asked:
@@ -74,7 +79,7 @@ class Careful:
         Where it is written down.
     """
 
-    def __init__(self, engine: Engine, host: Host, keeper: OwnKeeper) -> None:
+    def __init__(self, engine: DockerEngine, host: Host, keeper: OwnKeeper) -> None:
         self._engine = engine
         self._host = host
         self._keeper = keeper
@@ -94,16 +99,17 @@ class Careful:
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Write down what has to be undone beside limits, then do it."""
-        for action in actions:
-            container = self._host.known(container_of(action.job))
-            if isinstance(action, Pause) and container is not None:
-                self._keeper.keep_paused(self._host.name, container.id, container.limits, True)
+        self._note(actions, Pause, paused=True)
         failures = self._engine.apply(actions)
-        for action in actions:
-            container = self._host.known(container_of(action.job))
-            if isinstance(action, Resume) and container is not None:
-                self._keeper.keep_paused(self._host.name, container.id, container.limits, False)
+        self._note(actions, Resume, paused=False)
         return failures
+
+    def _note(self, actions: Sequence[Action], kind: type[Action], *, paused: bool) -> None:
+        containers = self._engine.containers
+        for job in [action.job for action in actions if isinstance(action, kind)]:
+            container = self._host.known(containers.get(job, ""))
+            if container is not None:
+                self._keeper.keep_paused(self._host.name, container.id, container.limits, paused)
 
 
 def attach(
@@ -145,7 +151,9 @@ def attach(
     with locked(files.lock.with_suffix(".attach")) as mine:
         if not mine:
             raise ConflictError(f"A policy is attached to {asked.engine} already.", "Detach it first.")
-        run = AttachedRun(workspace.database, asked.engine, asked.policy, asked.settings, asked.seed, task)
+        run = AttachedRun(
+            workspace.database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
+        )
         with run, _put_back_after(workspace, task, log):
             minutes = _follow(workspace, asked, task, files, run, say)
     return {"run": run.id, "decisions": minutes.decisions, "resizes": minutes.resizes}
@@ -162,10 +170,9 @@ def _follow(
     """Drive the policy until it is detached."""
     live, policy = workspace.live, POLICIES[asked.policy]
     keeper, begun = live.holds.keeper(task), time.time()
-    verb = "Controls" if asked.mode is Mode.CONTROL else "Watches"
     with live.engine_registry.host(asked.engine, keeper, ours(live.holds, asked.engine)) as host:
         attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
-        minutes = Minutes(files, attached, begun, lambda container: _name(host, container))
+        minutes = Minutes(files, attached, begun)
 
         def mine(container: Container) -> bool:
             """Containers of a run are that run's to steer."""
@@ -173,7 +180,7 @@ def _follow(
 
         def idle() -> None:
             minutes.alive()
-            say(f"{verb} {asked.engine}: {minutes.decisions:,} decisions, {minutes.resizes:,} limits")
+            say(f"{asked.name}: {minutes.decisions:,} decisions, {minutes.resizes:,} limits")
 
         worker, may = DockerWorker(asked.engine, host), ours(live.holds, asked.engine)
         folder = workspace.settings.home / "live"
@@ -183,7 +190,7 @@ def _follow(
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):
                         run.add(entry)
-                        minutes.take(entry)
+                        minutes.take(entry, real.containers)
         except Cancelled:
             return minutes
         finally:
@@ -216,8 +223,3 @@ def _put_back_after(workspace: Workspace, task: str, log: Callable[[str], None])
         done = Releaser(live.engine_registry, live.holds).put_back(left)
         for name, why in done.failed:
             log(f"The limits of {name} could not be put back: {why} {_NOT_BACK}")
-
-
-def _name(host: Host, container: str) -> str:
-    known = host.known(container)
-    return container[:12] if known is None else known.name

@@ -13,7 +13,7 @@ from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads
 from core.units import format_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Mapping
 
     from core.runtime.live.values import Attached
     from core.scheduling.actions import Action
@@ -32,11 +32,6 @@ _VERBS: dict[type, tuple[str, str]] = {
 }
 
 
-def container_of(job: str) -> str:
-    """The id of a job's container: an adopted container's job is called by its id."""
-    return job.partition("#")[0]
-
-
 class Minutes:
     """Takes the entries of an attached policy and writes down the newest.
 
@@ -48,29 +43,24 @@ class Minutes:
         What is attached.
     begun
         When the run's clock began, seconds since 1970.
-    name_of
-        The name of a container, by its id.
     """
 
-    def __init__(
-        self, files: LiveFiles, attached: Attached, begun: float, name_of: Callable[[str], str]
-    ) -> None:
+    def __init__(self, files: LiveFiles, attached: Attached, begun: float) -> None:
         self._files = files
         self._attached = attached
         self._begun = begun
-        self._name_of = name_of
         self._said: deque[Said] = deque(maxlen=_KEPT)
         self._limits: dict[str, float | None] = {}
-        self._marks: dict[str, tuple[str, float | None]] = {}
+        self._labels: dict[str, str] = {}
         self.decisions = 0
         self.resizes = 0
-        self._write()
+        self._write({})
 
-    def take(self, entry: Entry) -> None:
-        """Take the next entry."""
+    def take(self, entry: Entry, containers: Mapping[str, str]) -> None:
+        """Take the next entry; `containers` has the id of each job's container."""
         seen = entry.observation
         self.decisions += 1
-        self._marks = {container_of(mark.job): (mark.label, mark.growth) for mark in entry.marks}
+        self._labels = {mark.job: mark.label for mark in entry.marks}
         jobs = {job.id: job for job in seen.jobs}
         self._limits = {name: limit for name, limit in self._limits.items() if name in jobs}
         why = {reason.job: reason.text for reason in entry.reasons if reason.job is not None}
@@ -82,7 +72,13 @@ class Minutes:
             self._say(self._begun + seen.time, failure.action.job, f"Could not: {failure.why}")
         wake = None if entry.wake is None else self._begun + entry.wake
         self._attached = replace(self._attached, next_wake=wake, resizes=self.resizes)
-        self._write()
+        self._write(
+            {
+                containers[mark.job]: (mark.label, mark.growth)
+                for mark in entry.marks
+                if mark.job in containers
+            }
+        )
 
     def alive(self) -> None:
         """Show that the policy still goes on; called often, does something now and then."""
@@ -110,12 +106,10 @@ class Minutes:
     def _say(
         self, at: float, job: str, text: str, before: float | None = None, after: float | None = None
     ) -> None:
-        container = container_of(job)
-        label = self._marks.get(container, ("", None))[0]
-        self._said.appendleft(Said(at, self._name_of(container), text, before, after, label))
+        self._said.appendleft(Said(at, job, text, before, after, self._labels.get(job, "")))
 
-    def _write(self) -> None:
-        write_attached(self._files.attached, replace(self._attached, said=tuple(self._said)), self._marks)
+    def _write(self, marks: dict[str, tuple[str, float | None]]) -> None:
+        write_attached(self._files.attached, replace(self._attached, said=tuple(self._said)), marks)
 
 
 def _cores(limit: float | None) -> str:

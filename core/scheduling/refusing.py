@@ -1,0 +1,93 @@
+"""What no engine does: the rules by which an action is refused, and the sentences that say so.
+
+The simulated world and real hosts ask the same questions before anything happens, so that a policy meets the
+same refusals wherever it runs.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, TypeVar
+
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.actions import Migrate, SetThreads
+
+Job = TypeVar("Job")
+Worker = TypeVar("Worker")
+Listener = TypeVar("Listener")
+
+
+class Refused(Exception):  # noqa: N818 - control flow between an action and its engine, which makes a Failure of it
+    """Why an action cannot be done: a sentence for people."""
+
+
+def job_named(jobs: Mapping[str, Job], name: str) -> Job:
+    """Look a job up that has not ended."""
+    job = jobs.get(name)
+    if job is None:
+        raise Refused(f"There is no job {name}, or it has ended.")
+    return job
+
+
+def worker_named(workers: Mapping[str, Worker], name: str) -> Worker:
+    """Look a worker up."""
+    worker = workers.get(name)
+    if worker is None:
+        raise Refused(f"There is no worker {name}.")
+    return worker
+
+
+def placed(job: str, state: JobState, worker: Worker | None) -> Worker:
+    """The worker that a job is on; on its way between two it is on none."""
+    if worker is None or state is JobState.MIGRATING:
+        raise Refused(f"Job {job} is on no worker now: it is {state.value}.")
+    return worker
+
+
+def waits(job: str, state: JobState) -> None:
+    """Only what waits is started."""
+    if state is not JobState.WAITING:
+        raise Refused(f"Job {job} does not wait to be started: it is {state.value}.")
+
+
+def runs(job: str, state: JobState, doing: str) -> None:
+    """Only what runs is paused or migrated; `doing` is the verb."""
+    if state is not JobState.RUNNING:
+        raise Refused(f"Job {job} cannot {doing}: it is {state.value}.")
+
+
+def is_paused(job: str, state: JobState) -> None:
+    """Only what is paused goes on."""
+    if state is not JobState.PAUSED:
+        raise Refused(f"Job {job} cannot be resumed: it is {state.value}.")
+
+
+def told(action: SetThreads, listener: Listener | None) -> Listener:
+    """Whoever is told to use another number of threads, which is at least one; None does not listen."""
+    if listener is None:
+        raise Refused(f"Job {action.job} cannot change its threads while it runs.")
+    if action.threads < 1:
+        raise Refused(f"Job {action.job} needs at least one thread, not {action.threads}.")
+    return listener
+
+
+def movable(action: Migrate, state: JobState, *, writes: bool, there: bool) -> None:
+    """A job moves while it runs, by its checkpoint, to where it is not yet."""
+    runs(action.job, state, "migrate")
+    if not writes:
+        raise Refused(f"Job {action.job} writes no checkpoints.")
+    if there:
+        raise Refused(f"Job {action.job} is already on {action.to}.")
+
+
+def possible(limit: float | None, weight: float, worker: str, capacity: float) -> tuple[float | None, float]:
+    """A limit (cores, None for none) within a worker's capacity, and a weight above zero; both as given."""
+    if limit is not None and not 0 < limit <= capacity:
+        raise Refused(f"A limit of {limit:g} cores is not possible on {worker}, which has {capacity:g}.")
+    if not (isfinite(weight) and weight > 0):
+        raise Refused(f"A weight of {weight:g} is not possible; it must be above zero.")
+    return limit, weight

@@ -1,0 +1,73 @@
+"""Runs of attached policies: listed beside experiments, stepped through, and found from their tasks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.components.links import Query
+from app.components.run_attached import address, attached_card
+from app.main import EXTENSION, create_app
+from app.pages import runs as page
+from core.errors import NotFoundError
+from core.runtime.live.attached_run import AttachedRun
+from core.scheduling.actions import Mark, Reason, SetLimit
+from core.scheduling.loop import Entry
+from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.config import Settings
+    from core.runtime.workspace import Workspace
+
+
+@pytest.fixture
+def place(settings: Settings) -> Iterator[Workspace]:
+    made = create_app(settings).server
+    opened: Workspace = made.extensions[EXTENSION]
+    with made.test_request_context("/runs"):
+        yield opened
+    opened.close()
+
+
+def attached(place: Workspace, entries: int) -> str:
+    """A run as an attached policy leaves it; gives its id."""
+    job = Job("trainer", JobState.RUNNING, "box", limit=None)
+    worker = Worker("box", 2.0, used=1.0)
+    with AttachedRun(place.database, "flowcon controls box", "box", "flowcon", {}, 1, "task") as run:
+        for at in range(entries):
+            seen = Observation(at, 20.0 * at, Trigger.TICK, (worker,), (job,))
+            reason = Reason("itval", "It converged.", job="trainer")
+            run.add(Entry(seen, (SetLimit("trainer", 0.5),), (reason,), (Mark("trainer", "CL", 0.01),), None))
+    return run.id
+
+
+def shown(**values: str) -> str:
+    return json.dumps(page.body(Query("/runs", values)), default=lambda each: each.to_plotly_json())
+
+
+def test_without_one_there_is_no_card(place: Workspace) -> None:
+    assert place
+    assert attached_card() is None
+
+
+def test_it_is_listed_and_stepped_through_by_the_names_of_its_containers(place: Workspace) -> None:
+    run = attached(place, 3)
+    assert address(run) in shown()
+    ledger = shown(look="ledger", run=run, tick="1")
+    assert "flowcon controls box" in ledger
+    assert "trainer" in ledger
+    assert "It converged." in ledger
+
+
+def test_one_that_saw_nothing_says_so(place: Workspace) -> None:
+    assert "Nothing was decided yet" in shown(look="ledger", run=attached(place, 0))
+
+
+def test_one_that_is_gone_is_refused_in_words(place: Workspace) -> None:
+    assert place
+    with pytest.raises(NotFoundError, match="no run with this id"):
+        shown(look="ledger", run="0" * 16)
