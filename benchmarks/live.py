@@ -1,119 +1,182 @@
-"""What watching costs: CPU of the worker and of a page's reads while containers are sampled once a second.
+"""What watching and control cost, end to end: containers, a worker, the web server, and a page in Chromium.
 
-    PHASEDOCK_DOCKER=local=unix:///var/run/docker.sock python -m benchmarks.live IMAGE [CONTAINERS] [SECONDS]
+    PHASEDOCK_DOCKER=local=unix:///var/run/docker.sock python -m benchmarks.live IMAGE WATCH CONTROL SECONDS
 
-Starts so many containers of IMAGE (with a shell; each prints a loss once a second), a real worker process
-and a loop that reads what the page reads once a second. CPU is that of the processes as the kernel counts it,
-after ten seconds of warming up; containers are removed at the end. Two arms: watching alone, and watching
-with a FlowCon attached in control. One JSON document is printed.
+Starts WATCH containers of IMAGE (50; with a shell; each prints a loss once a second), a real worker and a
+real web server, and opens the page Live in Chromium, which asks once a second. First arm: watching all of
+them. Second: a FlowCon in control of CONTROL of them (20), the others removed. CPU is that of the processes
+as the kernel counts it, after ten seconds of warming up; of the page, what its ticks cost its main thread,
+the tasks longer than 50 ms, and the longest time between two frames. One JSON document is printed.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import resource
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 import uuid
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import docker
+from playwright.sync_api import sync_playwright
 
 from core.config import child_environment, load_settings
 from core.runtime.live.values import Mode
-from core.runtime.workspace import Workspace, open_workspace
+from core.runtime.workspace import open_workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from docker.models.containers import Container
+    from playwright.sync_api import Page
+
+    from core.config import Settings
+    from core.runtime.workspace import Workspace
 
 _PRINTING = "i=1; while true; do i=$((i + 1)); echo step $i loss=0.$((1000 + i % 50)); sleep 1; done"
 _WARMING = 10.0
+_LISTEN = """
+window.found = {longtask: [], measure: [], gap: 0};
+for (const type of ["longtask", "measure"]) {
+  const keep = (list) => window.found[type].push(...list.getEntries().map((each) => each.duration));
+  new PerformanceObserver(keep).observe({type});
+}
+let before = performance.now();
+const frame = (now) => {
+  window.found.gap = Math.max(window.found.gap, now - before);
+  before = now;
+  requestAnimationFrame(frame);
+};
+requestAnimationFrame(frame);
+"""
 
 
-def cpu_of(pid: int) -> float:
-    """CPU seconds of a process and its threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def cpu_of(roots: Sequence[int]) -> float:
+    """CPU seconds of processes, their threads and their children."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            pid, rest = int(stat.parent.name), stat.read_text().rsplit(")", 1)[1].split()
+            if pid in roots or int(rest[1]) in roots:
+                ticks += int(rest[11]) + int(rest[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def own_cpu() -> float:
-    """CPU seconds of this process."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def read_as_a_page(space: Workspace, engine: str, seconds: float) -> list[float]:
-    """Read once a second what the page shows; gives how long each read took."""
-    took = []
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        begun = time.monotonic()
-        view = space.live.look(engine)
-        space.live.history(engine, [row.id for row in view.rows], 600)
-        space.live.totals_history(engine, 600)
-        took.append(time.monotonic() - begun)
-        time.sleep(max(0.0, 1.0 - took[-1]))
-    return took
-
-
-def measured(space: Workspace, engine: str, worker: int, seconds: float) -> dict[str, float]:
-    """Shares of a core, and how regular samples were."""
-    read_as_a_page(space, engine, _WARMING)
-    before, own, begun = cpu_of(worker), own_cpu(), time.monotonic()
-    reads = read_as_a_page(space, engine, seconds)
+def measured(space: Workspace, page: Page, pids: dict[str, int], seconds: float) -> dict[str, Any]:
+    """Shares of a core, how regular samples were, and how the page fared."""
+    page.wait_for_timeout(1000 * _WARMING)
+    page.evaluate(f"(() => {{{_LISTEN}}})()")
+    engine = space.live.engine_registry.names[0]
+    before, begun = {name: cpu_of([pid]) for name, pid in pids.items()}, time.monotonic()
+    page.wait_for_timeout(1000 * seconds)
     passed = time.monotonic() - begun
+    used = {name: round((cpu_of([pid]) - before[name]) / passed, 4) for name, pid in pids.items()}
+    found = page.evaluate("window.found")
+    ticks, tasks = sorted(found["measure"]), found["longtask"]
     past = space.live.totals_history(engine, seconds)
+    rows = space.live.look(engine).rows
     return {
-        "worker_share_of_a_core": round((cpu_of(worker) - before) / passed, 4),
-        "page_share_of_a_core": round((own_cpu() - own) / passed, 4),
-        "page_read_ms_median": round(1000 * sorted(reads)[len(reads) // 2], 2),
+        "containers": len(rows),
+        "with_loss": sum(row.loss is not None for row in rows),
+        "share_of_a_core": used | {"together": round(sum(used.values()), 4)},
         "samples_per_second": round(len(past.time) / seconds, 3),
-        "containers": len(space.live.look(engine).rows),
-        "with_loss": sum(row.loss is not None for row in space.live.look(engine).rows),
+        "page": {
+            "ticks": len(ticks),
+            "script_ms_median": round(ticks[len(ticks) // 2], 1) if ticks else None,
+            "script_ms_most": round(ticks[-1], 1) if ticks else None,
+            "tasks_over_50_ms": len(tasks),
+            "longest_task_ms": round(max(tasks, default=0.0), 1),
+            "longest_between_frames_ms": round(found["gap"], 1),
+        },
     }
 
 
-def main(image: str, containers: int, seconds: float) -> dict[str, object]:
+def main(image: str, watch: int, control: int, seconds: float) -> dict[str, object]:
     """Measure both arms."""
-    with tempfile.TemporaryDirectory() as home:
+    with ExitStack() as stack:
+        home = stack.enter_context(tempfile.TemporaryDirectory())
         settings = replace(
             load_settings(), home=Path(home), control=True, database_url=f"sqlite:///{home}/db"
         )
         space = open_workspace(settings)
+        stack.callback(space.close)
         engine = space.live.engine_registry.names[0]
-        address = space.live.engine_registry.address(engine).url
-        client = docker.DockerClient(base_url=address) if address else docker.from_env()
-        mark = uuid.uuid4().hex[:8]
-        environment = child_environment(settings) | {
-            "PHASEDOCK_CONTROL": "on",
-            "DATABASE_URL": f"sqlite:///{home}/db",
-        }
-        made, worker = [], None
-        try:
-            for at in range(containers):
-                labels, name = {"phasedock": "1"}, f"bench-{mark}-{at}"
-                command = ["sh", "-c", _PRINTING]
-                made.append(
-                    client.containers.run(
-                        image, command, detach=True, network_mode="none", labels=labels, name=name
-                    )
-                )
-            worker = subprocess.Popen([sys.executable, "-m", "core.cli", "worker"], env=environment)
-            watching = measured(space, engine, worker.pid, seconds)
-            space.live.attach(engine, "flowcon", {"itval": 20.0}, Mode.CONTROL)
-            controlling = measured(space, engine, worker.pid, seconds)
-            space.live.release()
-            return {"watching": watching, "controlling": controlling}
-        finally:
-            if worker is not None:
-                worker.terminate()
-                worker.wait(30)
-            for each in made:
-                each.remove(force=True)
-            space.close()
+        made = _containers(stack, space.live.engine_registry.address(engine).url, image, watch)
+        port, pids = _processes(stack, settings)
+        page = _page(stack, f"http://127.0.0.1:{port}/live?engine={engine}", watch)
+        watching = measured(space, page, pids, seconds)
+        for each in made[control:]:
+            each.remove(force=True)
+        del made[control:]
+        space.live.attach(engine, "flowcon", {"itval": 20.0}, Mode.CONTROL)
+        controlling = measured(space, page, pids, seconds)
+        space.live.release()
+        return {"watching": watching, "controlling": controlling}
+
+
+def _containers(stack: ExitStack, url: str, image: str, count: int) -> list[Container]:
+    client = docker.DockerClient(base_url=url) if url else docker.from_env()
+    stack.callback(client.close)
+    mark, made = uuid.uuid4().hex[:8], list[Any]()
+    stack.callback(lambda: [each.remove(force=True) for each in made])
+    for at in range(count):
+        command, more = ["sh", "-c", _PRINTING], {"detach": True, "network_mode": "none"}
+        labels, name = {"phasedock": "1"}, f"bench-{mark}-{at}"
+        made.append(client.containers.run(image, command, labels=labels, name=name, **more))
+    return made
+
+
+def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int]]:
+    """Start the worker and the web server; gives the server's port, and both ids."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = int(probe.getsockname()[1])
+    more = {"PHASEDOCK_CONTROL": "on", "DATABASE_URL": settings.database_url, "PORT": str(port)}
+    environment = child_environment(settings) | more
+    commands = {
+        "worker": ["-m", "core.cli", "worker"],
+        "web": ["-m", "gunicorn", "-c", "gunicorn.conf.py", "app.main:wsgi()"],
+    }
+    pids = {}
+    for name, command in commands.items():
+        process = subprocess.Popen([sys.executable, *command], env=environment)
+        stack.callback(process.wait, 30)
+        stack.callback(process.terminate)
+        pids[name] = process.pid
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=2):
+            return port, pids
+        time.sleep(0.2)
+    raise SystemExit("The web server did not start.")
+
+
+def _page(stack: ExitStack, address: str, containers: int) -> Page:
+    """Open the page and wait until it shows all containers."""
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    browser = stack.enter_context(sync_playwright()).chromium.launch(
+        executable_path=found, args=["--no-sandbox", "--disable-gpu"]
+    )
+    stack.callback(browser.close)
+    page = browser.new_page(viewport={"width": 1440, "height": 1000})
+    page.goto(address)
+    page.wait_for_function(
+        "(n) => document.querySelector('#live-lead')?.textContent.includes(`${n} of ${n}`)",
+        arg=containers,
+        timeout=120_000,
+    )
+    return page
 
 
 if __name__ == "__main__":
-    words = [*sys.argv[1:], *("phasedock-jobs:light", "50", "30")[len(sys.argv) - 1 :]]
-    print(json.dumps(main(words[0], int(words[1]), float(words[2])), indent=1))
+    words = [*sys.argv[1:], *("phasedock-jobs:light", "50", "20", "60")[len(sys.argv) - 1 :]]
+    print(json.dumps(main(words[0], int(words[1]), int(words[2]), float(words[3])), indent=1))

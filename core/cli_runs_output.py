@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from core.experiments.spec import DOCKER
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
@@ -33,34 +34,47 @@ def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
 
 
 def simulated(report: Mapping[str, Any]) -> None:
-    """Policies compared over seeds."""
-    console, world = _console(), report["world"]
+    """Policies compared over seeds, and what the simulator says of them where they were run for real."""
+    console, baseline, predicted = _console(), escape(report["baseline"]), report["predicted"]
     console.print(
         f"[bold]{escape(report['name'])}[/]: {_count(report['n_jobs'], 'job')}, "
-        f"{_count(report['n_workers'], 'worker')}, γ {world['gamma']:g}, {escape(world['curves'])} losses; "
+        f"{_count(report['n_workers'], 'worker')}, {_where(report)}; "
         f"{_count(len(report['seeds']), 'seed')}",
         highlight=False,
     )
-    real = any(row["controller"] is not None for row in report["policies"])
+    console.print(_policies(report["policies"]))
+    if predicted:
+        console.print(f"The simulator of the same jobs, fitted to {baseline} alone:", highlight=False)
+        console.print(_policies(predicted["comparison"]))
+    console.print(
+        f"Means over seeds, in seconds; Δ against {baseline}, paired by seed, with its 95% interval.",
+        highlight=False,
+    )
+    first = next((run for run in report["runs"] if run["ticks"]), None)
+    if first:
+        console.print(f"Step through a ledger on the screen, or: phasedock replay {first['run']}")
+
+
+def _where(report: Mapping[str, Any]) -> str:
+    if report["engine"] == DOCKER:
+        return "real containers"
+    world = report["world"]
+    return f"γ {world['gamma']:g}, {escape(world['curves'])} losses"
+
+
+def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:
+    real = any(row["controller"] is not None for row in rows)
     heads = ["policy", "mean", "makespan", "t90", "slowdown", "moves", *(["own CPU"] if real else [])]
     changes = tuple(f"Δ {name}" for name in _COMPARED)
     table = _table(*heads, *map(escape, changes), right=range(1, 10))
-    for row in report["policies"]:
+    for row in rows:
         measures = [_seconds(row["measures"][name]) for name in _MEASURED]
         measures.append(format_number(row["migrations"], 1))
         if real:
             measures.append("–" if row["controller"] is None else format_share(row["controller"]))
         shown = [_interval((row["differences"] or {}).get(name)) for name in _COMPARED]
         table.add_row(escape(row["label"]), *measures, *shown)
-    console.print(table)
-    console.print(
-        f"Means over seeds, in seconds; Δ against {escape(report['baseline'])}, paired by seed, with its 95% "
-        "interval.",
-        highlight=False,
-    )
-    first = next((run for run in report["runs"] if run["ticks"]), None)
-    if first:
-        console.print(f"Step through a ledger on the screen, or: phasedock replay {first['run']}")
+    return table
 
 
 def replayed(report: Mapping[str, Any]) -> None:

@@ -81,8 +81,9 @@ def simulate(
     Returns
     -------
     dict
-        The scenario, ``runs`` (one per policy and seed, with its jobs) and ``policies``, as
-        `core.experiments.compare.compare` gives them.
+        The scenario, ``runs`` (one per policy and seed, with its jobs), ``policies``, as
+        `core.experiments.compare.compare` gives them, and ``predicted``: what the simulator says of real
+        runs, as `core.experiments.predicting.Prediction.to_dict` gives it, or None.
 
     Raises
     ------
@@ -103,6 +104,7 @@ def simulate(
         "baseline": made.baseline,
         "runs": [_run(workspace, run, label) for label, runs in info.runs.items() for run in runs.values()],
         "policies": list((info.report or {})["comparison"]),
+        "predicted": (info.report or {}).get("predicted"),
     }
 
 
