@@ -8,6 +8,7 @@ usage or settings, 130 stopped with Ctrl+C. What is heavy is imported only where
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -291,6 +292,8 @@ def _model_answer(model: PhaseModel, out: Path, as_json: bool, facts: dict[str, 
 
 def main() -> None:
     """Run the command; the entry point of the package."""
+    # asked to end, a command ends as by Ctrl+C: what it changed is put back and what it started is removed
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except KeyboardInterrupt:

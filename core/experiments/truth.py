@@ -20,8 +20,8 @@ _FINE = np.linspace(0.0, 1.0, 200) ** 3  # losses fall steeply first
 def truth(scenario: Scenario) -> Truth:
     """The truth of a scenario.
 
-    Value i of n is printed when i/n of the work is done (`core.simulation.scenario`), so a share x of the
-    work is done at the moment of "value" x·n, between two printed ones.
+    Value i of n is printed when i/n of the training is done (`core.simulation.scenario`), so a share x of the
+    training is done at the moment of "value" x·n, between two printed ones.
     """
     known: dict[LossCurve, tuple[float, ...]] = {}
     for job in scenario.jobs:

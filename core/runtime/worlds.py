@@ -113,6 +113,7 @@ class Worlds:
         folder = self._settings.home / "jobs" / run
         with ExitStack() as stack:
             stack.enter_context(alone(self._settings.home / "jobs" / "lock", idle))
+            self._remove_dead()
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
             yield self._docker(stack, experiment, arm, seed, run, folder, idle)
@@ -141,6 +142,14 @@ class Worlds:
         )
         stack.callback(engine.close)
         return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
+
+    def _remove_dead(self) -> None:
+        """Remove what killed runs of this workspace left; whoever has the turn is the only one that lives."""
+        left = {folder.name: folder for folder in (self._settings.home / "jobs").iterdir() if folder.is_dir()}
+        if left:
+            self.remove_left(lambda runs: left.keys() & runs)
+        for folder in left.values():
+            shutil.rmtree(folder, ignore_errors=True)
 
     def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
         """Remove the containers of runs that nobody makes any more; says how many.

@@ -1,10 +1,11 @@
 """The simulator's constants from a recorded run without policy: γ, and each job's work, demand and loss.
 
 What a run shows is usage C(t), which contention does not change, and printed values, which come at even
-shares of the work. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work; γ is
-the value for which the values of every job come as evenly in its work as they should. A job's work is then
-what it did from its start to its end. The run must be one without limits, pauses and migrations, so that
-usage and neighbours are those of free competition.
+shares of the training. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work; γ
+is the value for which the values of every job come as evenly in its work as they should. A job's work is then
+what it did from its start to its end, of which it prepared until one value's worth before the first and
+finished after the last. The run must be one without limits, pauses and migrations, so that usage and
+neighbours are those of free competition.
 """
 
 from __future__ import annotations
@@ -87,8 +88,12 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
     known = any(np.ptp(one.crowd) > 0.05 for one in used)
     gamma = golden_section(lambda g: _unevenness(used, g), 0.0, _LARGEST_GAMMA) if known else 0.0
     gamma = gamma if gamma > 1e-6 else 0.0
-    fits = [fit_curve(one.work_at(one.read_at, gamma) / one.work(gamma), one.values) for one in used]
-    jobs = tuple(_spec(one, gamma, fit) for one, fit in zip(used, fits, strict=True))
+    trained = [_training(one, gamma) for one in used]
+    fits = [
+        fit_curve((one.work_at(one.read_at, gamma) - begin) / (end - begin), one.values)
+        for one, (begin, end) in zip(used, trained, strict=True)
+    ]
+    jobs = tuple(_spec(one, gamma, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
     workers = tuple(WorkerSpec(worker.id, worker.capacity) for worker in observations[0].workers)
     return Calibration(
         Scenario(workers, jobs, gamma, contention),
@@ -117,11 +122,18 @@ def _misplaced(work: Floats) -> Floats:
     return np.asarray(places - np.linspace(0, 1, len(work)))
 
 
-def _spec(one: History, gamma: float, fit: CurveFit) -> JobSpec:
-    job = one.last
+def _training(one: History, gamma: float) -> tuple[float, float]:
+    """After how much of its work a job began to train, and after how much it had ended."""
+    first, last = one.work_at(one.read_at[[0, -1]], gamma).tolist()
+    each = (last - first) / (len(one.values) - 1)
+    return max(first - each, 0.0), last
+
+
+def _spec(one: History, gamma: float, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
+    job, work = one.last, one.work(gamma)
     return JobSpec(
         id=job.id,
-        work=one.work(gamma),
+        work=work,
         arrival=job.arrived,
         demand=one.demand,
         loss=fit.curve,
@@ -132,4 +144,6 @@ def _spec(one: History, gamma: float, fit: CurveFit) -> JobSpec:
         steps=job.total_steps,
         threads=job.threads,
         resizable=job.can_resize,
+        prepare=trained[0],
+        finish=max(work - trained[1], 0.0),
     )

@@ -45,7 +45,7 @@ def _powers(phi: float, most: int) -> Floats:
 
 
 def printed_values(job: JobSpec, seed: int) -> list[float]:
-    """E as the job prints it: value i of n at i/n of its work, with noise."""
+    """E as the job prints it: value i of n at i/n of its training, with noise."""
     work = np.arange(1, job.values + 1) / job.values
     printed: list[float] = (job.loss.level(work) + noise_of(job, seed)).tolist()
     return printed

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.simulation.scenario import Contention
 
 _BUSY: Final = 0.95  # of a worker's cores in use: below that nobody waited for another
+_OFTEN: Final = 0.1  # of a job's life beside free cores, from which on what it used says what it can use
 
 
 class _Stretch(NamedTuple):
@@ -68,9 +69,19 @@ class History:
 
     @property
     def demand(self) -> float | None:
-        """Cores that it uses where it may use more, or None where it always used what there was."""
-        seconds = float(np.diff(self.time)[self.idle].sum())
-        return float(self.usage[self.idle].sum()) / seconds if seconds > 0 else None
+        """Cores that it uses where it may use more, or None where that hardly ever happened.
+
+        The median over time of what it used beside free cores: while a container is made, or waits for a
+        disk, it uses less than it could, and that is not its demand. Nor is what it used in a mere moment.
+        """
+        spans = np.diff(self.time)
+        beside = spans[self.idle]
+        if beside.sum() < _OFTEN * spans.sum():
+            return None
+        rates = self.usage[self.idle] / beside
+        order = np.argsort(rates)
+        middle = int(np.searchsorted(np.cumsum(beside[order]), beside.sum() / 2))
+        return float(rates[order][middle]) or None
 
 
 def histories_of(observations: Sequence[Observation], contention: Contention) -> tuple[History, ...]:

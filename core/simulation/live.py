@@ -71,10 +71,10 @@ class Live:
         What was shown of it last, while that stays true.
     goal
         Core-seconds of work at which it ends, by completion or by its own fault.
-    each
-        Core-seconds of work for each printed value.
+    begin, each
+        Core-seconds of work before its training begins, and for each printed value after that.
     steps_per_work, claimed_steps
-        Training steps for each core-second of work, and how many it says it has in all, true or not.
+        Training steps for each core-second of training, and how many it says it has in all, true or not.
     """
 
     spec: JobSpec
@@ -98,6 +98,7 @@ class Live:
     moves: int = 0
     shown: Job | None = None
     goal: float = field(init=False)
+    begin: float = field(init=False)
     each: float = field(init=False)
     steps_per_work: float | None = field(init=False, default=None)
     claimed_steps: int | None = field(init=False, default=None)
@@ -105,9 +106,9 @@ class Live:
     def __post_init__(self) -> None:
         spec = self.spec
         self.goal = spec.work * (spec.crash_at or 1.0)
-        self.each = spec.work / spec.values
+        self.begin, self.each = spec.prepare, spec.training / spec.values
         if spec.steps is not None:
-            self.steps_per_work = spec.steps / spec.work
+            self.steps_per_work = spec.steps / spec.training
             self.claimed_steps = max(1, round(spec.steps * spec.size_error))
 
     @property
@@ -134,11 +135,11 @@ class Live:
     def collect(self, now: float, done: float) -> None:
         """Note the values printed since the last collection, at the moments when they were printed."""
         each = self.each
-        reached = min(int(done / each + ROUNDING), self.spec.values)
+        reached = min(int((done - self.begin) / each + ROUNDING), self.spec.values)
         if reached <= self.printed or self.rate <= 0:
             return
         per_value, levels = each / self.rate, self.levels
-        first = self.at - self.done / self.rate + per_value
+        first = self.at + (self.begin - self.done) / self.rate + per_value
         found = [(first + per_value * i, levels[i]) for i in range(self.printed, reached)]
         if found[-1][0] > now:
             found[-1] = (now, found[-1][1])
@@ -146,6 +147,11 @@ class Live:
             found[0] = (self.at, found[0][1])
         self.readings += found
         self.printed = reached
+
+    def steps_at(self, done: float) -> int:
+        """Training steps when so much work is done, for a job that says so."""
+        steps = int((done - self.begin) * (self.steps_per_work or 0.0) + ROUNDING)
+        return min(max(steps, 0), self.spec.steps or 0)
 
     def settle(self, now: float, share: float, rate: float) -> None:
         """End the straight line at `now` and begin one with another share and speed."""

@@ -74,9 +74,12 @@ class JobSpec:
     demand
         Most cores that it can use; None without a bound.
     loss
-        Its loss against its work.
+        Its loss against the share of its training that is done.
+    prepare, finish
+        Core-seconds of the work before its first training step and after its last, in which it prints
+        nothing: it loads libraries and data, it tests and saves. What is between is its training.
     values
-        How many values of E it prints; value i (1…values) is printed when i/values of the work is done.
+        How many values of E it prints; value i (1…values) is printed when i/values of the training is done.
     noise_sigma
         Standard deviation of the noise of a printed value.
     noise_phi
@@ -125,6 +128,8 @@ class JobSpec:
     thread_penalty: float = 2.4
     crash_at: float | None = None
     model: str = ""
+    prepare: float = 0.0
+    finish: float = 0.0
 
     def __post_init__(self) -> None:
         owner = f"Job {self.id}"
@@ -133,10 +138,18 @@ class JobSpec:
         _positive(owner, size_error=self.size_error)
         _not_negative(owner, arrival=self.arrival, noise_sigma=self.noise_sigma, restore_s=self.restore_s)
         _not_negative(owner, checkpoint_s=self.checkpoint_s, thread_penalty=self.thread_penalty)
+        _not_negative(owner, prepare=self.prepare, finish=self.finish)
+        if self.training <= 0:
+            _refuse(owner, "preparing and finishing take all of its work", "Leave work for its training.")
         if not -1 < self.noise_phi < 1:
             _refuse(owner, f"noise_phi is {self.noise_phi:g}", "Give a number between −1 and 1.")
         if self.crash_at is not None and not 0 < self.crash_at < 1:
             _refuse(owner, f"crash_at is {self.crash_at:g}", "Give a share of the work between 0 and 1.")
+
+    @property
+    def training(self) -> float:
+        """Core-seconds of its training steps."""
+        return self.work - self.prepare - self.finish
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
 def _job(job: Live, now: float, hidden: bool) -> Job:
     passed = now - job.at
     done = job.done + job.rate * passed
-    if int(done / job.each + ROUNDING) > job.printed:
+    if int((done - job.begin) / job.each + ROUNDING) > job.printed:
         job.collect(now, done)
     value, spec, node = _NEW(Job), job.spec, job.node
     _SET_ID(value, spec.id)
@@ -80,7 +80,7 @@ def _job(job: Live, now: float, hidden: bool) -> Job:
     _SET_LIMIT(value, job.limit)
     _SET_WEIGHT(value, job.weight)
     _SET_THREADS(value, job.threads)
-    _SET_STEPS(value, None if job.steps_per_work is None else int(done * job.steps_per_work + ROUNDING))
+    _SET_STEPS(value, None if job.steps_per_work is None else job.steps_at(done))
     _SET_TOTAL(value, job.claimed_steps)
     _SET_REQUEST(value, spec.request)
     _SET_MIGRATE(value, spec.checkpoint_s is not None)

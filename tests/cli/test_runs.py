@@ -31,8 +31,8 @@ def test_the_bundled_experiments_are_those_of_the_thesis():
     shown = run("experiments").stdout
     listed = run_json("experiments")["experiments"]
     assert [each["name"] for each in listed] == list(bundled.names())
-    assert len(listed) == 11
-    assert [name for name in bundled.names() if name.startswith("docker-")] == list(bundled.names())[-2:]
+    assert len(listed) == 12
+    assert [name for name in bundled.names() if name.startswith("docker-")] == list(bundled.names())[-3:]
     for name in bundled.names():
         assert name in shown
         made = bundled.load(name)

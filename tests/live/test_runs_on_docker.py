@@ -28,6 +28,8 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from docker.models.containers import Container
+
     from core.runtime.workspace import Workspace
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -47,6 +49,18 @@ policies:
   - {policy: free, label: NA}
   - {policy: flowcon, label: FlowCon, settings: {alpha: 0.15, itval: 1}}
 baseline: NA
+"""
+
+ALONE = """
+version: 1
+name: Alone, real
+engine: docker
+workers: {id: node, cores: 1}
+kinds:
+  Short: {work: 3, program: mlp, steps: 5}
+jobs:
+  - {id: short, kind: Short, at: 0}
+policies: [free]
 """
 
 SPECON = """
@@ -175,6 +189,23 @@ def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(place: Wo
         assert steps == sorted(steps)
         assert (seen[-1].state, seen[-1].steps) == (JobState.DONE, seen[-1].total_steps)
     assert not [failure for entry in entries for failure in entry.failures]
+
+
+@pytest.mark.usefixtures("light_image")
+def test_a_run_removes_what_a_killed_one_left_and_nothing_of_others(
+    place: Workspace, settings: Settings, light_image: str, start_job: Callable[..., Container]
+) -> None:
+    left, others = (
+        start_job(light_image, ["sleep", "600"], labels={"phasedock": "", "phasedock.run": run})
+        for run in ("left", "others")
+    )
+    (settings.home / "jobs" / "left").mkdir(parents=True)
+    done(place, ALONE)
+    with pytest.raises(docker.errors.NotFound):
+        left.reload()
+    others.reload()
+    assert others.status == "running"
+    assert [each.name for each in (settings.home / "jobs").iterdir()] == ["lock"]
 
 
 @pytest.mark.usefixtures("light_image")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -12,8 +15,10 @@ from core.simulation.curve_fit import fit_curve
 from core.simulation.loss import FAMILIES, Replayed, curve
 from core.simulation.minimum import golden_section
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+from core.store.ledger import unpack
 from tests.simulation.making import ends, run, scripted
 
+RECORDED = Path(__file__).parents[1] / "data" / "three_jobs_on_docker.ledger"
 NODE = (WorkerSpec("node", 2.0),)
 JOBS = (
     JobSpec("a", 120.0, loss=curve("VAE")),
@@ -42,6 +47,37 @@ def test_the_truth_comes_back(gamma, contention):
     assert found.scenario.workers == NODE
     assert (found.gamma_known, found.left_out) == (True, ())
     assert found.progress_error < 1e-3
+
+
+def test_what_comes_before_and_after_training_comes_back():
+    slow = JobSpec("slow", 120.0, loss=curve("VAE"), prepare=30.0, finish=6.0)
+    jobs = (slow, replace(JOBS[2], prepare=9.0))
+    found = calibrate([entry.observation for entry in run(Scenario(NODE, jobs, gamma=0.05))])
+    assert found.scenario.gamma == pytest.approx(0.05, abs=0.001)
+    for fitted, true in zip(found.scenario.jobs, jobs, strict=True):
+        times = (fitted.work, fitted.prepare, fitted.finish)
+        assert times == pytest.approx((true.work, true.prepare, true.finish), abs=0.1)
+        x = np.linspace(0, 1, 50)
+        assert fitted.loss.level(x) == pytest.approx(true.loss.level(x), abs=0.02)
+
+
+def test_three_real_jobs_end_in_the_simulator_as_they_did():
+    """PyTorch containers in free competition on one processor, seen every two seconds.
+
+    While a container is made, and in the moment of its end, it uses less than it could: that is no demand.
+    """
+    seen = [entry.observation for entry in unpack(RECORDED.read_bytes())]
+    took = {job.id: each.time - job.arrived for each in seen for job in each.ended}
+    found = calibrate(seen)
+    assert [job.demand for job in found.scenario.jobs] == [None, None, None]
+    assert [job.prepare / job.work for job in found.scenario.jobs] == pytest.approx(
+        [0.13, 0.17, 0.54], abs=0.02
+    )
+    assert max(found.curve_errors) < 0.05
+    ended = ends(run(found.scenario))
+    assert {job.id: ended[job.id] - job.arrival for job in found.scenario.jobs} == pytest.approx(
+        took, rel=0.03
+    )
 
 
 def test_a_run_with_a_policy_is_predicted_from_one_without():

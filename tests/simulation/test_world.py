@@ -93,6 +93,24 @@ def test_one_printed_value_at_each_share_of_the_work():
     assert readings[-1][1] == pytest.approx(0.1)
 
 
+def test_before_and_after_its_training_a_job_prints_nothing_and_does_no_step():
+    """On half a core of 10 core-seconds, of which 2 prepare and 3 finish: it trains from 4 s to 14 s."""
+    spec = JobSpec("j", 10.0, demand=0.5, values=5, steps=10, noise_sigma=0.0, prepare=2.0, finish=3.0)
+    looks = scripted([(at, SetLimit("j", None)) for at in (1.0, 3.9, 6.1, 19.0)], {"j": Start("j", "node")})
+    seen = [entry.observation for entry in run(Scenario(NODE, (spec,)), looks)]
+    readings = [reading for each in seen for job in (*each.jobs, *each.ended) for reading in job.readings]
+    assert [when for when, _ in readings] == pytest.approx([6.0, 8.0, 10.0, 12.0, 14.0])
+    steps = {round(each.time, 1): each.jobs[0].steps for each in seen if each.jobs}
+    assert [steps[at] for at in (1.0, 3.9, 6.1, 19.0)] == [0, 0, 2, 10]
+    assert seen[-1].time == pytest.approx(20.0)
+    assert readings[-1][1] == pytest.approx(0.1)
+
+
+def test_a_job_that_never_trains_is_refused():
+    with pytest.raises(InputError, match="take all of its work"):
+        JobSpec("j", 5.0, prepare=3.0, finish=2.0)
+
+
 def test_a_policy_that_starts_nothing_is_told_so():
     idle = SchedulingPolicy("idle", "", lambda *_: None, lambda *_: Decision(None))
     with pytest.raises(ConflictError, match="Nothing can happen any more"):
