@@ -164,6 +164,31 @@ def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, 
         assert (seen.jobs[0].state, seen.jobs[0].worker) == (JobState.RUNNING, "worker-0")
 
 
+def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_path, monkeypatch):
+    """Started anew it prepares its data for longer than it would have, had it been waited for in vain."""
+    monkeypatch.setattr("core.engines.docker_host.migrating.CONFIRM_IN", 1.5)
+    program = (
+        "python3",
+        "-m",
+        "phasedock_jobs",
+        "mlp",
+        "--steps",
+        "60",
+        "--size",
+        "6",
+        "--threads",
+        "follow",
+    )
+    job = PlannedJob("a", light_image, program, can_migrate=True, labels={"phasedock.test": "1"})
+    with opened(docker_url, tmp_path, job) as engine:
+        begun(engine, Start("a", "worker-0", 0.3))
+        looked_until(engine, lambda job: job.steps)
+        assert engine.apply([Migrate("a", "worker-1")]) == ()
+        engine.wait(engine.time + 60)
+        seen = engine.observe()
+        assert (seen.failures, seen.jobs[0].worker) == ((), "worker-1")
+
+
 def test_a_job_that_is_removed_while_it_moves_has_failed(
     docker_url, light_image, tmp_path, docker_client, monkeypatch
 ):

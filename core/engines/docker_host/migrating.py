@@ -36,7 +36,12 @@ CHECKPOINT_IN: Final = 15.0
 CONFIRM_IN: Final = 30.0
 """Seconds that a job has to go on where it was started anew."""
 
+MOST: Final = 300.0
+"""Seconds that either may take as long as its container computes: on a crowded worker all takes longer."""
+
 _LOOK: Final = 0.02
+_BREATH: Final = 50  # looks between two at whether a container computes
+_COMPUTES: Final = 0.02  # core-seconds in that time; a job that only waits uses less
 _GRACE: Final = 2.0
 
 
@@ -123,10 +128,16 @@ def _goes_on(says: Says, step: int) -> bool:
 
 
 def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, at: tuple[Host, str]) -> None:
-    """Wait for the job to say something; it must be alive, or have said it before it ended."""
-    deadline, look = time.monotonic() + seconds, 0
+    """Wait for the job to say something; it must be alive, or have said it before it ended.
+
+    It has so many seconds, and as many more after each look at which its container has computed.
+    """
+    begun, look, used = time.monotonic(), 0, 0.0
+    deadline = begun + seconds
     while not true(move.agent.says()):
         look += 1
+        if look % _BREATH == 0 and (now := _used(*at)) > used + _COMPUTES:
+            used, deadline = now, min(time.monotonic() + seconds, begun + MOST)
         if move.giving_up.is_set():
             raise _Stays(f"Job {move.job.id} was stopped while it moved.")
         if look % 10 == 0 and not at[0].inspect(at[1]).running and not true(move.agent.says()):
@@ -163,6 +174,12 @@ def _resume_origin(move: _Move) -> str:
     if move.halted.is_set() and not ended:
         move.origin.host.start(move.left)
     return ""
+
+
+def _used(host: Host, container: str) -> float:
+    """Core-seconds that a container has used; 0 if it is not there."""
+    counters = host.counters([host.inspect(container)]).get(container)
+    return 0.0 if counters is None else counters.cpu_seconds
 
 
 def _count(move: _Move, host: Host) -> None:
