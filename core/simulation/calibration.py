@@ -18,7 +18,7 @@ import numpy as np
 from core.errors import InputError
 from core.scheduling.model import JobState
 from core.simulation.curve_fit import fit_curve
-from core.simulation.histories import histories_of
+from core.simulation.histories import given, histories_of
 from core.simulation.minimum import golden_section
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 
@@ -42,7 +42,7 @@ class Calibration:
     Parameters
     ----------
     scenario
-        The same workers and jobs, with fitted constants.
+        The same workers, with the cores that their jobs really had, and the same jobs, with fitted constants.
     families
         For each job, the family of the loss curve that fits best.
     curve_errors
@@ -94,7 +94,7 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
         for one, (begin, end) in zip(used, trained, strict=True)
     ]
     jobs = tuple(_spec(one, gamma, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
-    workers = tuple(WorkerSpec(worker.id, worker.capacity) for worker in observations[0].workers)
+    workers = tuple(WorkerSpec(name, cores) for name, cores in given(observations).items())
     return Calibration(
         Scenario(workers, jobs, gamma, contention),
         tuple(fit.family for fit in fits),

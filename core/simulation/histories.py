@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from core.simulation.loss import Floats
     from core.simulation.scenario import Contention
 
-_BUSY: Final = 0.95  # of a worker's cores in use: below that nobody waited for another
+_BUSY: Final = (
+    0.85  # of a worker's cores in use: below that nobody waited for another; the host takes some, too
+)
+_WHOLE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
 _OFTEN: Final = 0.1  # of a job's life beside free cores, from which on what it used says what it can use
 
 
@@ -78,10 +81,43 @@ class History:
         beside = spans[self.idle]
         if beside.sum() < _OFTEN * spans.sum():
             return None
-        rates = self.usage[self.idle] / beside
-        order = np.argsort(rates)
-        middle = int(np.searchsorted(np.cumsum(beside[order]), beside.sum() / 2))
-        return float(rates[order][middle]) or None
+        return _middle(self.usage[self.idle] / beside, beside) or None
+
+
+def given(observations: Sequence[Observation]) -> dict[str, float]:
+    """Cores that each worker's jobs really had together while none was to spare.
+
+    The median over time, at most its capacity; that itself where its jobs never waited for each other. A host
+    has other work, too.
+    """
+    found: dict[str, list[tuple[float, float]]] = {worker.id: [] for worker in observations[0].workers}
+    last: dict[str, float] = {}
+    for before, after in pairwise(observations):
+        span = after.time - before.time
+        used = dict.fromkeys(found, 0.0)
+        for job in (*after.jobs, *after.ended):
+            if job.worker is not None:
+                used[job.worker] += job.cpu_seconds - last.get(job.id, 0.0)
+            last[job.id] = job.cpu_seconds
+        for worker in after.workers:
+            if span > 0 and used[worker.id] >= _BUSY * worker.capacity * span:
+                found[worker.id].append((used[worker.id] / span, span))
+    return {
+        worker.id: _had(worker.capacity, np.array(found[worker.id])) for worker in observations[0].workers
+    }
+
+
+def _had(capacity: float, busy: Floats) -> float:
+    if not len(busy):
+        return capacity
+    middle = _middle(busy[:, 0], busy[:, 1])
+    return middle if middle < _WHOLE * capacity else capacity
+
+
+def _middle(rates: Floats, spans: Floats) -> float:
+    """The median of rates, each as long as its span."""
+    order = np.argsort(rates)
+    return float(rates[order][np.searchsorted(np.cumsum(spans[order]), spans.sum() / 2)])
 
 
 def histories_of(observations: Sequence[Observation], contention: Contention) -> tuple[History, ...]:

@@ -18,7 +18,7 @@ from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.store.ledger import unpack
 from tests.simulation.making import ends, run, scripted
 
-RECORDED = Path(__file__).parents[1] / "data" / "three_jobs_on_docker.ledger"
+DATA = Path(__file__).parents[1] / "data"
 NODE = (WorkerSpec("node", 2.0),)
 JOBS = (
     JobSpec("a", 120.0, loss=curve("VAE")),
@@ -61,23 +61,40 @@ def test_what_comes_before_and_after_training_comes_back():
         assert fitted.loss.level(x) == pytest.approx(true.loss.level(x), abs=0.02)
 
 
-def test_three_real_jobs_end_in_the_simulator_as_they_did():
-    """PyTorch containers in free competition on one processor, seen every two seconds.
+def real(name):
+    """Observations of containers in free competition, every two seconds, and how long each job took."""
+    seen = [entry.observation for entry in unpack((DATA / name).read_bytes())]
+    return seen, {job.id: each.time - job.arrived for each in seen for job in each.ended}
 
-    While a container is made, and in the moment of its end, it uses less than it could: that is no demand.
-    """
-    seen = [entry.observation for entry in unpack(RECORDED.read_bytes())]
-    took = {job.id: each.time - job.arrived for each in seen for job in each.ended}
+
+def simulated(scenario):
+    ended = ends(run(scenario))
+    return {job.id: ended[job.id] - job.arrival for job in scenario.jobs}
+
+
+def test_three_real_jobs_end_in_the_simulator_as_they_did():
+    """While a container is made, and in the moment of its end, it uses less than it could."""
+    seen, took = real("three_jobs_on_docker.ledger")
     found = calibrate(seen)
     assert [job.demand for job in found.scenario.jobs] == [None, None, None]
-    assert [job.prepare / job.work for job in found.scenario.jobs] == pytest.approx(
-        [0.13, 0.17, 0.54], abs=0.02
-    )
+    prepared = [job.prepare / job.work for job in found.scenario.jobs]
+    assert prepared == pytest.approx([0.13, 0.17, 0.54], abs=0.02)
     assert max(found.curve_errors) < 0.05
-    ended = ends(run(found.scenario))
-    assert {job.id: ended[job.id] - job.arrival for job in found.scenario.jobs} == pytest.approx(
-        took, rel=0.03
-    )
+    assert simulated(found.scenario) == pytest.approx(took, rel=0.03)
+
+
+def test_what_a_host_keeps_for_itself_is_no_demand_of_eight_real_jobs():
+    """Two processors, busy for the whole run, gave the jobs 0.96 of themselves."""
+    seen, took = real("eight_jobs_on_docker.ledger")
+    scenario = calibrate(seen).scenario
+    assert [job.demand for job in scenario.jobs] == [None] * 8
+    assert [worker.cores for worker in scenario.workers] == pytest.approx([0.96, 0.96], abs=0.03)
+    start = {job.id: job.worker for each in seen for job in each.jobs if job.worker}
+    placed = scripted([], {name: Start(name, worker) for name, worker in start.items()})
+    ended = ends(run(scenario, placed))
+    found = {job.id: ended[job.id] - job.arrival for job in scenario.jobs}
+    assert found == pytest.approx(took, rel=0.12)
+    assert sum(found.values()) == pytest.approx(sum(took.values()), rel=0.04)
 
 
 def test_a_run_with_a_policy_is_predicted_from_one_without():
