@@ -14,6 +14,7 @@ from app.components.run_draft import JOBS, TIMES, listed_text, shown
 from core.experiments.parts import (
     MAY_BE_NONE,
     SPANS,
+    THREADS,
     Arrivals,
     Containers,
     Drawn,
@@ -40,12 +41,8 @@ _THREADS = FieldSpec(
     "choice",
     "",
     "Threads",
-    "Whether its jobs' threads follow their cores.",
-    choices=(
-        ("", "As the experiment says"),
-        ("follow", "Follow the cores"),
-        ("static", "As many as at the start"),
-    ),
+    "With how many threads its jobs compute, and whether that follows their cores.",
+    choices=(("", "As the experiment says"), *THREADS.items()),
 )
 _SEEDS = (
     FieldSpec("count", "int", 30, "Seeds", "Every policy is run once on each.", low=1, high=10_000),

@@ -100,6 +100,13 @@ class World:
     )
 
 
+THREADS = {
+    "follow": "As many as it has cores, always",
+    "static": "As many as its worker has cores",
+    "one": "One",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Containers:
     """How jobs are started where the engine is Docker."""
@@ -108,8 +115,8 @@ class Containers:
     threads: str = setting(
         "follow",
         label="Threads",
-        choices={"follow": "Follow the cores", "static": "As many as at the start"},
-        help="Whether a job is told to compute with as many threads as it has cores.",
+        choices=THREADS,
+        help="With how many threads jobs compute, and whether that follows their cores.",
     )
     memory: float = setting(
         0.0, label="Memory", low=0.0, high=1e6, unit="GiB", help="Most that each job may have; 0: no limit."

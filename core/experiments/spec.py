@@ -41,7 +41,7 @@ class Arm:
     settings
         Values of its settings; those left out have their defaults.
     threads
-        Where the engine is Docker: ``follow`` or ``static`` in place of what the experiment says; or empty.
+        Where the engine is Docker: ``follow``, ``static`` or ``one``; empty: as the experiment says.
     """
 
     label: str

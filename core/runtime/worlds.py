@@ -132,13 +132,13 @@ class Worlds:
         for name in _wanted(experiment, self._engines.names[0]):
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
             stack.callback(hosts[name].close)
-        drawn, follow = scenario(experiment, seed), (arm.threads or experiment.docker.threads) == "follow"
+        drawn, threads = scenario(experiment, seed), arm.threads or experiment.docker.threads
         engine = DockerEngine(
             _workers(experiment, hosts),
-            [_planned(experiment, job, seed + at, run, follow) for at, job in enumerate(drawn.jobs)],
+            [_planned(experiment, job, seed + at, run, threads) for at, job in enumerate(drawn.jobs)],
             folder=folder,
             idle=idle,
-            follow=follow,
+            follow=threads == "follow",
         )
         stack.callback(engine.close)
         return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
@@ -222,10 +222,10 @@ def _workers(experiment: Experiment, hosts: dict[str, Host]) -> list[DockerWorke
     return made
 
 
-def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, follow: bool) -> PlannedJob:
+def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:
     kind, docker = experiment.kinds[job.model], experiment.docker
     command = ["python3", "-m", "phasedock_jobs", *shlex.split(kind.program)]
-    command += ["--seed", str(seed), "--threads", "follow" if follow else "static"]
+    command += ["--seed", str(seed), "--threads", "1" if threads == "one" else threads]
     if kind.steps:
         command += ["--steps", str(kind.steps)]
     return PlannedJob(
@@ -236,5 +236,5 @@ def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, follow: 
         labels={RUN: run},
         memory=int(docker.memory * GIB) or None,
         can_migrate=kind.checkpoint is not None,
-        can_resize=follow,
+        can_resize=threads == "follow",
     )

@@ -19,7 +19,7 @@ from core.engines.docker_host import (
     labelled,
 )
 from core.errors import Cancelled
-from core.scheduling.actions import Migrate, Pause, SetLimit, Start
+from core.scheduling.actions import Migrate, Pause, SetLimit, SetThreads, Start, Stop
 from core.scheduling.loop import drive
 from core.scheduling.model import JobState, Trigger
 from core.scheduling.policies import POLICIES
@@ -182,7 +182,7 @@ def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_pa
     job = PlannedJob("a", light_image, program, can_migrate=True, labels={"phasedock.test": "1"})
     with opened(docker_url, tmp_path, job) as engine:
         begun(engine, Start("a", "worker-0", 0.3))
-        looked_until(engine, lambda job: job.steps)
+        looked_until(engine, lambda job: job.steps, 60.0)
         assert engine.apply([Migrate("a", "worker-1")]) == ()
         engine.wait(engine.time + 60)
         seen = engine.observe()
@@ -220,6 +220,29 @@ def test_threads_shrink_before_the_quota_and_grow_after_it(docker_url, light_ima
         assert (grown.threads, grown.limit) == (2, 1.5)
         quota = docker_client.api.inspect_container(engine.containers["a"])["HostConfig"]["CpuQuota"]
         assert quota == 150_000
+
+
+def test_threads_are_those_of_a_share_as_neighbours_come_and_go(docker_url, light_image, tmp_path):
+    """Two processors: alone a job has both, beside another one, and a policy's own word stands."""
+    jobs = [planned(light_image, name, 60.0, 3000, can_resize=True) for name in "ab"]
+
+    def become(*threads):
+        end = time.monotonic() + 10.0
+        while [job.threads for job in looked(engine, 0.1).jobs if job.threads] != list(threads):
+            assert time.monotonic() < end
+
+    with opened(docker_url, tmp_path, *jobs, cpus=(None,)) as engine:
+        begun(engine, Start("a", "worker-0"))
+        become(2)
+        assert engine.apply([Start("b", "worker-0")]) == ()
+        become(1, 1)
+        assert engine.apply([SetLimit("b", 0.4)]) == ()
+        become(2, 1)
+        assert engine.apply([SetThreads("a", 1)]) == ()
+        become(1, 1)
+        assert engine.apply([Stop("b")]) == ()
+        looked(engine, 1.0)
+        become(1)
 
 
 def test_a_job_that_does_not_answer_gets_its_quota_and_is_shown_as_one(

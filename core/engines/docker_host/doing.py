@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host import migrating
+from core.engines.docker_host.fitting import wanted_threads
 from core.engines.docker_host.resizing_jobs import announce, set_limit
-from core.engines.docker_host.starting import create, follow, prepare, wanted_threads
+from core.engines.docker_host.starting import create, follow, prepare
 from core.errors import PhaseDockError
 from core.scheduling import refusing
 from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
@@ -56,7 +57,7 @@ def _start(site: Site, job: LiveJob, action: Start, _: float) -> None:
     try:
         prepare(site, job, job.plan)
         if job.agent is not None:
-            job.agent.want(threads=wanted_threads(job, limit, worker) if site.follow else None)
+            job.agent.want(threads=wanted_threads(site, job, limit, worker))
         container = create(site, job, job.plan, worker)
         worker.host.start(container)
     except (PhaseDockError, OSError):
@@ -77,6 +78,7 @@ def _set_threads(site: Site, job: LiveJob, action: SetThreads, _: float) -> None
     refusing.placed(job.id, job.state, job.worker)
     agent = refusing.told(action, job.agent if job.can_resize else None)
     agent.want(threads=action.threads)
+    job.told = True
 
 
 def _migrate(site: Site, job: LiveJob, action: Migrate, _: float) -> None:

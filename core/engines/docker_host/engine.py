@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from core.engines.docker_host import seeing
 from core.engines.docker_host.doing import perform
 from core.engines.docker_host.ending import leave
+from core.engines.docker_host.fitting import fit
 from core.engines.docker_host.site import PULSE, Site
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Observation, Trigger, Worker
@@ -47,7 +48,7 @@ class DockerEngine:
         ``adopt(container)``: whether a container that is there, or comes, takes part; None: none does. An
         engine that adopts is never finished.
     follow
-        Whether threads follow limits, in jobs that can.
+        Whether threads follow cores, in jobs that can.
     patience
         Seconds for which a lost host is waited for before the run ends.
 
@@ -113,6 +114,7 @@ class DockerEngine:
             site.pulse()
             seeing.arrive(site)
             seeing.look(site)
+            fit(site)
             now = site.clock.now()
             if not site.lost and (site.happened or (until is not None and now >= until)):
                 return

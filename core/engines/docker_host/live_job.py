@@ -40,6 +40,8 @@ class LiveJob:
         What was asked for last, or what an adopted container has.
     can_migrate, can_resize
         As its owner says.
+    told
+        Whether its policy said with how many threads it computes, so that nobody else changes them.
     agent
         Its folder, or None.
     follower
@@ -61,6 +63,7 @@ class LiveJob:
     follower: Follower | None = None
     silent: bool = False
     changed: bool = False
+    told: bool = False
     paused_here: bool = False
     giving_up: threading.Event | None = None
     readings: list[Reading] = field(default_factory=list)

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.errors import HostLost
+from core.engines.docker_host.fitting import wanted_threads
 from core.engines.docker_host.site import PULSE
-from core.engines.docker_host.starting import create, wanted_threads
+from core.engines.docker_host.starting import create
 from core.errors import PhaseDockError
 from core.scheduling.model import Failure, JobState, Trigger
 
@@ -149,8 +150,7 @@ def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, 
 
 def _want(move: _Move, worker: DockerWorker, hold: bool) -> None:
     """Let the job stand still or go on where it is started next, with threads for that worker."""
-    threads = wanted_threads(move.job, move.job.limit, worker) if move.site.follow else None
-    move.agent.want(hold=hold, threads=threads)
+    move.agent.want(hold=hold, threads=wanted_threads(move.site, move.job, move.job.limit, worker))
 
 
 def _back(move: _Move) -> str:

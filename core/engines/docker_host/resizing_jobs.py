@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.starting import wanted_threads
+from core.engines.docker_host.fitting import want, wanted_threads
 from core.scheduling.actions import SetLimit
 from core.scheduling.model import JobState
 
@@ -32,7 +32,7 @@ def announce(site: Site, actions: Sequence[Action]) -> float:
     for action in actions:
         job = site.jobs.get(action.job)
         if isinstance(action, SetLimit) and job is not None and _shrinks(site, job, action.limit):
-            _want(job, action.limit)
+            want(site, job, action.limit)
     return time.monotonic() + ACKNOWLEDGED_IN
 
 
@@ -56,15 +56,14 @@ def set_limit(site: Site, job: LiveJob, limit: float | None, weight: float, unti
         If the host refuses or is lost.
     """
     if _shrinks(site, job, limit):
-        _want(job, limit)
+        want(site, job, limit)
         job.silent = not acknowledged(site, job, until)
     host = site.host_of(job)
     known = host.known(job.container) or host.inspect(job.container)
     job.changed = True
     host.set_limits(job.container, known.limits.with_cores(limit).with_weight(weight), hold=job.adopted)
     job.limit, job.weight = limit, weight
-    if site.follow and job.can_resize and job.agent is not None:
-        _want(job, limit)
+    want(site, job, limit)
 
 
 def acknowledged(site: Site, job: LiveJob, until: float) -> bool:
@@ -78,18 +77,9 @@ def acknowledged(site: Site, job: LiveJob, until: float) -> bool:
 
 
 def _shrinks(site: Site, job: LiveJob, limit: float | None) -> bool:
-    if not (site.follow and job.can_resize and job.agent is not None and job.worker is not None):
+    if job.agent is None or job.worker is None:
         return False
     if job.state is not JobState.RUNNING:
         return False  # a frozen program acknowledges nothing
-    threads, now = wanted_threads(job, limit, job.worker), job.agent.says().threads
+    threads, now = wanted_threads(site, job, limit, job.worker), job.agent.says().threads
     return threads is not None and now is not None and threads < now
-
-
-def _want(job: LiveJob, limit: float | None) -> None:
-    """Want the threads of a limit, unless they are wanted already."""
-    if job.agent is None or job.worker is None:
-        return
-    threads = wanted_threads(job, limit, job.worker)
-    if threads is not None and threads != job.agent.wants.threads:
-        job.agent.want(threads=threads)

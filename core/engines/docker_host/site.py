@@ -49,7 +49,7 @@ class Site:
     adopt
         Which containers that are there, or will be, take part; None: none.
     follow
-        Whether threads follow limits.
+        Whether threads follow cores.
     patience
         Seconds for which a lost host is waited for.
 

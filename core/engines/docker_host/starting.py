@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.agent_files import INSIDE, VARIABLE, AgentFolder
@@ -72,13 +71,6 @@ def follow(job: LiveJob, host: Host, container: str, labels: Mapping[str, str]) 
     else:
         reported = AgentReadings(job.agent.path / "readings.csv", labels.get(GOAL, ""))
         job.follower = AgentOrLog(job.agent, reported, printed)
-
-
-def wanted_threads(job: LiveJob, limit: float | None, worker: DockerWorker) -> int | None:
-    """Threads for so many cores on a worker; None for a job that does not follow."""
-    if not job.can_resize:
-        return None
-    return max(1, ceil(worker.capacity if limit is None else limit))
 
 
 def safe(name: str) -> str:
