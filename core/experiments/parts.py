@@ -101,7 +101,7 @@ class World:
 
 
 THREADS = {
-    "follow": "As many as it has cores, always",
+    "follow": "As many as it can have cores, always",
     "static": "As many as its worker has cores",
     "one": "One",
 }
