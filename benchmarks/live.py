@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 _PRINTING = "i=1; while true; do i=$((i + 1)); echo step $i loss=0.$((1000 + i % 50)); sleep 1; done"
 _WARMING = 10.0
 _LISTEN = """
+const first = !window.found;
 window.found = {longtask: [], measure: [], gap: 0};
+if (!first) return;
 for (const type of ["longtask", "measure"]) {
   const keep = (list) => window.found[type].push(...list.getEntries().map((each) => each.duration));
   new PerformanceObserver(keep).observe({type});

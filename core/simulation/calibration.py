@@ -129,20 +129,29 @@ def _training(one: History, gamma: float) -> tuple[float, float]:
     return max(first - each, 0.0), last
 
 
+def _demand(one: History) -> float | None:
+    """Most cores that a job can use: no more than its threads, where these stay.
+
+    Threads are in the demand alone: what too many of them cost is in the recorded work already.
+    """
+    threads = None if one.last.can_resize else one.last.threads
+    known = [float(each) for each in (one.demand, threads) if each is not None]
+    return min(known, default=None)
+
+
 def _spec(one: History, gamma: float, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
     job, work = one.last, one.work(gamma)
     return JobSpec(
         id=job.id,
         work=work,
         arrival=job.arrived,
-        demand=one.demand,
+        demand=_demand(one),
         loss=fit.curve,
         values=len(one.values),
         noise_sigma=fit.error,
         noise_phi=fit.phi,
         request=job.request,
         steps=job.total_steps,
-        threads=job.threads,
         resizable=job.can_resize,
         prepare=trained[0],
         finish=max(work - trained[1], 0.0),

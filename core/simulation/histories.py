@@ -74,14 +74,13 @@ class History:
     def demand(self) -> float | None:
         """Cores that it uses where it may use more, or None where that hardly ever happened.
 
-        The median over time of what it used beside free cores: while a container is made, or waits for a
-        disk, it uses less than it could, and that is not its demand. Nor is what it used in a mere moment.
+        What it used in the busiest tenth of its life, at least: while its container is made, it reads its
+        data with one thread, or waits for a disk, it uses less than it could, and that is not its demand.
         """
         spans = np.diff(self.time)
-        beside = spans[self.idle]
-        if beside.sum() < _OFTEN * spans.sum():
+        if spans[self.idle].sum() < _OFTEN * spans.sum():
             return None
-        return _middle(self.usage[self.idle] / beside, beside) or None
+        return _quantile(self.usage / spans, spans, 1 - _OFTEN) or None
 
 
 def given(observations: Sequence[Observation]) -> dict[str, float]:
@@ -110,14 +109,15 @@ def given(observations: Sequence[Observation]) -> dict[str, float]:
 def _had(capacity: float, busy: Floats) -> float:
     if not len(busy):
         return capacity
-    middle = _middle(busy[:, 0], busy[:, 1])
+    middle = _quantile(busy[:, 0], busy[:, 1], 0.5)
     return middle if middle < _WHOLE * capacity else capacity
 
 
-def _middle(rates: Floats, spans: Floats) -> float:
-    """The median of rates, each as long as its span."""
+def _quantile(rates: Floats, spans: Floats, share: float) -> float:
+    """The rate that is not exceeded for a share of the time, each lasting as long as its span."""
     order = np.argsort(rates)
-    return float(rates[order][np.searchsorted(np.cumsum(spans[order]), spans.sum() / 2)])
+    passed = np.cumsum(spans[order])
+    return float(rates[order][min(np.searchsorted(passed, share * passed[-1]), len(rates) - 1)])
 
 
 def histories_of(observations: Sequence[Observation], contention: Contention) -> tuple[History, ...]:
