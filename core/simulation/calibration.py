@@ -52,7 +52,7 @@ class Calibration:
     gamma_known
         False where no job ever had more or fewer neighbours during its life, so that γ is only assumed 0.
     left_out
-        Jobs that did not complete or printed too little.
+        Jobs that did not complete, printed too little, or all at one moment.
     """
 
     scenario: Scenario
@@ -106,7 +106,10 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
 
 
 def _usable(one: History) -> bool:
-    return one.last.state is JobState.DONE and len(one.values) >= _FEWEST_READINGS
+    if one.last.state is not JobState.DONE or len(one.values) < _FEWEST_READINGS:
+        return False
+    first, last = one.work_at(one.read_at[[0, -1]], 0.0).tolist()
+    return bool(last > first)
 
 
 def _unevenness(histories: Sequence[History], gamma: float) -> float:

@@ -124,6 +124,27 @@ def test_a_job_that_failed_is_left_out():
     assert [job.id for job in found.scenario.jobs] == ["a"]
 
 
+def test_a_job_that_printed_everything_at_once_is_left_out():
+    seen = recorded()
+    (last,) = (each for each in seen if "a" in {job.id for job in each.ended})
+    at_once = tuple((last.time, value) for value in (1.0, 0.5, 0.3, 0.2, 0.1))
+
+    def changed(job, readings):
+        return replace(job, readings=readings) if job.id == "a" else job
+
+    told = [
+        replace(
+            each,
+            jobs=tuple(changed(job, ()) for job in each.jobs),
+            ended=tuple(changed(job, at_once) for job in each.ended),
+        )
+        for each in seen
+    ]
+    found = calibrate(told)
+    assert found.left_out == ("a",)
+    assert [job.id for job in found.scenario.jobs] == ["b", "c"]
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("model", ["VAE", "Bi-RNN", "GRU"])
 def test_a_family_is_recognised(family, model):
