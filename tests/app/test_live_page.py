@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 ENGINE = EngineInfo("box", "", EngineState.READY, cores=16.0)
 FOREIGN = ContainerRow(id="f" * 64, name="postgres", image="postgres:16")
 SAID = (
-    Said(1e9, "vae-celeba", f"{1:064x} in CL may use 12.5% of box.", 2.0, 0.25, "CL"),
+    Said(1e9, "vae-celeba", "vae-celeba in CL may use 12.5% of box.", 2.0, 0.25, "CL"),
     Said(1e9, "bert-finetune", "Kept.", 1.0, 1.0, "NL"),
     Said(1e9, "", "The interval doubles.", None, None),
     Said(1e9, "gan-faces", "Free again.", 0.5, None, "WL"),
@@ -165,6 +165,7 @@ def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
     assert "All containers" in shown
     assert "vae-celeba in CL may use" in shown
     assert "/api/runs/r1.json" in shown
+    assert "look=ledger&run=r1" in shown
     assert "Nothing has been touched" not in shown
 
 
