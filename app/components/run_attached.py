@@ -29,11 +29,11 @@ def attached_card() -> html.Section | None:
     found = workspace().runs.list(_MOST, experiment=NO_EXPERIMENT)
     if not found:
         return None
-    heads = ("Policy", "State", "Decisions", "When")
+    heads = (("Policy", ""), ("State", ""), ("Decisions", "num"), ("When", ""))
     table = html.Table(
         [
             html.Caption("Policies attached to running containers, the newest first", className="sr"),
-            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+            html.Thead(html.Tr([html.Th(head, scope="col", className=kind) for head, kind in heads])),
             html.Tbody([_row(info) for info in found]),
         ],
         className="plain runlist attached",

@@ -119,6 +119,16 @@ def test_watching_says_what_it_would_do_and_changes_nothing(space, worker, light
     assert space.live.look("local").attached is None
 
 
+def test_releasing_says_whose_limits_the_policy_put_back(space, worker, light_image, start_job):
+    labels = {"phasedock": ""}
+    jobs = [start_job(light_image, ["python3", "-c", each], labels=labels) for each in (FALLING, LEARNING)]
+    space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
+    held = until(lambda: {row.name for row in space.live.look("local").rows if row.held})
+    assert held <= set(space.live.release().restored)
+    assert {cgroup(job)[0] for job in jobs} == {-1}
+    assert space.live.release().restored == ()
+
+
 def test_control_changes_the_control_group_and_detaching_puts_it_back(space, worker, light_image, start_job):
     labels = {"phasedock": ""}
     jobs = [

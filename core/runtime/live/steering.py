@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.engines.docker_host import labelled
 from core.engines.docker_host.limits import LEAST_CORES
-from core.errors import ConflictError, InputError
+from core.errors import ConflictError, InputError, PhaseDockError
 from core.runtime.live.holds import BY_HAND, Hold, Holds
 from core.runtime.live.releasing import Releaser
 from core.runtime.live.sessions import ATTACH, Sessions
@@ -81,10 +82,15 @@ class Steering:
         if engine is not None:
             self._engines.address(engine)
         names = self._engines.names if engine is None else (engine,)
-        tasks = {hold.owner for name in names for hold in self._holds.all(name)} - {BY_HAND}
+        held = self._holds.all(engine)
+        tasks = {hold.owner for hold in held} - {BY_HAND}
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
         self._sessions.end(self._sessions.alive(tasks), _LET_GO)
-        return Releaser(self._engines, self._holds).put_back(self._holds.all(engine))
+        left = self._holds.all(engine)
+        done = Releaser(self._engines, self._holds).put_back(left)
+        # what the policies themselves have put back as they ended
+        let_go = [self._name(hold) for hold in held if hold not in left]
+        return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
 
     def pick(self, engine: str, container: str) -> None:
         """See `core.runtime.live.live.Live.pick`."""
@@ -105,6 +111,12 @@ class Steering:
                 done.failed[0][1],
             )
         self._holds.unpick(engine, [container])
+
+    def _name(self, hold: Hold) -> str:
+        """The name of a held container, or what is known of it."""
+        with contextlib.suppress(PhaseDockError), self._host(hold.engine) as host:
+            return host.inspect(hold.container).name
+        return hold.name[:12]
 
     def _by_hand(self, engine: str, container: str) -> Hold | None:
         mine = (hold for hold in self._holds.all(engine) if hold.owner == BY_HAND)
