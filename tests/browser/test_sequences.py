@@ -72,6 +72,8 @@ def test_an_edge_a_cell_a_row_and_the_tree_have_executions_behind_them(page: Pag
     expect(title).to_have_text("φ5 → φ4")
     page.keyboard.press("Escape")
     expect(page).not_to_have_url(re.compile("pick="))
+    # while it slides away its title is there already, but it does not listen for Escape yet
+    expect(title).to_be_hidden()
     page.locator("#sequence-paths .ag-row").first.click()
     expect(title).to_contain_text("×n")
     page.keyboard.press("Escape")
