@@ -1,4 +1,4 @@
-"""What all tests share: no network, Hypothesis profiles, and a workspace of their own."""
+"""What all tests share: no network, Hypothesis profiles, a workspace of their own, and a Docker Engine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from hypothesis import settings as hypothesis_settings
 
 from core.config import Settings
 from core.runtime.workspace import Workspace, open_workspace
+from tests.live import host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import docker
 
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
 
@@ -68,3 +71,30 @@ def workspace(settings: Settings) -> Iterator[Workspace]:
     opened = open_workspace(settings)
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="session")
+def docker_url() -> Iterator[str]:
+    """The address of a Docker Engine that may be used for tests."""
+    host.demand()
+    with host.engine() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def light_image(docker_url: str) -> str:
+    """The image of the NumPy programs."""
+    return host.build_image(docker_url, "light")
+
+
+@pytest.fixture(scope="session")
+def torch_image(docker_url: str) -> str:
+    """The image that has PyTorch as well."""
+    return host.build_image(docker_url, "torch")
+
+
+@pytest.fixture(scope="session")
+def docker_client(docker_url: str) -> Iterator[docker.DockerClient]:
+    """docker-py on that engine, for looking at what really is."""
+    with host.connect(docker_url) as client:
+        yield client

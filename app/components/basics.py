@@ -168,22 +168,21 @@ def plain_table(head: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Node]]
     def classes(column: int) -> str:
         return "num" if numeric[column] else ""
 
+    table = html.Table(
+        [
+            html.Caption(label, className="sr"),
+            html.Thead(html.Tr([html.Th(t, className="num" if n else "", scope="col") for t, n in head])),
+            html.Tbody(
+                [html.Tr([html.Td(cell, className=classes(i)) for i, cell in enumerate(row)]) for row in rows]
+            ),
+        ],
+        className="plain",
+    )
+    return scrolling(table, label)
+
+
+def scrolling(table: Node, label: str, kind: str = "") -> html.Div:
+    """A table in a region that scrolls, by keyboard as well; `kind` is one of its looks, as ``tall``."""
     return html.Div(
-        html.Table(
-            [
-                html.Caption(label, className="sr"),
-                html.Thead(html.Tr([html.Th(t, className="num" if n else "", scope="col") for t, n in head])),
-                html.Tbody(
-                    [
-                        html.Tr([html.Td(cell, className=classes(i)) for i, cell in enumerate(row)])
-                        for row in rows
-                    ]
-                ),
-            ],
-            className="plain",
-        ),
-        className="tablewrap",
-        tabIndex="0",
-        role="region",
-        **aria(label=label),
+        table, className=f"tablewrap {kind}".strip(), tabIndex="0", role="region", **aria(label=label)
     )

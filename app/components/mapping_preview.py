@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dash import html
 
-from app.components.basics import aria, icon, state_badge
+from app.components.basics import icon, scrolling, state_badge
 from app.components.mapping_values import named
 
 if TYPE_CHECKING:
@@ -52,9 +52,7 @@ def preview(inspection: Any, values: Mapping[str, Any]) -> html.Div:
         [html.Caption("First rows", className="sr"), html.Thead(html.Tr(head)), html.Tbody(rows)],
         className="plain preview",
     )
-    return html.Div(
-        table, className="tablewrap tall", tabIndex="0", role="region", **aria(label="First rows")
-    )
+    return scrolling(table, "First rows", "tall")
 
 
 def recognised(inspection: Any) -> html.Div:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.components.basics import Node, aria, card, icon, state_badge
+from app.components.basics import Node, aria, card, icon, scrolling, state_badge
 from app.components.provisioning_values import OURS, WITHOUT_SAVING, Row, Values, sorted_rows
 from app.components.provisioning_view import link
 from app.figures import gains
@@ -71,24 +71,17 @@ def table(values: Values, view: View, tools: list[Node]) -> html.Section:
     )
     body = [_row(row, values, view, on, longest) for row in rows]
     sorted_by = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
+    table = html.Table(
+        [
+            html.Caption("What each policy over-allocates and how often it falls short", className="sr"),
+            html.Thead(head),
+            html.Tbody(body),
+        ],
+        className="plain policies",
+    )
     return card(
         "Policies",
-        html.Div(
-            html.Table(
-                [
-                    html.Caption(
-                        "What each policy over-allocates and how often it falls short", className="sr"
-                    ),
-                    html.Thead(head),
-                    html.Tbody(body),
-                ],
-                className="plain policies",
-            ),
-            className="tablewrap",
-            tabIndex="0",
-            role="region",
-            **aria(label="Policies"),
-        ),
+        scrolling(table, "Policies"),
         note=f"sorted by {sorted_by.get(view.sort, view.sort)}",
         tools=tools,
         flush=True,

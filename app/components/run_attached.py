@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dash import dcc, html
 
 from app.components import run_words
-from app.components.basics import aria, card, state_badge
+from app.components.basics import card, scrolling, state_badge
 from app.components.run_view import LEDGER, PATH
 from app.components.when import when
 from app.context import workspace
@@ -40,9 +40,7 @@ def attached_card() -> html.Section | None:
     )
     return card(
         "Attached policies",
-        html.Div(
-            table, className="tablewrap", tabIndex="0", role="region", **aria(label="Attached policies")
-        ),
+        scrolling(table, "Attached policies"),
         note="on running containers, from Live",
         flush=True,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.components.basics import Node, aria, card
+from app.components.basics import Node, aria, card, scrolling
 from app.figures import gains
 from core.units import format_change, format_number, format_share
 
@@ -86,9 +86,7 @@ def differences_card(
     )
     return card(
         "Differences",
-        html.Div(
-            table, className="tablewrap", tabIndex="0", role="region", **aria(label="Differences of B from A")
-        ),
+        scrolling(table, "Differences of B from A"),
         note="B against A, less is better",
         tools=tools,
         flush=True,

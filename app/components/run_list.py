@@ -19,6 +19,7 @@ from app.components.basics import (
     icon_button,
     link_button,
     page_head,
+    scrolling,
     state_badge,
 )
 from app.components.provisioning_view import segments
@@ -110,9 +111,7 @@ def _experiments(
         ],
         className="plain runlist",
     )
-    body: Node = html.Div(
-        table, className="tablewrap", tabIndex="0", role="region", **aria(label="Experiments")
-    )
+    body: Node = scrolling(table, "Experiments")
     none = html.Div("No experiment is in this state.", className="ink3 small", style={"padding": "10px 14px"})
     return card(
         "Experiments", body, *([] if rows else [none]), note=f"{len(infos):,}", tools=tools, flush=True
@@ -196,9 +195,7 @@ def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
     )
     return card(
         "Bundled experiments",
-        html.Div(
-            table, className="tablewrap", tabIndex="0", role="region", **aria(label="Bundled experiments")
-        ),
+        scrolling(table, "Bundled experiments"),
         note="from the theses, to run as they are or to change" if anything else "one click starts one",
         flush=True,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 
 from app.components import run_store
-from app.components.basics import Node, aria, card, data, icon
+from app.components.basics import Node, card, data, icon, scrolling
 from app.components.graph import graph
 from app.components.run_tick import asked_because, cores, figures, history, lines, sentence
 from app.figures.run_rows import job_moment
@@ -90,9 +90,7 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
         className="plain ticks",
     )
     note = f"{len(shown):,} of {every:,}" if len(ordered) != every else f"{every:,}"
-    body: Node = html.Div(
-        table, className="tablewrap", tabIndex="0", role="region", **aria(label="Jobs at this tick")
-    )
+    body: Node = scrolling(table, "Jobs at this tick")
     if not shown:
         body = html.Div(
             "This job is not there at this tick.", className="ink3", style={"padding": "6px 14px 14px"}
@@ -199,7 +197,7 @@ def _workers(entry: Entry) -> html.Section:
     )
     return card(
         "Workers",
-        html.Div(table, className="tablewrap scroll", tabIndex="0", role="region", **aria(label="Workers")),
+        scrolling(table, "Workers", "scroll"),
         flush=True,
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dash import html
 
-from app.components.basics import aria, card
+from app.components.basics import card, scrolling
 from app.components.run_differences import quantity
 from core.experiments.compare import MEASURES
 from core.units import format_change, format_number, format_share
@@ -51,9 +51,7 @@ def predicted_card(info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str,
         [html.Caption("Measured and predicted", className="sr"), html.Thead(head), html.Tbody(body)],
         className="plain differences",
     )
-    wrap = html.Div(
-        table, className="tablewrap", tabIndex="0", role="region", **aria(label="Measured and predicted")
-    )
+    wrap = scrolling(table, "Measured and predicted")
     return card("Simulator’s prediction", wrap, note=_note(info.experiment.baseline, found), flush=True)
 
 

@@ -17,6 +17,7 @@ from app.components.basics import (
     icon,
     link_button,
     opener,
+    scrolling,
     state_badge,
 )
 from app.components.when import when
@@ -66,7 +67,7 @@ def set_list(chosen: str | None) -> html.Section:
         ],
         className="plain sets",
     )
-    return card("Trace sets", html.Div(table, className="tablewrap tall"), note=f"{len(found):,}", flush=True)
+    return card("Trace sets", scrolling(table, "Trace sets", "tall"), note=f"{len(found):,}", flush=True)
 
 
 def _head_cell(title: str, kind: str) -> html.Th:

@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from core.simulation.loss import Floats
     from core.simulation.scenario import Contention
 
-_BUSY: Final = (
-    0.85  # of a worker's cores in use: below that nobody waited for another; the host takes some, too
-)
+_BUSY: Final = 0.85  # of a worker's cores in use: below, nobody waited for another; the host takes some, too
 _WHOLE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
 _OFTEN: Final = 0.1  # of a job's life beside free cores, from which on what it used says what it can use
 

@@ -24,48 +24,23 @@ from app.components import (
     task_card,
 )
 from app.components.links import Query
-from app.context import EXTENSION
-from app.main import create_app
 from app.pages import models as page
 from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings
 from core.runtime.infos import TaskState
 from core.runtime.worker import Worker
-from tests.builders import small_model, small_traces
+from tests.builders import small_traces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from flask import Flask
 
-    from core.config import Settings
     from core.runtime.infos import ModelInfo, TraceSetInfo
     from core.runtime.workspace import Workspace
 
 
 @pytest.fixture
-def server(settings: Settings) -> Iterator[Flask]:
-    made: Flask = create_app(settings).server
-    with made.test_request_context("/models"):
-        yield made
-    made.extensions[EXTENSION].close()
-
-
-@pytest.fixture
-def place(server: Flask) -> Workspace:
-    opened: Workspace = server.extensions[EXTENSION]
-    return opened
-
-
-@pytest.fixture
 def traces(place: Workspace) -> TraceSetInfo:
     return place.traces.add(small_traces(), None, name="Night batch", sample=True)
-
-
-@pytest.fixture
-def model(place: Workspace, traces: TraceSetInfo) -> ModelInfo:
-    fitted = small_model(place.traces.load(traces.id))
-    return place.models.add(fitted, name="first", trace_set=traces, sample=True)
 
 
 def work(place: Workspace, task: str) -> Any:

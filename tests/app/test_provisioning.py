@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.components import provisioning_results as results
 from app.components import task_words
@@ -20,27 +15,19 @@ from app.components.links import Query
 from app.components.phase_views import execution_timeline
 from app.components.provisioning_form import given_settings, policies_asked, proposed, summary
 from app.components.provisioning_overlay import overlays, sentence
-from app.components.provisioning_values import Values, sorted_rows
-from app.components.provisioning_verdict import verdict
-from app.components.provisioning_view import ALL, MATCHED, View, address_values
-from app.context import EXTENSION, chosen
-from app.figures import frontier, gains, totals
-from app.main import create_app
+from app.components.provisioning_view import ALL, View, address_values
+from app.context import chosen
 from app.pages import provisioning as page
 from core.provisioning.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
 from core.runtime.worker import Worker
 from core.traces.model import Feature
-from core.units import Unit
 from tests.app.test_sequences import level_traces, window_model
-from tests.builders import small_model, small_traces
+from tests.builders import small_traces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from flask import Flask
 
-    from core.config import Settings
     from core.runtime.infos import ModelInfo, TraceSetInfo
     from core.runtime.workspace import Workspace
 
@@ -48,28 +35,8 @@ FEW = ("budget.oracle", "prev.step.max", "prev.step.rules", "phase.rule", "stati
 
 
 @pytest.fixture
-def server(settings: Settings) -> Iterator[Flask]:
-    made: Flask = create_app(settings).server
-    with made.test_request_context("/provisioning"):
-        yield made
-    made.extensions[EXTENSION].close()
-
-
-@pytest.fixture
-def place(server: Flask) -> Workspace:
-    opened: Workspace = server.extensions[EXTENSION]
-    return opened
-
-
-@pytest.fixture
 def traces(place: Workspace) -> TraceSetInfo:
     return place.traces.add(small_traces(8), None, name="Night batch", sample=True)
-
-
-@pytest.fixture
-def model(place: Workspace, traces: TraceSetInfo) -> ModelInfo:
-    fitted = small_model(place.traces.load(traces.id))
-    return place.models.add(fitted, name="first", trace_set=traces, sample=True)
 
 
 @pytest.fixture
@@ -215,113 +182,6 @@ def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
     assert 400.0 / short.cycle >= 10.0
     assert short.cycle >= 2 * traces.period
     assert "cycle" in summary(short, 3)
-
-
-def _row(policy: str, kind: str, over: float, saving: tuple[float, float, float] | None) -> dict[str, Any]:
-    against = None if saving is None else dict(zip(("saving", "low", "high"), saving, strict=True))
-    at = {"over": over, "low": over, "high": over, "under_time_0": 0.05, "under_time_05": 0.04}
-    matched = {**at, "resizes_per_cycle": 1.0, "factor": 1.0, "against_best": against, "against": {}}
-    return {
-        "policy": policy,
-        "kind": kind,
-        "about": "",
-        "headline": {"over_saving": 0.1},
-        "resizes_per_cycle": 1.0,
-        **at,
-        "matched": matched,
-        "cold": {},
-        "frontier": [],
-    }
-
-
-def _part(*rows: dict[str, Any]) -> dict[str, Any]:
-    return {"best_reactive": "prev.step.max", "policies": list(rows), "unit": "cores"}
-
-
-def test_a_policy_is_recommended_only_if_its_interval_excludes_zero() -> None:
-    rule = _row("prev.step.max", "reactive", 0.4, (0.0, 0.0, 0.0))
-    unsure = verdict("cpu", _part(rule, _row("phasedock", "ours", 0.3, (0.2, -0.01, 0.4))))
-    assert (unsure.policy, unsure.better) == ("prev.step.max", False)
-    assert "surely beats" in unsure.sentence
-    sure = verdict("cpu", _part(rule, _row("phasedock", "ours", 0.3, (0.2, 0.1, 0.3))))
-    assert (sure.policy, sure.better) == ("phasedock", True)
-    assert "20% less" in sure.sentence.replace("20.0", "20")
-
-
-def test_those_who_know_the_future_are_never_recommended() -> None:
-    rule = _row("prev.step.max", "reactive", 0.4, None)
-    found = verdict("cpu", _part(rule, _row("budget.oracle", "bound", 0.1, (0.7, 0.6, 0.8))))
-    assert found.policy == "prev.step.max"
-
-
-def test_rows_are_sorted_and_the_unknown_comes_last() -> None:
-    part = _part(
-        _row("b", "reactive", 0.4, (0.1, 0.0, 0.2)),
-        _row("a", "static", 0.2, None),
-        _row("c", "ours", 0.3, (0.3, 0.2, 0.4)),
-    )
-    rows = Values(part, matched=True).rows()
-    assert [row.policy for row in rows] == ["a", "c", "b"]
-    assert [row.policy for row in sorted_rows(rows, "saving")] == ["c", "b", "a"]
-    assert [row.policy for row in sorted_rows(rows, "policy")] == ["a", "b", "c"]
-    assert View.read(Query("/provisioning", {})).scale == MATCHED
-
-
-@given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.1, 8))
-def test_labels_are_moved_apart_in_their_order(places: list[float], gap: float) -> None:
-    moved = frontier.apart(places, gap, 0.0, 100.0)
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    for before, here in pairwise(order):
-        assert moved[here] - moved[before] >= gap - 1e-9
-    assert all(place <= 100.0 for place in moved)
-
-
-@given(st.lists(st.tuples(st.floats(-3, 1), st.floats(0, 0.5), st.floats(0, 0.5)), min_size=1, max_size=8))
-def test_dots_and_whiskers_stay_on_the_track(rows: list[tuple[float, float, float]]) -> None:
-    intervals = [(value, value - below, value + above) for value, below, above in rows]
-    on = gains.track(intervals)
-    assert on.left < 0 < on.right
-    for value, low, high in intervals:
-        mark = gains.mark(value, low, high, on)
-        assert 0 <= mark.start <= mark.end <= 100
-        assert (mark.dot is None) == bool(mark.off)
-        if mark.dot is not None:
-            assert mark.start - 0.1 <= mark.dot <= mark.end + 0.1
-        assert (mark.verdict == "open") == (low <= 0 <= high)
-
-
-def test_the_frontier_names_ours_and_leaves_out_what_a_logarithm_cannot_show() -> None:
-    curves = [
-        frontier.Curve("bound", frontier.BOUND, ((0.0, 0.3), (0.01, 0.2), (0.1, 0.1))),
-        frontier.Curve("ours", frontier.OURS, ((0.01, 0.5), (0.1, 0.3)), (0.05, 0.4), (0.35, 0.45)),
-        frontier.Curve("far", frontier.NAMED, ((0.01, 9.0), (0.1, 8.0))),
-    ]
-    figure = frontier.frontier(curves, 0.05, "CPU")
-    assert list(figure.data[0].x) == [0.01, 0.1]
-    assert figure.data[0].fill == "tozeroy"
-    mark = figure.data[-1]
-    assert mark.error_y.array[0] == pytest.approx(0.05)
-    texts = [note.text for note in figure.layout.annotations]
-    assert "<b>ours</b>" in texts
-    assert "far" not in texts
-    assert math.isclose(figure.layout.yaxis.range[1], 0.4 * 2.6)
-
-
-def test_totals_draw_demand_last_and_ours_over_rivals() -> None:
-    age = np.arange(4.0)
-    figure = totals.totals(
-        age,
-        np.full(4, 2 * 2.0**30),
-        [
-            totals.Given("ours", totals.OURS, np.full(4, 3 * 2.0**30)),
-            totals.Given("rule", totals.RIVAL, np.full(4, 4 * 2.0**30)),
-        ],
-        Unit.BYTES,
-        "Memory",
-    )
-    assert [trace.name for trace in figure.data] == ["rule", "ours", "Demand"]
-    assert list(figure.data[-1].y) == [2.0] * 4
-    assert figure.layout.annotations[0].text == "Memory, GiB"
 
 
 def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: dict[str, str]) -> None:

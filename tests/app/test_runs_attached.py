@@ -9,7 +9,6 @@ import pytest
 
 from app.components.links import Query
 from app.components.run_attached import address, attached_card
-from app.main import EXTENSION, create_app
 from app.pages import runs as page
 from core.errors import NotFoundError
 from core.runtime.live.attached_run import AttachedRun
@@ -18,19 +17,7 @@ from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from core.config import Settings
     from core.runtime.workspace import Workspace
-
-
-@pytest.fixture
-def place(settings: Settings) -> Iterator[Workspace]:
-    made = create_app(settings).server
-    opened: Workspace = made.extensions[EXTENSION]
-    with made.test_request_context("/runs"):
-        yield opened
-    opened.close()
 
 
 def attached(place: Workspace, entries: int) -> str:

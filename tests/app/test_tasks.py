@@ -10,8 +10,6 @@ import dash
 import pytest
 
 from app.components import task_card, task_list, task_words
-from app.context import EXTENSION
-from app.main import create_app
 from app.pages import tasks as page
 from core.errors import ConflictError
 from core.runtime.infos import TaskState, WorkerInfo
@@ -19,26 +17,9 @@ from core.runtime.worker import Worker
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from flask import Flask
 
-    from core.config import Settings
     from core.runtime.workspace import Workspace
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Flask]:
-    made: Flask = create_app(settings).server
-    with made.test_request_context("/tasks"):
-        yield made
-    made.extensions[EXTENSION].close()
-
-
-@pytest.fixture
-def place(server: Flask) -> Workspace:
-    opened: Workspace = server.extensions[EXTENSION]
-    return opened
 
 
 def text_of(node: Any) -> str:

@@ -13,7 +13,6 @@ from app.components.mapping_preview import marks, recognised
 from app.components.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.components.report import problem_table, summary
 from app.components.upload import waiting_uploads
-from app.main import create_app
 from app.pages import traces as page
 from core.errors import InputError
 from core.runtime.worker import Worker
@@ -24,11 +23,6 @@ from core.traces.validation import Report, problem
 from core.units import GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from flask import Flask
-
-    from core.config import Settings
     from core.runtime.workspace import Workspace
 
 HEADERS = {
@@ -178,20 +172,6 @@ def test_problems_are_listed_the_severe_ones_first() -> None:
     assert text.index("Row 7 is short.") < text.index("A gap.")
     assert "1,007" in text
     assert "Nothing was wrong" in shown(problem_table([]))
-
-
-@pytest.fixture
-def server(settings: Settings) -> Iterator[Flask]:
-    server = create_app(settings).server
-    with server.test_request_context("/traces"):
-        yield server
-    server.extensions["phasedock"].close()
-
-
-@pytest.fixture
-def place(server: Flask) -> Workspace:
-    workspace: Workspace = server.extensions["phasedock"]
-    return workspace
 
 
 def upload(place: Workspace, text: str, name: str = "a.csv") -> str:

@@ -38,7 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(item.path).is_relative_to(Path(__file__).parent):
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.timeout(180))
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(180))
             if CHROMIUM is None and not os.environ.get("PHASEDOCK_TESTS_ALL"):
                 item.add_marker(pytest.mark.skip(reason="Chromium is not installed"))
 
@@ -77,9 +78,20 @@ class Guard:
         return [line for line in self.found if not any(p.search(line) for p in self.allowed)]
 
 
+@pytest.fixture(scope="module")
+def live(tmp_path_factory: pytest.TempPathFactory, docker_url: str) -> Iterator[Server]:
+    """A server of the module's own that watches a Docker Engine, called box, and may control it."""
+    home = tmp_path_factory.mktemp("live") / "home"
+    running = start_server(home, PHASEDOCK_DOCKER=f"box={docker_url}", PHASEDOCK_CONTROL="on")
+    yield running
+    running.stop()
+
+
 @pytest.fixture
-def guard(page: Page, base_url: str) -> Iterator[Guard]:
+def guard(request: pytest.FixtureRequest, page: Page, base_url: str) -> Iterator[Guard]:
     watching = Guard(servers=[base_url])
+    if "live" in request.fixturenames:
+        watching.servers.append(request.getfixturevalue("live").base_url)
     page.on(
         "console",
         lambda message: (

@@ -12,11 +12,13 @@ from playwright.sync_api import expect
 from tests.app.live_feed import Feed, container
 from tests.browser.serving import serious_axe_findings, start_server, stop
 from tests.live import host
+from tests.live.limits import docker_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    import docker
     from docker.models.containers import Container
     from playwright.sync_api import Page
 
@@ -30,57 +32,24 @@ MOST_MS = 100
 NAMES = ("mlp", "autoencoder", "elman", "factors")
 
 
-@pytest.fixture(scope="module")
-def docker_url() -> Iterator[str]:
-    host.demand()
-    with host.engine() as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def containers(docker_url: str) -> Iterator[dict[str, Container]]:
+@pytest.fixture(scope="module", autouse=True)
+def containers(docker_client: docker.DockerClient, light_image: str) -> Iterator[dict[str, Container]]:
     """Four that train and carry the label, and one of somebody else's."""
-    image = host.build_image(docker_url, "light")
     labels = {"phasedock": "", "phasedock.loss": "loss"}
-    with host.connect(docker_url) as client:
-        made = {
-            f"page-{name}": host.run_job(
-                client,
-                image,
-                ["python3", "-m", "phasedock_jobs", name, "--steps", "1000000", "--size", "0.2"],
-                name=f"page-{name}",
-                labels=labels,
-            )
-            for name in NAMES
-        }
-        made["page-foreign"] = host.run_job(client, image, ["sleep", "3600"], name="page-foreign")
-        yield made
-        for container in made.values():
-            container.remove(force=True, v=True)
-
-
-@pytest.fixture(scope="module")
-def live(
-    tmp_path_factory: pytest.TempPathFactory, docker_url: str, containers: dict[str, Container]
-) -> Iterator[Server]:
-    assert containers
-    home = tmp_path_factory.mktemp("live") / "home"
-    running = start_server(home, PHASEDOCK_DOCKER=f"box={docker_url}", PHASEDOCK_CONTROL="on")
-    yield running
-    running.stop()
-
-
-@pytest.fixture(autouse=True)
-def _on_its_own_server(live: Server, guard: Guard) -> None:
-    guard.servers.append(live.base_url)
-
-
-def cores(container: Container) -> float | None:
-    """What Docker itself says that a container may use; None without a limit."""
-    container.reload()
-    given: dict[str, Any] = container.attrs["HostConfig"]
-    period = given["CpuPeriod"] or 100_000
-    return given["NanoCpus"] / 1e9 or (given["CpuQuota"] / period if given["CpuQuota"] > 0 else None)
+    made = {
+        f"page-{name}": host.run_job(
+            docker_client,
+            light_image,
+            ["python3", "-m", "phasedock_jobs", name, "--steps", "1000000", "--size", "0.2"],
+            name=f"page-{name}",
+            labels=labels,
+        )
+        for name in NAMES
+    }
+    made["page-foreign"] = host.run_job(docker_client, light_image, ["sleep", "3600"], name="page-foreign")
+    yield made
+    for each in made.values():
+        each.remove(force=True, v=True)
 
 
 def opened(page: Page, live: Server) -> None:
@@ -107,12 +76,12 @@ def test_containers_are_shown_a_limit_is_set_and_taken_back(
     window.get_by_role("button", name="Set the limits of page-mlp").click()
     message = page.locator(".mantine-Notification-root", has_text="page-mlp is changed.")
     expect(message).to_contain_text("CPU from no limit to 0.30 cores.")
-    assert cores(containers["page-mlp"]) == 0.3
+    assert docker_cores(containers["page-mlp"]) == 0.3
     expect(row(page, "page-mlp")).to_contain_text("/ 0.30 cores")
     message.get_by_role("button", name="Undo").click()
     expect(page.locator(".mantine-Notification-root", has_text="are put back")).to_be_visible()
     expect(row(page, "page-mlp")).not_to_contain_text("/ 0.30")
-    assert cores(containers["page-mlp"]) is None
+    assert docker_cores(containers["page-mlp"]) is None
 
 
 def test_a_change_is_taken_back_in_its_row_and_a_foreign_container_is_picked_and_left(
@@ -127,10 +96,10 @@ def test_a_change_is_taken_back_in_its_row_and_a_foreign_container_is_picked_and
     window.get_by_role("button", name="Set the limits of page-foreign").click()
     page.get_by_role("button", name="Put back the limits of page-foreign").click()
     expect(page.get_by_role("button", name="Put back the limits of page-foreign")).to_have_count(0)
-    assert cores(containers["page-foreign"]) is None
+    assert docker_cores(containers["page-foreign"]) is None
     page.locator("#live-others tr", has_text="page-foreign").get_by_role("button").click()
     expect(row(page, "page-foreign")).to_have_count(0)
-    assert cores(containers["page-foreign"]) is None
+    assert docker_cores(containers["page-foreign"]) is None
 
 
 def attach(page: Page, mode: str) -> None:
@@ -153,13 +122,13 @@ def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
     expect(page.locator(".decisions li").first).to_contain_text("cores", timeout=60_000)
     expect(page.locator("#rail-links .dot")).to_be_visible()
     expect(page.locator("#live-grid .listbadge").first).to_be_visible()
-    assert cores(containers["page-foreign"]) is None
+    assert docker_cores(containers["page-foreign"]) is None
     page.get_by_role("button", name="Release everything").click()
     asking = page.get_by_role("dialog")
     expect(asking).to_contain_text("FlowCon is detached")
     asking.get_by_role("button", name="Release everything").click()
     expect(page.locator("#live-policy")).to_contain_text("none attached", timeout=60_000)
-    assert [cores(each) for each in containers.values()] == [None] * len(containers)
+    assert [docker_cores(each) for each in containers.values()] == [None] * len(containers)
     page.goto(f"{live.base_url}/runs")
     page.get_by_role("link", name="flowcon controls box").click()
     expect(page.locator("#tick-body")).to_contain_text("page-autoencoder")
@@ -174,7 +143,7 @@ def test_watching_touches_nothing_and_says_so(
     attach(page, "Watch")
     expect(page.locator("#live-policy")).to_contain_text("Nothing has been touched", timeout=60_000)
     expect(page.locator(".decisions li .what").first).to_be_visible(timeout=60_000)
-    assert [cores(each) for each in containers.values()] == [None] * len(containers)
+    assert [docker_cores(each) for each in containers.values()] == [None] * len(containers)
     page.get_by_role("button", name="Detach").first.click()
     expect(page.locator("#live-policy")).to_contain_text("none attached", timeout=60_000)
 

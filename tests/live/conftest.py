@@ -1,4 +1,4 @@
-"""What live tests share: an engine, the images, and containers that are gone afterwards."""
+"""What live tests share: a workspace that may control the engine, and containers that are gone afterwards."""
 
 from __future__ import annotations
 
@@ -7,39 +7,43 @@ from typing import TYPE_CHECKING, Any
 import docker
 import pytest
 
+from core.config import Settings
+from core.runtime.worker import Worker
+from core.runtime.workspace import open_workspace
 from tests.live import host
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from docker.models.containers import Container
 
-
-@pytest.fixture(scope="session")
-def docker_url() -> Iterator[str]:
-    """The address of a Docker Engine that may be used for tests."""
-    host.demand()
-    with host.engine() as url:
-        yield url
-
-
-@pytest.fixture(scope="session")
-def light_image(docker_url: str) -> str:
-    """The image of the NumPy programs."""
-    return host.build_image(docker_url, "light")
-
-
-@pytest.fixture(scope="session")
-def torch_image(docker_url: str) -> str:
-    """The image that has PyTorch as well."""
-    return host.build_image(docker_url, "torch")
+    from core.runtime.workspace import Workspace
 
 
 @pytest.fixture
-def docker_client(docker_url: str) -> Iterator[docker.DockerClient]:
-    """docker-py on that engine, for looking at what really is."""
-    with host.connect(docker_url) as client:
-        yield client
+def settings(tmp_path: Path, docker_url: str) -> Settings:
+    """Settings of a workspace that may control the engine."""
+    return Settings(home=tmp_path / "home", docker=f"local={docker_url}", control=True)
+
+
+@pytest.fixture
+def space(settings: Settings) -> Iterator[Workspace]:
+    """That workspace; what it changed is put back, and what it started is removed."""
+    opened = open_workspace(settings)
+    yield opened
+    opened.runs.remove_left()
+    opened.live.release()
+    opened.close()
+
+
+@pytest.fixture
+def worker(space: Workspace) -> Iterator[Worker]:
+    """A worker of that workspace."""
+    made = Worker(space)
+    made.start()
+    yield made
+    made.stop(20)
 
 
 @pytest.fixture

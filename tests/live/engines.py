@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob
+from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob, labelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+MARK = "phasedock.test.engine"
+"""The label of containers that are there already, as other people's would be."""
 STEPS = """
 import json, math, os, sys, time
 from pathlib import Path
@@ -55,3 +58,42 @@ def opened(
         engine = DockerEngine(workers, jobs, folder=folder, **more)
         stack.callback(engine.close)
         yield engine
+
+
+def ours(container):
+    """Whether a container is of these tests: other tests may use the same engine at the same time."""
+    return labelled(container) and MARK in container.labels
+
+
+def begun(engine, *starts):
+    """Let the jobs arrive and start them."""
+    engine.wait(None)
+    engine.observe()
+    assert engine.apply(starts) == ()
+
+
+def looked_until(engine, true, seconds=10.0, all_seen=None):
+    """Look until something is seen of the first job; that observation."""
+    end = time.monotonic() + seconds
+    while True:
+        seen = looked(engine, 0.1)
+        if all_seen is not None:
+            all_seen.append(seen)
+        if true(seen.jobs[0]):
+            return seen
+        assert time.monotonic() < end
+
+
+def looked(engine, seconds=0.3):
+    """Wait a little and look."""
+    engine.wait(engine.time + seconds)
+    return engine.observe()
+
+
+def to_the_end(engine, seconds=60.0):
+    """Look until all jobs have ended; all observations."""
+    seen, end = [], time.monotonic() + seconds
+    while not engine.finished:
+        assert time.monotonic() < end
+        seen.append(looked(engine))
+    return seen

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from core.config import Settings
@@ -11,23 +9,11 @@ from core.errors import ConflictError, InputError, RefusedError
 from core.runtime.live.values import Allowed, Mode
 from core.runtime.worker import Worker
 from core.runtime.workspace import open_workspace
-from tests.live.test_live_attach import FALLING, cgroup, ended, limits, until
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from core.runtime.workspace import Workspace
+from tests.live.limits import docker_limits, kernel_quota
+from tests.live.waiting import ended, until
+from tests.live.workloads import FALLING
 
 pytestmark = pytest.mark.live
-
-
-@pytest.fixture
-def space(tmp_path: Path, docker_url: str) -> Iterator[Workspace]:
-    opened = open_workspace(Settings(home=tmp_path / "home", docker=f"local={docker_url}", control=True))
-    yield opened
-    opened.live.release()
-    opened.close()
 
 
 @pytest.fixture
@@ -38,52 +24,52 @@ def sleeper(start_job, light_image):
 
 
 def test_a_limit_by_hand_is_undone_step_by_step(space, sleeper):
-    before, kernel = limits(sleeper), cgroup(sleeper)
+    before, kernel = docker_limits(sleeper), kernel_quota(sleeper)
     change = space.live.set_limit("local", sleeper.id, 0.5)
     assert change.container == sleeper.name
     assert (change.before, change.after) == (Allowed(1.25, 300 * 2**20), Allowed(0.5, 300 * 2**20))
-    assert cgroup(sleeper)[0] / cgroup(sleeper)[1] == 0.5
+    assert kernel_quota(sleeper)[0] / kernel_quota(sleeper)[1] == 0.5
     space.live.set_limit("local", sleeper.id, 0.25, 200 * 2**20)
-    assert limits(sleeper)["Memory"] == 200 * 2**20
+    assert docker_limits(sleeper)["Memory"] == 200 * 2**20
     back = space.live.undo("local", sleeper.id)
     assert back.after == Allowed(0.5, 300 * 2**20)
     with pytest.raises(ConflictError, match="nothing to take back"):
         space.live.undo("local", sleeper.id)
     assert space.live.release("local").restored == (sleeper.name,)
-    assert (limits(sleeper), cgroup(sleeper)) == (before, kernel)
+    assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
     assert space.live.holds.all() == ()
 
 
 def test_undoing_the_only_change_leaves_no_trace(space, sleeper):
-    before, kernel = limits(sleeper), cgroup(sleeper)
+    before, kernel = docker_limits(sleeper), kernel_quota(sleeper)
     space.live.set_limit("local", sleeper.id, None)
     space.live.undo("local", sleeper.id)
-    assert (limits(sleeper), cgroup(sleeper)) == (before, kernel)
+    assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
     assert space.live.holds.all() == ()
 
 
 def test_a_container_that_nobody_named_is_refused_until_it_is_picked(space, start_job, light_image):
     foreign = start_job(light_image, ["sleep", "300"], cpu_quota=80_000, cpu_period=100_000)
-    before, kernel = limits(foreign), cgroup(foreign)
+    before, kernel = docker_limits(foreign), kernel_quota(foreign)
     with pytest.raises(RefusedError):
         space.live.set_limit("local", foreign.id, 0.5)
-    assert (limits(foreign), cgroup(foreign)) == (before, kernel)
+    assert (docker_limits(foreign), kernel_quota(foreign)) == (before, kernel)
     assert space.live.holds.all() == ()
     space.live.pick("local", foreign.id)
     space.live.set_limit("local", foreign.id, 0.5)
-    assert cgroup(foreign)[0] == 50_000
+    assert kernel_quota(foreign)[0] == 50_000
     space.live.unpick("local", foreign.id)
-    assert (limits(foreign), cgroup(foreign)) == (before, kernel)
+    assert (docker_limits(foreign), kernel_quota(foreign)) == (before, kernel)
     with pytest.raises(RefusedError):
         space.live.set_limit("local", foreign.id, 0.5)
 
 
 def test_limits_that_cannot_be_are_refused_in_words(space, sleeper):
-    before = limits(sleeper)
+    before = docker_limits(sleeper)
     for cores, memory in ((0.0, None), (-1.0, None), (1e6, None), (0.5, 1024.0), (0.5, 2.0**60)):
         with pytest.raises(InputError):
             space.live.set_limit("local", sleeper.id, cores, memory)
-    assert limits(sleeper) == before
+    assert docker_limits(sleeper) == before
 
 
 def test_a_container_that_is_gone_is_said_to_be_gone(space, sleeper):
@@ -99,24 +85,24 @@ def test_release_ends_a_policy_first_and_goes_back_to_before_the_hand(space, sta
     job = start_job(
         light_image, ["python3", "-c", FALLING], labels={"phasedock": "1"}, nano_cpus=1_900_000_000
     )
-    before, kernel = limits(job), cgroup(job)
+    before, kernel = docker_limits(job), kernel_quota(job)
     worker = Worker(space)
     worker.start()
     try:
         space.live.set_limit("local", job.id, 1.5)
-        by_hand = cgroup(job)
+        by_hand = kernel_quota(job)
         first = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
-        until(lambda: cgroup(job) != by_hand)
+        until(lambda: kernel_quota(job) != by_hand)
         with pytest.raises(ConflictError, match="controls this engine"):
             space.live.set_limit("local", job.id, 0.3)
         space.live.detach("local")
         ended(space, first)
-        assert cgroup(job) == by_hand
+        assert kernel_quota(job) == by_hand
         second = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
-        until(lambda: cgroup(job) != by_hand)
+        until(lambda: kernel_quota(job) != by_hand)
         space.live.release("local")
         assert space.tasks.get(second).state.ended
-        assert (limits(job), cgroup(job)) == (before, kernel)
+        assert (docker_limits(job), kernel_quota(job)) == (before, kernel)
     finally:
         worker.stop(20)
 

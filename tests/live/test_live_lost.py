@@ -13,8 +13,10 @@ from core.runtime.live.values import Mode
 from core.runtime.worker import Worker
 from core.runtime.workspace import open_workspace
 from tests.live import host
+from tests.live.limits import docker_limits, kernel_quota
 from tests.live.test_engine_lost import _empty, start_again
-from tests.live.test_live_attach import BUSY, cgroup, ended, limits, until
+from tests.live.waiting import ended, until
+from tests.live.workloads import BUSY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,10 +54,10 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
             job = host.run_job(
                 client, "empty", command, labels=labels, volumes=volumes, nano_cpus=1_500_000_000
             )
-            before = limits(job)
+            before = docker_limits(job)
             worker.start()
             task = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
-            until(lambda: limits(job) != before)
+            until(lambda: docker_limits(job) != before)
         daemon.kill()
         failed = ended(space, task)
         assert failed.state is TaskState.FAILED
@@ -65,7 +67,7 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
         start_again(daemon)
         until(lambda: not space.live.holds.all(), 40)
         with host.connect(daemon.url) as client:
-            assert limits(client.containers.get(job.id)) == before
+            assert docker_limits(client.containers.get(job.id)) == before
     finally:
         worker.stop(20)
         space.close()
@@ -76,14 +78,14 @@ def test_a_worker_that_is_asked_to_end_puts_limits_back_before_it_does(
 ):
     space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={docker_url}", control=True))
     job = start_job(light_image, ["python3", "-c", BUSY], labels={"phasedock": "1"}, nano_cpus=1_500_000_000)
-    before, kernel = limits(job), cgroup(job)
+    before, kernel = docker_limits(job), kernel_quota(job)
     worker = Worker(space)
     worker.start()
     try:
         task = space.live.attach("local", "flowcon", {"itval": 1.0}, Mode.CONTROL)
-        until(lambda: cgroup(job) != kernel)
+        until(lambda: kernel_quota(job) != kernel)
         assert worker.stop(20)
-        assert (limits(job), cgroup(job)) == (before, kernel)
+        assert (docker_limits(job), kernel_quota(job)) == (before, kernel)
         assert space.tasks.get(task).state is TaskState.INTERRUPTED
         assert space.live.holds.all() == ()
     finally:

@@ -18,13 +18,11 @@ from core.config import Settings, child_environment
 from core.phases import PhaseSettings, fit, predict
 from core.runtime.infos import TaskState
 from core.runtime.worker import Worker
-from core.runtime.workspace import Workspace, open_workspace
 from core.traces.model import Role
-from tests.live.test_live_attach import FALLING, ended, until
+from tests.live.waiting import ended, until
+from tests.live.workloads import FALLING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from docker.models.containers import Container
 
 
@@ -40,15 +38,8 @@ while True:
 
 
 @pytest.fixture
-def live_settings(tmp_path: Path, docker_url: str) -> Settings:
+def settings(tmp_path: Path, docker_url: str) -> Settings:
     return Settings(home=tmp_path / "home", docker=f"local={docker_url}")
-
-
-@pytest.fixture
-def space(live_settings: Settings) -> Iterator[Workspace]:
-    opened = open_workspace(live_settings)
-    yield opened
-    opened.close()
 
 
 def environment(settings: Settings) -> dict[str, str]:
@@ -160,12 +151,12 @@ def _waves() -> Any:
 
 
 def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
-    space, live_settings, light_image, start_job
+    space, settings, light_image, start_job
 ):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
     task = space.live.record("local", "cut short")
     command = [sys.executable, "-m", "core.cli", "worker"]
-    first = subprocess.Popen(command, env=environment(live_settings), cwd=ROOT)
+    first = subprocess.Popen(command, env=environment(settings), cwd=ROOT)
     try:
         until(lambda: r if (r := space.live.look("local").recording) and r.samples >= 3 else None, 60)
         first.send_signal(signal.SIGKILL)
@@ -189,14 +180,14 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
     assert space.live.unfinished() == ()
 
 
-def test_the_command_line_records_and_watches_without_a_worker(live_settings, light_image, start_job):
+def test_the_command_line_records_and_watches_without_a_worker(settings, light_image, start_job):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
     command = [sys.executable, "-m", "core.cli"]
 
     def run(*words: str) -> dict[str, Any]:
         done = subprocess.run(
             [*command, *words, "--json"],
-            env=environment(live_settings),
+            env=environment(settings),
             cwd=ROOT,
             capture_output=True,
             text=True,

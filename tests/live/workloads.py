@@ -1,0 +1,65 @@
+"""What live tests run in containers: programs that print losses, and experiments."""
+
+from __future__ import annotations
+
+# a loss that falls fast and then hardly at all, so that FlowCon finds it converged
+FALLING = """
+import time, math
+begin = time.time()
+while True:
+    end = time.time() + 0.2
+    while time.time() < end: pass
+    t = time.time() - begin
+    print(f"step {int(t * 5)} loss={math.exp(-t * 2) + 0.1:.6f}", flush=True)
+"""
+# one that still learns when the others have converged, or all would keep their limits
+LEARNING = FALLING.replace("math.exp(-t * 2)", "math.exp(-t / 20)")
+BUSY = "while True: pass"
+
+# matrix factors still learn when the other has converged, so that its limits stand for seconds
+FLOWCON = """
+version: 1
+name: FlowCon, real
+engine: docker
+workers: {id: node, cores: 1}
+kinds:
+  Long: {work: 15, program: mlp, steps: 105}
+  Short: {work: 10, program: factors, steps: 66}
+jobs:
+  - {id: long, kind: Long, at: 0}
+  - {id: short, kind: Short, at: 4}
+policies:
+  - {policy: free, label: NA}
+  - {policy: flowcon, label: FlowCon, settings: {alpha: 0.15, itval: 2}}
+baseline: NA
+"""
+
+ALONE = """
+version: 1
+name: Alone, real
+engine: docker
+workers: {id: node, cores: 1}
+kinds:
+  Short: {work: 3, program: mlp, steps: 5}
+jobs:
+  - {id: short, kind: Short, at: 0}
+policies: [free]
+"""
+
+SPECON = """
+version: 1
+name: SpeCon, real
+engine: docker
+docker: {image: "phasedock-jobs:torch"}
+workers: {id: half, count: 2, cores: 1}
+kinds:
+  GRU: {work: 15, program: gru, steps: 100}
+  Short: {work: 3, program: gru, steps: 5}
+jobs:
+  - {id: first, kind: GRU, at: 0}
+  - {id: brief, kind: Short, at: 0}
+  - {id: second, kind: GRU, at: 0}
+policies:
+  - {policy: specon, label: SpeCon, settings: {alpha: 50%, interval: 1}}
+seeds: [2]
+"""
