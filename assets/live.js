@@ -23,6 +23,13 @@
   };
   /* Bytes of a pair in one unit, that of the larger. */
   live.memoryUnit = (value) => (value >= 1024 ** 3 || value === 0 ? [1024 ** 3, "GiB"] : [1024 ** 2, "MiB"]);
+  /* Names of one experiment differ at their end: one that is too long is cut before its last letters. */
+  live.cut = (name) => (name.length > 12 ? [name.slice(0, -6), name.slice(-6)] : [name, ""]);
+  live.call = (element, name) => {
+    element.classList.add("midcut");
+    element.setAttribute("aria-label", name);
+    element.replaceChildren(...live.cut(name).map((part) => Object.assign(document.createElement("span"), { textContent: part })));
+  };
   live.clock = (moment) => new Date(moment * 1000).toLocaleTimeString("en-GB");
 
   function begin(node) {

@@ -121,9 +121,9 @@
   function make(row) {
     const node = h("article", "smallone");
     node.dataset.id = row.id;
-    node.innerHTML = '<header><button type="button" class="plainname truncate" data-act="one" data-store="live-act"></button><span class="badges"></span></header>';
+    node.innerHTML = '<header><button type="button" class="plainname" data-act="one" data-store="live-act"></button><span class="badges"></span></header>';
     const button = node.querySelector("button");
-    button.textContent = row.name;
+    live.call(button, row.name);
     button.dataset.id = row.id;
     button.title = "Look at and change " + row.name;
     node.append(plot("use"), plot("loss"), h("div", "xlabel num"));

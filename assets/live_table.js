@@ -41,9 +41,10 @@
       h("span", { className: "num" }, words.use, h("span", { className: "ink3" }, words.rest)));
   };
   cells.LiveNameCell = function (props) {
-    const row = props.data;
+    const row = props.data, [head, tail] = live.cut(row.name);
     return h("span", { className: "livename" },
-      h("span", { className: "truncate strong" }, row.name),
+      h("span", { className: "midcut strong", title: row.name, "aria-hidden": true }, h("span", null, head), h("span", null, tail)),
+      h("span", { className: "sr" }, row.name),
       row.state !== "running" ? h("span", { className: "state" }, row.state) : null,
       row.picked ? h("span", { className: "state", title: "Picked by hand; it does not carry the label" }, "picked") : null);
   };
@@ -197,7 +198,7 @@
     node.innerHTML = '<header><h3></h3><span class="badges"></span><button type="button" class="iconbtn" data-act="one" data-store="live-act">' +
       '<span class="icon i-dots-vertical" aria-hidden="true"></span></button></header>' +
       ["CPU", "Memory"].map((name) => '<div class="useline"><span class="ink3">' + name + '</span><div class="usebar"><i></i><b></b></div><span class="num"><span></span><span class="ink3"></span></span></div>').join("");
-    node.querySelector("h3").textContent = row.name;
+    live.call(node.querySelector("h3"), row.name);
     const button = node.querySelector("button");
     button.dataset.id = row.id;
     button.setAttribute("aria-label", "Look at and change " + row.name);

@@ -12,6 +12,7 @@ from app.components.basics import Node, button
 from app.components.live_state import does, is_control
 from app.context import workspace
 from app.errors import notify
+from core.scheduling.policies import spelt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,7 +52,7 @@ def _ask_release(view: LiveView, _of: str) -> list[Node]:
     attached = view.attached
     parts: list[Node] = []
     if attached is not None and is_control(attached):
-        parts.append(html.P(f"{live_policy.spelt(attached.policy)} is detached."))
+        parts.append(html.P(f"{spelt(attached.policy)} is detached."))
     if held:
         n = len(held)
         text = f"The limits of {n:,} container{'s' if n != 1 else ''} go back to what they came with:"
@@ -122,9 +123,7 @@ def _detach(view: LiveView, _of: str) -> None:
     words = live_policy.detached_words(view)
     attached = view.attached
     workspace().live.detach(view.engine.name)
-    notify(
-        words, "ok", title=f"{live_policy.spelt(attached.policy) if attached else 'The policy'} is detached."
-    )
+    notify(words, "ok", title=f"{spelt(attached.policy) if attached else 'The policy'} is detached.")
 
 
 def _stop_recording(view: LiveView, _of: str) -> None:

@@ -17,7 +17,7 @@ from app.context import LOCATION, workspace
 from app.errors import notify
 from core.errors import PhaseDockError
 from core.runtime.live.values import Mode
-from core.scheduling.policies import POLICIES
+from core.scheduling.policies import POLICIES, spelt
 from core.units import GIB
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str) -> No
     words = (
         "It decides from now on." if mode == Mode.CONTROL else "It says what it would do; nothing is touched."
     )
-    notify(words, "ok", title=f"{live_policy.spelt(policy)} is attached in {mode}.")
+    notify(words, "ok", title=f"{spelt(policy)} is attached in {mode}.")
     set_props("changed", {"data": f"attached {engine} {policy}"})
     live_actions.poke()
 
@@ -196,7 +196,7 @@ def _register_policy(app: Dash) -> None:
         try:
             if mode == Mode.CONTROL:
                 set_props("live-draft", {"data": draft})
-                title = f"Attach {live_policy.spelt(policy)} in control?"
+                title = f"Attach {spelt(policy)} in control?"
                 shown = live_actions.show(title, live_policy.confirmation(view, policy))
                 set_props("live-window-what", {"children": shown})
             else:

@@ -14,7 +14,7 @@ from app.components.live_decisions import clock, decisions
 from app.components.live_state import does, is_control
 from app.context import workspace
 from core.runtime.live.values import Mode
-from core.scheduling.policies import POLICIES
+from core.scheduling.policies import POLICIES, spelt
 from core.settings_fields import describe
 
 if TYPE_CHECKING:
@@ -26,12 +26,6 @@ FORM = "live-policy"
 FIRST = "flowcon"
 _FACTS = 3
 """Settings that are shown of an attached policy."""
-_SPELT = {"flowcon": "FlowCon", "specon": "SpeCon", "slaq": "SLAQ", "las": "LAS", "phasedock": "PhaseDock"}
-
-
-def spelt(policy: str) -> str:
-    """A policy's name as its authors write it."""
-    return _SPELT.get(policy, policy)
 
 
 def panel(view: LiveView, *, control: bool) -> Node:
@@ -62,9 +56,9 @@ def _attached(attached: Attached) -> html.Section:
         )
         ledger = f"/api/runs/{attached.run}.json"
         ways.append(
-            html.A([icon("download", "sm"), "Ledger so far, JSON"], href=ledger, className="link small")
+            html.A([icon("download", "sm"), " Ledger so far, JSON"], href=ledger, className="link small")
         )
-    parts.append(html.Div(ways, className="row between"))
+    parts.append(html.Div(ways, className="row wrap between"))
     return card(
         title,
         html.Div(parts, className="pad"),

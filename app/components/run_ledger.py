@@ -13,6 +13,7 @@ from app.components.basics import Node, aria, card, data, empty, icon_button, li
 from app.components.provisioning_view import link
 from app.components.run_moment import tick_body
 from app.components.run_view import PATH
+from app.components.run_words import state_words
 from app.context import workspace
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
 def run_page(info: RunInfo, view: View) -> list[Node]:
     """The page of the ledger of a run that belongs to no experiment: that of an attached policy."""
     back = link_button("Back to the runs", PATH, "chevron-left")
-    head = page_head(info.name, f"decisions on running containers, {info.state}", [back])
+    head = page_head(info.name, f"decisions on running containers, {state_words(info.state)[0]}", [back])
     ticks = workspace().runs.ticks(info.id)
     if not ticks:
         text = "The policy has seen no container so far."

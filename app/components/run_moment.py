@@ -87,7 +87,7 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
             ),
             html.Tbody([_row(each) for each in ordered]),
         ],
-        className="plain ticks",
+        className="plain ticks jobs",
     )
     note = f"{len(shown):,} of {every:,}" if len(ordered) != every else f"{every:,}"
     body: Node = scrolling(table, "Jobs at this tick")

@@ -84,7 +84,7 @@ def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
                 job=job,
                 label=mark.label if mark else "",
                 growth=mark.growth if mark else None,
-                used=_at(series, job.id, "cpu", entry.observation.number),
+                used=_used(series, job.id, entry.observation.number),
                 limit=given[-1] if given else job.limit,
                 before=job.limit,
                 loss=_at(series, job.id, "loss", entry.observation.number),
@@ -93,6 +93,11 @@ def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
             )
         )
     return made
+
+
+def _used(series: Mapping[str, Any] | None, job: str, number: int) -> float | None:
+    first = (series or {}).get("jobs", {}).get(job, {}).get("first")
+    return None if number == first else _at(series, job, "cpu", number)
 
 
 def _at(series: Mapping[str, Any] | None, job: str, name: str, number: int) -> float | None:

@@ -76,7 +76,8 @@ class Series:
         if lines is None:
             names = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss")
             lines = self._jobs[job.id] = {"first": len(self._times), **{name: [] for name in names}}
-        time, used = self._before.get(job.id, (job.arrived, 0.0))
+        # what was running already had used something before, which belongs to no interval
+        time, used = self._before.get(job.id, (now, job.cpu_seconds))
         cores = (job.cpu_seconds - used) / (now - time) if now > time else 0.0
         self._before[job.id] = (now, job.cpu_seconds)
         lines["cpu"].append(_short(cores))

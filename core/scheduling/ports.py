@@ -68,6 +68,8 @@ class SchedulingPolicy:
         True if it looks at `Job.hidden`.
     defaults
         Settings that this variant has instead of the dataclass's own.
+    title
+        Its name as its authors write it, where that is another.
     """
 
     name: str
@@ -77,6 +79,7 @@ class SchedulingPolicy:
     settings: type[Any] = NoSettings
     oracle: bool = False
     defaults: Mapping[str, object] = field(default_factory=dict)
+    title: str = ""
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:
         """The policy's settings with some values chosen.

@@ -9,6 +9,7 @@ import pytest
 
 from app.components.links import Query
 from app.components.run_attached import address, attached_card
+from app.components.run_tick import lines
 from app.pages import runs as page
 from core.errors import NotFoundError
 from core.runtime.live.attached_run import AttachedRun
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
 
 def attached(place: Workspace, entries: int) -> str:
     """A run as an attached policy leaves it; gives its id."""
-    job = Job("trainer", JobState.RUNNING, "box", limit=None)
     worker = Worker("box", 2.0, used=1.0)
-    with AttachedRun(place.database, "flowcon controls box", "box", "flowcon", {}, 1, "task") as run:
+    with AttachedRun(place.database, "FlowCon controls box", "box", "flowcon", {}, 1, "task") as run:
         for at in range(entries):
+            # it had computed for five minutes before the policy came
+            job = Job(
+                "trainer", JobState.RUNNING, "box", limit=None, arrived=-0.5, cpu_seconds=300.0 + 15 * at
+            )
             seen = Observation(at, 20.0 * at, Trigger.TICK, (worker,), (job,))
             reason = Reason("itval", "It converged.", job="trainer")
             run.add(Entry(seen, (SetLimit("trainer", 0.5),), (reason,), (Mark("trainer", "CL", 0.01),), None))
@@ -45,9 +49,18 @@ def test_it_is_listed_and_stepped_through_by_the_names_of_its_containers(place: 
     run = attached(place, 3)
     assert address(run) in shown()
     ledger = shown(look="ledger", run=run, tick="1")
-    assert "flowcon controls box" in ledger
+    assert "FlowCon controls box" in ledger
     assert "trainer" in ledger
     assert "It converged." in ledger
+
+
+def test_what_a_container_used_before_the_policy_came_is_no_use_of_its_first_tick(place: Workspace) -> None:
+    run = attached(place, 3)
+    series = place.runs.series(run)
+    assert series["jobs"]["trainer"]["cpu"] == [0.0, 0.75, 0.75]
+    assert series["workers"]["box"]["cpu"] == [0.0, 0.75, 0.75]
+    used = [lines(entry, series)[0].used for entry in place.runs.entries(run)]
+    assert used == [None, 0.75, 0.75]
 
 
 def test_one_that_saw_nothing_says_so(place: Workspace) -> None:

@@ -130,7 +130,7 @@ def test_flowcon_in_control_changes_limits_and_release_puts_them_back(
     expect(page.locator("#live-policy")).to_contain_text("none attached", timeout=60_000)
     assert [docker_cores(each) for each in containers.values()] == [None] * len(containers)
     page.goto(f"{live.base_url}/runs")
-    page.get_by_role("link", name="flowcon controls box").click()
+    page.get_by_role("link", name="FlowCon controls box").click()
     expect(page.locator("#tick-body")).to_contain_text("page-autoencoder")
     page.get_by_role("button", name="Next decision").click()
     expect(page.locator("tr.decided").first).to_contain_text("page-")

@@ -19,3 +19,8 @@ if TYPE_CHECKING:
 POLICIES: Registry[SchedulingPolicy] = Registry("scheduling policy")
 for _policy in (FREE, *DEFAULT_SCHEDULERS, FLOWCON, SPECON, LAS, SRPT, SLAQ, PHASEDOCK):
     POLICIES.add(_policy.name, _policy)
+
+
+def spelt(name: str) -> str:
+    """A policy's name as its authors write it; as it is, if there is no such policy."""
+    return (POLICIES[name].title if name in POLICIES else "") or name

@@ -51,4 +51,5 @@ LAS = SchedulingPolicy(
     begin=begin,
     decide=decide,
     settings=LasSettings,
+    title="LAS",
 )

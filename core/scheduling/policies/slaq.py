@@ -141,4 +141,5 @@ SLAQ = SchedulingPolicy(
     begin=begin,
     decide=decide,
     settings=SlaqSettings,
+    title="SLAQ",
 )

@@ -57,4 +57,5 @@ SRPT = SchedulingPolicy(
     decide=decide,
     settings=SrptSettings,
     oracle=True,
+    title="SRPT",
 )

@@ -130,4 +130,5 @@ FLOWCON = SchedulingPolicy(
     begin=begin,
     decide=decide,
     settings=FlowConSettings,
+    title="FlowCon",
 )

@@ -69,4 +69,5 @@ PHASEDOCK = SchedulingPolicy(
     begin=lambda settings, _seed: State(settings),
     decide=decide,
     settings=PhaseDockSettings,
+    title="PhaseDock",
 )

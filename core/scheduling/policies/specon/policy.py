@@ -218,4 +218,5 @@ SPECON = SchedulingPolicy(
     begin=begin,
     decide=decide,
     settings=SpeConSettings,
+    title="SpeCon",
 )
