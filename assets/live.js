@@ -278,15 +278,6 @@
     live.table.filter(event.target.value);
     write({ text: event.target.value });
   });
-  document.addEventListener("click", function (event) {
-    const button = event.target.closest && event.target.closest("[data-copy]");
-    if (!button) return;
-    navigator.clipboard.writeText(button.dataset.copy).then(function () {
-      const before = button.lastChild.textContent;
-      button.lastChild.textContent = "Copied";
-      setTimeout(() => { button.lastChild.textContent = before; }, 1500);
-    });
-  });
 
   api.live = {
     every: function (value) {

@@ -82,7 +82,7 @@ def command(text: str) -> html.Div:
     return html.Div(
         [
             html.Code(text),
-            button("Copy", "copy", "small", **data(copy=text)),
+            button(html.Span("Copy", **data(label="true")), "copy", "small", **data(copy=text)),
         ],
         className="command",
     )

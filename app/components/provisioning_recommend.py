@@ -110,7 +110,7 @@ def _export(result: Result, view: View, choice: Choice) -> list[Node]:
                 [icon("copy"), html.Span("Copy", **data(label="true"))],
                 type="button",
                 className="btn small",
-                **data(copy=address),
+                **data(fetch=address),
             ),
             html.A(
                 [icon("download"), "Download"],

@@ -191,7 +191,7 @@ def _copy(address: str) -> html.Button:
         type="button",
         className="iconbtn",
         title="Copy the table",
-        **data(copy=address),
+        **data(fetch=address),
         **aria(label="Copy the table"),
     )
 

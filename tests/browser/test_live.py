@@ -213,6 +213,10 @@ def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Ser
     expect(page.locator("#live-notice")).to_contain_text("No worker is running", timeout=30_000)
     expect(page.locator("#live-late")).to_contain_text("limits are unchanged", timeout=30_000)
     expect(row(page, "page-mlp")).to_be_visible()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    assert page.evaluate("navigator.clipboard.readText()") == "phasedock worker"
     live.start_worker()
     expect(page.locator("#live-late .notice")).to_have_count(0, timeout=60_000)
     expect(page.locator("#live-notice")).to_be_empty()

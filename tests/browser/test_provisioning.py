@@ -119,6 +119,11 @@ def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:
 def test_the_recommendation_is_taken_away_in_each_format(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("""() => {
+        const clipboard = navigator.clipboard, write = clipboard.writeText.bind(clipboard);
+        window.copied = [];
+        clipboard.writeText = (text) => { window.copied.push(text); return write(text); };
+    }""")
     begins = {
         "Kubernetes VPA": "VerticalPodAutoscaler",
         "Patch": "requests",
@@ -137,6 +142,7 @@ def test_the_recommendation_is_taken_away_in_each_format(page: Page, samples: st
         button = page.get_by_role("button", name="Copy")
         button.click()
         expect(page.get_by_role("button", name="Copied")).to_be_visible()
+        assert page.evaluate("window.copied.splice(0)") == [text]
         assert page.evaluate("navigator.clipboard.readText()") == text
     page.get_by_role("link", name="JSON", exact=True).click()
     assert json.loads(text_of_manifest(page))["comment"]["traces"] == "Synthetic training jobs"

@@ -13,7 +13,7 @@ GROUPS = Path("/sys/fs/cgroup")
 
 def docker_cores(container: Container) -> float | None:
     """Cores that Docker says it may use; None without a limit."""
-    given = container.client.api.inspect_container(container.id)["HostConfig"]
+    given = docker_limits(container)
     if given["NanoCpus"]:
         return float(given["NanoCpus"] / 1e9)
     return _cores(given["CpuQuota"] or -1, given["CpuPeriod"] or 100_000)
