@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.engines.docker_host import PlannedJob
-from core.scheduling.actions import Migrate, Start
+from core.scheduling.actions import Migrate, SetLimit, Start
 from core.scheduling.model import JobState, Trigger
 from tests.live.engines import begun, looked_until, opened, planned, to_the_end
 
@@ -106,23 +106,12 @@ def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, 
 def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_path, monkeypatch):
     """Started anew it prepares its data for longer than it would have, had it been waited for in vain."""
     monkeypatch.setattr("core.engines.docker_host.migrating.CONFIRM_IN", 1.5)
-    program = (
-        "python3",
-        "-m",
-        "phasedock_jobs",
-        "mlp",
-        "--steps",
-        "60",
-        "--size",
-        "6",
-        "--threads",
-        "follow",
-    )
+    program = ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "60", "--size", "6")
     job = PlannedJob("a", light_image, program, can_migrate=True, labels={"phasedock.test": "1"})
     with opened(docker_url, tmp_path, job) as engine:
-        begun(engine, Start("a", "worker-0", 0.3))
+        begun(engine, Start("a", "worker-0"))
         looked_until(engine, lambda job: job.steps, 60.0)
-        assert engine.apply([Migrate("a", "worker-1")]) == ()
+        assert engine.apply([SetLimit("a", 0.3), Migrate("a", "worker-1")]) == ()
         engine.wait(engine.time + 60)
         seen = engine.observe()
         assert (seen.failures, seen.jobs[0].worker) == ((), "worker-1")
