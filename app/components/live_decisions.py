@@ -35,13 +35,14 @@ def decisions(said: tuple[Said, ...]) -> html.Ol:
 
 
 def _decision(said: Said) -> html.Li:
-    line = [
-        html.Span(said.container or "All containers", className="strong truncate"),
+    done = [
         html.Span(_what(said), className="what"),
         list_badge(said.label) if said.label else None,
         html.Time(clock(said.at), className="num"),
     ]
-    return html.Li([html.Div(line, className="line"), html.P(said.text)])
+    name = html.Span(said.container or "All containers", className="strong truncate")
+    line = html.Div([name, html.Span(done, className="done")], className="line")
+    return html.Li([line, html.P(said.text)])
 
 
 def _what(said: Said) -> str:

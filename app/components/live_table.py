@@ -42,7 +42,7 @@ def columns() -> list[dict[str, Any]]:
             "headerName": "Container",
             "cellRenderer": "LiveNameCell",
             "minWidth": 118,
-            "flex": 3,
+            "flex": 4,
             "tooltipField": "image",
         },
         {"field": "list", "headerName": "List", "cellRenderer": "LiveListCell", "width": 62, "minWidth": 58},

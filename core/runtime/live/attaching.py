@@ -26,7 +26,7 @@ from core.runtime.live.values import Attached, Mode
 from core.runtime.live.watcher import locked
 from core.scheduling.actions import Pause, Resume
 from core.scheduling.loop import drive
-from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -56,8 +56,7 @@ class _Asked:
     @property
     def name(self) -> str:
         """What is done, for people."""
-        verb = "controls" if self.mode is Mode.CONTROL else "watches"
-        return f"{spelt(self.policy)} {verb} {self.engine}"
+        return self.mode.called(self.policy, self.engine)
 
     @classmethod
     def of(cls, params: Mapping[str, Any]) -> _Asked:

@@ -70,9 +70,8 @@ class Beginning:
             raise switched_off()
         if ATTACH in self._sessions.of(engine):
             raise ConflictError(f"A policy is attached to {engine} already.", "Detach it first.")
-        verb = "controls" if mode == Mode.CONTROL else "watches"
         params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}
-        return self._tasks.submit(ATTACH, f"{policy} {verb} {engine}", {**params, "seed": int(seed)})
+        return self._tasks.submit(ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed)})
 
     def detach(self, engine: str) -> str:
         """See `core.runtime.live.live.Live.detach`."""

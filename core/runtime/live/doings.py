@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
+from core.scheduling.policies import spelt
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -18,6 +20,10 @@ class Mode(StrEnum):
 
     WATCH = "watch"
     CONTROL = "control"
+
+    def called(self, policy: str, engine: str) -> str:
+        """What a policy does to an engine, as its task and its run are called."""
+        return f"{spelt(policy)} {'controls' if self is Mode.CONTROL else 'watches'} {engine}"
 
 
 @dataclass(frozen=True, slots=True)

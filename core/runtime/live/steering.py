@@ -13,6 +13,7 @@ from core.runtime.live.holds import BY_HAND, Hold, Holds
 from core.runtime.live.releasing import Releaser
 from core.runtime.live.sessions import ATTACH, Sessions
 from core.runtime.live.values import Allowed, Change, Released
+from core.scheduling.policies import spelt
 from core.units import MIB, format_bytes, format_cores
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ class Steering:
         task = self._sessions.controlled(engine)
         if task is not None:
             raise ConflictError(
-                f"The policy {task.params.get('policy', '')} controls this engine.",
+                f"The policy {spelt(str(task.params.get('policy', '')))} controls this engine.",
                 "Detach it before you change limits by hand.",
             )
 
