@@ -23,7 +23,7 @@ from core.experiments.parts import (
     World,
 )
 from core.experiments.spec import DOCKER, ENGINES, SIMULATED
-from core.scheduling.policies import POLICIES, spelt
+from core.scheduling.policies import POLICIES
 from core.settings_fields import FieldSpec, describe
 
 if TYPE_CHECKING:
@@ -267,7 +267,7 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
         id=field_id(SHAPE, f"{path}/policy"),
         label="Policy",
         description=POLICIES[name].about if name in POLICIES else None,
-        data=[{"value": each, "label": spelt(each)} for each in POLICIES],
+        data=[{"value": each, "label": each} for each in POLICIES],
         value=name if name in POLICIES else None,
         allowDeselect=False,
         size="xs",
