@@ -29,10 +29,11 @@ check: .venv/.dev ## format, lint, types, architecture
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: .venv/.dev ## every test: first those of one process, two at a time; then browsers and Docker
+test: .venv/.dev ## every test: those of one process and those in browsers two at a time, then those on Docker alone
 	@tests/install-what-tests-need.sh
 	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=0 -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/live
-	$(BIN)/python -m pytest --cov --cov-append tests/browser tests/live
+	$(BIN)/python -m pytest --cov --cov-append --cov-report= --cov-fail-under=0 -n 2 --dist loadfile tests/browser -m "not live"
+	$(BIN)/python -m pytest --cov --cov-append tests/browser tests/live -m live
 
 bench: .venv/.dev ## measure speed against the slow twins and pyarrow; writes benchmarks/results.json
 	$(BIN)/python -m benchmarks
