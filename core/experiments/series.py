@@ -53,9 +53,10 @@ class Series:
         -------
         dict
             ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the observation
-            that it appears in first) and, from there on, ``cpu`` (cores used in the interval before),
-            ``limit``, ``weight``, ``worker``, ``state``, ``label``, ``growth`` and ``loss``; ``workers`` by
-            id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``; ``moves``.
+            that it appears in first) and, from there on, ``cpu`` (cores used in the interval before; 0 where
+            it is seen first), ``limit``, ``weight``, ``worker``, ``state``, ``label``, ``growth`` and
+            ``loss``; ``workers`` by id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``;
+            ``moves``.
         """
         return {
             "time": self._times,
