@@ -101,8 +101,8 @@ class World:
 
 
 THREADS = {
-    "follow": "As many as it can have cores, always",
-    "static": "As many as its worker has cores",
+    "follow": "Its share of cores",
+    "static": "Its worker’s cores",
     "one": "One",
 }
 
