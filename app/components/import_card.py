@@ -45,6 +45,7 @@ def import_card(task_id: str, known: bool = True) -> Node:
         [
             dcc.Interval(id="import-tick", interval=_EVERY_MS, disabled=task.state.ended and known),
             dcc.Store(id="import-task", data=task.id),
+            dcc.Store(id="import-made"),
             html.Section(inside(task), id="import-card", className="card importcard"),
         ]
     )

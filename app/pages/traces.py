@@ -153,24 +153,34 @@ def register(app: Dash) -> None:
     @app.callback(
         Output("import-card", "children"),
         Output("import-tick", "disabled"),
+        Output("import-made", "data"),
         Input("import-tick", "n_intervals"),
         State("import-task", "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
     )
-    def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool]:
+    def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:
         """Follow an import; when it is done, its set becomes the chosen one."""
         task = workspace().tasks.get(task_id)
-        if task.state.ended:
-            set_props("changed", {"data": task.id})
-            _after(task, query_of(search))
-        return inside(task), task.state.ended
+        if not task.state.ended:
+            return inside(task), False, dash.no_update
+        set_props("changed", {"data": task.id})
+        return inside(task), True, _made(task, query_of(search))
+
+    @app.callback(
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("import-made", "data"),
+        prevent_initial_call=True,
+    )
+    def choose(made: str | None) -> Any:
+        """Choose it by way of the page: an answer that comes after one has left it changes nothing."""
+        return made or dash.no_update
 
 
-def _after(task: TaskInfo, query: Query) -> None:
-    """Show what an import made; where the address is about something else, that stays chosen."""
+def _made(task: TaskInfo, query: Query) -> Any:
+    """The address of what an import made; where the address is about something else, that stays chosen."""
     info = trace_set_of(task)
     if info is not None and query.get("task") == task.id:
-        set_props(LOCATION, {"search": search_of({"task": task.id, "traces": info.id})})
-    else:
-        refresh(query | {"task": task.id})
+        return search_of({"task": task.id, "traces": info.id})
+    refresh(query | {"task": task.id})
+    return dash.no_update
