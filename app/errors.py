@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import set_props
 
-from app.components.basics import Node, link_button, notice, page_head
+from app.ui.basics import Node, link_button, notice, page_head
 from core.errors import PhaseDockError
 
 if TYPE_CHECKING:

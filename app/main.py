@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING
 import dash
 from flask import Flask
 
-from app import api, cache, security, shell
-from app.components import graph, task_card
+from app import cache, routes, security
 from app.context import EXTENSION
 from app.errors import on_callback_error
-from app.pages import live, models, overview, phases, provisioning, runs, sequences, tasks, traces
+from app.pages.live import page as live
+from app.pages.models import page as models
+from app.pages.overview import page as overview
+from app.pages.phases import page as phases
+from app.pages.provisioning import page as provisioning
+from app.pages.runs import page as runs
+from app.pages.sequences import page as sequences
+from app.pages.tasks import page as tasks
+from app.pages.traces import page as traces
+from app.shell import layout as shell
+from app.ui import graph
+from app.ui.tasks import card as task_card
 from core.config import Settings, load_settings
 from core.runtime.workspace import open_workspace
 
@@ -49,7 +59,7 @@ def create_app(settings: Settings) -> dash.Dash:
     server = Flask("phasedock")
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)
-    server.register_blueprint(api.blueprint)
+    server.register_blueprint(routes.blueprint)
     cache.install(server, settings)
     app = dash.Dash(
         "phasedock",

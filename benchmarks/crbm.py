@@ -22,10 +22,11 @@ import numpy as np
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from core.phases import OnlineDetector, PhaseSettings, choose_k, encode, fit, kernels, predict
-from core.phases.crbm import Layout, initial
+from core.phases import OnlineDetector, PhaseSettings, choose_k, encode, fit, predict
+from core.phases.crbm.parameters import Layout, initial
+from core.phases.crbm.training import for_training, train
 from core.phases.fitting import training_windows
-from core.phases.training import for_training, train
+from core.phases.kernels import loops
 from core.traces.model import Feature, Role, TraceSet
 from core.traces.synth import synthetic_traces
 from core.units import Unit
@@ -102,7 +103,7 @@ def _training(windows: Any, executions: list[Any], per_sample: float) -> list[di
     flat, rows = LAYOUT.pack(start()), for_training(windows.rows)
 
     def epoch() -> float:
-        return kernels.online(rows, windows.starts, LAYOUT.shape, flat, np.float32(RATE))
+        return loops.online(rows, windows.starts, LAYOUT.shape, flat, np.float32(RATE))
 
     epoch()
     ours = best(epoch, 20) / len(windows.starts)

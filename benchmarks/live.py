@@ -30,7 +30,7 @@ import docker
 from playwright.sync_api import sync_playwright
 
 from core.config import child_environment, load_settings
-from core.runtime.live.values import Mode
+from core.runtime.live.view.values import Mode
 from core.runtime.workspace import open_workspace
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int
     more = {"PHASEDOCK_CONTROL": "on", "DATABASE_URL": settings.database_url, "PORT": str(port)}
     environment = child_environment(settings) | more
     commands = {
-        "worker": ["-m", "core.cli", "worker"],
+        "worker": ["-m", "core.cli.main", "worker"],
         "web": ["-m", "gunicorn", "-c", "gunicorn.conf.py", "app.main:wsgi()"],
     }
     pids = {}

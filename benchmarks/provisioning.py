@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.large_set import large_set
 from core.config import Settings
 from core.phases import PhaseSettings, fit
-from core.provisioning.evaluate import EvaluationSettings, evaluate
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind
-from core.provisioning.recommend import RecommendSettings, recommend
-from core.runtime.evaluations import Evaluations, Question
+from core.provisioning.recommendation.recommend import RecommendSettings, recommend
+from core.runtime.storage.evaluations import Evaluations, Question
 from core.runtime.workspace import open_workspace
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.simulation.doing import perform
-from core.simulation.showing import observe
+from core.simulation.apply_actions import perform
+from core.simulation.observe import observe
 from core.simulation.world import World
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.provisioning.intervals import bounds, resampled
+from core.provisioning.evaluation.intervals import bounds, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

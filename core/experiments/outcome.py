@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.experiments.printed import GOALS, Printed
+from core.experiments.goals_reached import GOALS, Printed
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 

@@ -1,7 +1,7 @@
 """What the simulator says of real runs: calibrated from the arm without policy, then asked about the others.
 
 For each repeat the baseline's own run is the recording: its γ, works and loss curves make a scenario
-(`core.simulation.calibration`), on which every policy of the experiment is then simulated. So a prediction
+(`core.simulation.calibration.calibrate`), on which every policy of the experiment is then simulated. So a prediction
 never sees the run that it is compared with, but for the baseline, whose row says how well the fit itself is.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from core.experiments.compare import compare
-from core.simulation.calibration import calibrate
+from core.simulation.calibration.calibrate import calibrate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.experiments.outcome import RunResult
     from core.experiments.spec import Arm, Experiment
     from core.scheduling.model import Observation
-    from core.simulation.calibration import Calibration
+    from core.simulation.calibration.calibrate import Calibration
     from core.simulation.scenario import Scenario
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.experiments.fair import fair_completions
+from core.experiments.fair_completion import fair_completions
+from core.experiments.goals_reached import GOALS
 from core.experiments.outcome import Truth
-from core.experiments.printed import GOALS
 
 if TYPE_CHECKING:
     from core.simulation.loss import LossCurve

@@ -31,16 +31,18 @@ class Entry:
 
 
 CATALOGUE = {
-    "mlp": Entry("digit_programs", "Classifier", "light", "digits told apart by dense layers"),
-    "autoencoder": Entry("digit_programs", "Autoencoder", "light", "digits squeezed and restored"),
-    "elman": Entry("elman", "Elman", "light", "the next character, by a recurrent network"),
-    "factors": Entry("factors", "Factors", "light", "words that stand near each other, by least squares"),
-    "vae": Entry("torch_digits", "VAE", "torch", "digits drawn from a code of 16 numbers"),
-    "classifier": Entry("torch_digits", "Classifier", "torch", "digits told apart by convolutions"),
-    "birnn": Entry("torch_digits", "BothWays", "torch", "digits read row by row, both ways"),
-    "rnn": Entry("torch_text", "RNN", "torch", "the next character, by a plain recurrent layer"),
-    "lstm": Entry("torch_text", "LSTM", "torch", "the next character, by long short-term memory"),
-    "gru": Entry("torch_text", "GRU", "torch", "the next character, by gated units"),
+    "mlp": Entry("programs.numpy_digits", "Classifier", "light", "digits told apart by dense layers"),
+    "autoencoder": Entry("programs.numpy_digits", "Autoencoder", "light", "digits squeezed and restored"),
+    "elman": Entry("programs.numpy_elman", "Elman", "light", "the next character, by a recurrent network"),
+    "factors": Entry(
+        "programs.numpy_factors", "Factors", "light", "words that stand near each other, by least squares"
+    ),
+    "vae": Entry("programs.torch_digits", "VAE", "torch", "digits drawn from a code of 16 numbers"),
+    "classifier": Entry("programs.torch_digits", "Classifier", "torch", "digits told apart by convolutions"),
+    "birnn": Entry("programs.torch_digits", "BothWays", "torch", "digits read row by row, both ways"),
+    "rnn": Entry("programs.torch_text", "RNN", "torch", "the next character, by a plain recurrent layer"),
+    "lstm": Entry("programs.torch_text", "LSTM", "torch", "the next character, by long short-term memory"),
+    "gru": Entry("programs.torch_text", "GRU", "torch", "the next character, by gated units"),
 }
 """Every program, by the name it is started with."""
 

@@ -1,5 +1,7 @@
 """Phases: what a container does, learned from its samples (AI4DL: CRBM and k-means)."""
 
+from core.phases.choosing.hyper_parameters import SearchSpace, Trial, search
+from core.phases.choosing.phase_count import Candidate, Choice, choose_k, choose_k_for
 from core.phases.describe import (
     QUANTILES,
     WARM_UP,
@@ -13,8 +15,6 @@ from core.phases.fitting import fit
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.online import OnlineDetector
 from core.phases.prediction import encode, expand, predict
-from core.phases.search import SearchSpace, Trial, search
-from core.phases.selection import Candidate, Choice, choose_k, choose_k_for
 from core.phases.settings import PRESETS, PhaseSettings
 
 __all__ = [

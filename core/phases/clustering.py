@@ -14,9 +14,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
-from core.phases import kernels
+from core.phases.crbm.training import Progress, silent
 from core.phases.encoders import nearest_of
-from core.phases.training import Progress, silent
+from core.phases.kernels import loops
 
 if TYPE_CHECKING:
     from core.phases.encoders import Codes
@@ -80,7 +80,7 @@ def lloyd(codes: Codes, centres: Codes, progress: Progress = silent) -> Codes:
     for number in range(1, ROUNDS + 1):
         before, labels = centres, nearest_of(codes, centres)
         sums, sizes = np.zeros(centres.shape), np.zeros(len(centres), np.int64)
-        kernels.add_up(codes, labels, sums, sizes)
+        loops.add_up(codes, labels, sums, sizes)
         means = sums / np.maximum(sizes, 1)[:, None]
         centres = np.where(sizes[:, None] > 0, means, before).astype(np.float32)
         progress(number / ROUNDS, f"Clustering codes, round {number}")

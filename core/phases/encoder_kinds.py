@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from core.phases.crbm import Layout
+from core.phases.crbm.parameters import Layout
+from core.phases.crbm.training import Progress, train
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder
-from core.phases.training import Progress, train
 from core.registry import Registry
 
 if TYPE_CHECKING:

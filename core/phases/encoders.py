@@ -1,7 +1,7 @@
 """Encoders: what turns a window of standardised samples into the code that is clustered.
 
 `crbm` is AI4DL's; `window` (the window itself) and `pca` (its principal components) show what the CRBM
-adds. CRBM and PCA are both a matrix and a bias, with and without σ, so they share their kernels.
+adds. CRBM and PCA are both a matrix and a bias, with and without σ, so they share their loops.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
-from core.phases import kernels
-from core.phases.crbm import Crbm, aligned, padded
+from core.phases.crbm.parameters import Crbm, aligned, padded
+from core.phases.kernels import loops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +49,7 @@ class Encoder(Protocol):
     def affine(self) -> tuple[FloatVector, FloatVector, bool] | None:
         """What makes a code of a window, or None if the window itself is the code.
 
-        A matrix, flat (window, wide), and a bias, (wide,), as kernels take them; and whether σ is applied.
+        A matrix, flat (window, wide), and a bias, (wide,), as loops take them; and whether σ is applied.
         """
 
     def codes(self, windows: Windows) -> Codes:
@@ -63,7 +63,7 @@ class Encoder(Protocol):
 
 
 def packed_centres(centres: Codes) -> FloatVector:
-    """Centres as kernels take them: flat (size, padded k), zeros between."""
+    """Centres as loops take them: flat (size, padded k), zeros between."""
     flat = aligned(centres.shape[1], padded(len(centres)))
     flat[:, : len(centres)] = centres.T
     return flat.ravel()
@@ -74,7 +74,7 @@ def nearest_of(codes: Codes, centres: Codes) -> Labels:
     labels = np.empty(len(codes), np.int16)
     starts = np.arange(len(codes), dtype=np.int64) * codes.shape[1]
     flat = np.ascontiguousarray(codes, np.float32).ravel()
-    kernels.assign(flat, starts, codes.shape[1], packed_centres(centres), len(centres), labels)
+    loops.assign(flat, starts, codes.shape[1], packed_centres(centres), len(centres), labels)
     return labels
 
 
@@ -94,13 +94,13 @@ class _Affine(ABC):
 
     @cached_property
     def affine(self) -> tuple[FloatVector, FloatVector, bool]:
-        """Matrix, bias, and whether σ is applied, as kernels take them."""
+        """Matrix, bias, and whether σ is applied, as loops take them."""
         return (*self._packed(), self.squash)
 
     def codes(self, windows: Windows) -> Codes:
         """The codes of windows, shape (n_windows, size)."""
         codes = np.empty((len(windows.starts), self.size), np.float32)
-        kernels.encode(windows.rows, windows.starts, self.affine, codes)
+        loops.encode(windows.rows, windows.starts, self.affine, codes)
         return codes
 
     def nearest(self, windows: Windows, centres: Codes) -> Labels:
@@ -271,7 +271,7 @@ class WindowEncoder:
     def nearest(self, windows: Windows, centres: Codes) -> Labels:
         """The number of each window's nearest centre, read where the windows lie."""
         labels = np.empty(len(windows.starts), np.int16)
-        kernels.assign(windows.rows, windows.starts, self.size, packed_centres(centres), len(centres), labels)
+        loops.assign(windows.rows, windows.starts, self.size, packed_centres(centres), len(centres), labels)
         return labels
 
     def arrays(self) -> Arrays:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.phases.blocks import BLOCK, label_columns
 from core.phases.clustering import fit_centres
 from core.phases.describe import phase_statistics
 from core.phases.encoders import nearest_of
+from core.phases.kernels.blocks import BLOCK, label_columns
 from core.phases.matching import match
 from core.phases.model import WARM_UP, Expansion, PhaseModel
 from core.phases.numbering import reading_order

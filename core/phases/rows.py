@@ -1,4 +1,4 @@
-"""From a trace set to what kernels read: standardised rows and the places of windows in them."""
+"""From a trace set to what loops read: standardised rows and the places of windows in them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
-from core.phases import kernels
+from core.phases.kernels import loops
 from core.traces.windows import window_ends
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def standardise(columns: Sequence[FloatArray], scaler: Scaler) -> FloatVector:
     rows, factor = np.empty(n_samples * len(columns), np.float32), scaler.factor
     for at, values in enumerate(columns):
         plain = np.ascontiguousarray(values)
-        kernels.standardise(plain, scaler.mean[at], factor[at], rows, at, len(columns))
+        loops.standardise(plain, scaler.mean[at], factor[at], rows, at, len(columns))
     return rows
 
 

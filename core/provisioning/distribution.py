@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.ensemble import ExtraTreesRegressor
 
-from core.phases.compiling import compiled
+from core.phases.kernels.compiling import compiled
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.distribution import Forest, coming, grow, joined, levels_of
+from core.provisioning.evaluation.splitting import folds
 from core.provisioning.policy import cold_start
 from core.provisioning.recent import Recent, recent
-from core.provisioning.splitting import folds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.phases.compiling import compiled, inlined
-from core.provisioning.metrics import tally, under_time_0
+from core.phases.kernels.compiling import compiled, inlined
+from core.provisioning.evaluation.metrics import tally, under_time_0
 
 if TYPE_CHECKING:
     from collections.abc import Callable

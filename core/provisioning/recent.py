@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.phases.compiling import compiled, inlined
+from core.phases.kernels.compiling import compiled, inlined
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Floats, Truths

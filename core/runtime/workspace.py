@@ -9,26 +9,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.errors import SettingsError
-from core.runtime.database import Database
-from core.runtime.evaluations import Evaluations
-from core.runtime.files import StorageError, disk_errors, sweep_older
+from core.runtime.database.engine import Database
+from core.runtime.experiments.service import Runs
+from core.runtime.experiments.stages import Stages
 from core.runtime.infos import TaskState
-from core.runtime.kinds import KINDS
-from core.runtime.labels import Labellings
-from core.runtime.live.live import Live
-from core.runtime.model_library import ModelLibrary
-from core.runtime.queueing import WorkQueue
-from core.runtime.runs import Runs
-from core.runtime.sequences import SequenceLibrary
-from core.runtime.tasks import Tasks
-from core.runtime.trace_library import TraceLibrary
-from core.runtime.trace_uploads import TraceUploads
-from core.runtime.worlds import Worlds
+from core.runtime.live.service import Live
+from core.runtime.storage.evaluations import Evaluations
+from core.runtime.storage.files import StorageError, disk_errors, sweep_older
+from core.runtime.storage.models import ModelLibrary
+from core.runtime.storage.phase_labels import PhaseLabels
+from core.runtime.storage.sequences import SequenceLibrary
+from core.runtime.storage.trace_sets import TraceLibrary
+from core.runtime.storage.trace_uploads import TraceUploads
+from core.runtime.tasks.handlers import KINDS
+from core.runtime.tasks.queue import WorkQueue
+from core.runtime.tasks.store import Tasks
 
 if TYPE_CHECKING:
     from core.config import Settings
     from core.registry import Registry
-    from core.runtime.kinds.base import Kind
+    from core.runtime.tasks.kind import Kind
 
 _UNFINISHED_AFTER = 600.0
 
@@ -60,13 +60,13 @@ class Workspace:
         self.uploads = TraceUploads(settings.home / "uploads", settings.max_upload, self.tasks)
         self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
         self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)
-        self.labels = Labellings(self.traces, self.models, settings.home / "labels")
+        self.labels = PhaseLabels(self.traces, self.models, settings.home / "labels")
         self.sequences = SequenceLibrary(self.traces, self.models, self.labels)
         self.evaluations = Evaluations(
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
         self.live = Live(settings, self.database, self.tasks, self.models)
-        self.runs = Runs(self.database, self.tasks, Worlds(settings, self.live.engine_registry))
+        self.runs = Runs(self.database, self.tasks, Stages(settings, self.live.engine_registry))
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""

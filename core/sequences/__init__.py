@@ -1,17 +1,18 @@
 """Sequences of phases: runs, packing, prefix tree, prototypes, transitions and what comes next."""
 
+from core.sequences.dwell_times import DwellTimes, dwell_times_after
 from core.sequences.forecast import Forecaster, NextPhase, Outlook, forecaster
 from core.sequences.graph import END, MOST_MEMORY, Step, TransitionGraph, transition_graph
 from core.sequences.packing import MOST_UNIT, Element, PackedSequences, pack, pack_sequences, unpack
 from core.sequences.prototypes import Path, paths_of, prototypes_of
 from core.sequences.runs import PhaseSequences, Warmup, phase_sequences
-from core.sequences.stays import Stays, stays_after
 from core.sequences.tree import PrefixTree, prefix_tree
 
 __all__ = [
     "END",
     "MOST_MEMORY",
     "MOST_UNIT",
+    "DwellTimes",
     "Element",
     "Forecaster",
     "NextPhase",
@@ -20,10 +21,10 @@ __all__ = [
     "Path",
     "PhaseSequences",
     "PrefixTree",
-    "Stays",
     "Step",
     "TransitionGraph",
     "Warmup",
+    "dwell_times_after",
     "forecaster",
     "pack",
     "pack_sequences",
@@ -31,7 +32,6 @@ __all__ = [
     "phase_sequences",
     "prefix_tree",
     "prototypes_of",
-    "stays_after",
     "transition_graph",
     "unpack",
 ]

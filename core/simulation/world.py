@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING, TypeAlias
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Trigger, Worker
 from core.simulation.chance import printed_values
-from core.simulation.live import NANOSECOND, Live, Node
-from core.simulation.migrating import go_on
-from core.simulation.sharing import efficiency, water_fill
+from core.simulation.contention import efficiency, water_fill
+from core.simulation.job import NANOSECOND, Node, SimulatedJob
+from core.simulation.migration import go_on
 from core.simulation.speedup import speed_of
 
 if TYPE_CHECKING:
     from core.scheduling.model import Failure
     from core.simulation.scenario import JobSpec, Scenario
 
-Event: TypeAlias = tuple[float, int, "JobSpec | Node | Live", int]
+Event: TypeAlias = tuple[float, int, "JobSpec | Node | SimulatedJob", int]
 """When, a number that breaks ties, whom it is about, and the plan or move that it belongs to."""
 
 
@@ -44,8 +44,8 @@ class World:
         self.scenario, self.seed, self.now = scenario, seed, 0.0
         self.nodes = {worker.id: Node(worker, place) for place, worker in enumerate(scenario.workers)}
         self.workers = [Worker(worker.id, worker.cores) for worker in scenario.workers]
-        self.jobs: dict[str, Live] = {}
-        self.ended: list[Live] = []
+        self.jobs: dict[str, SimulatedJob] = {}
+        self.ended: list[SimulatedJob] = []
         self.failures: list[Failure] = []
         self.happened: set[Trigger] = set()
         self.to_come = len(scenario.jobs)
@@ -74,7 +74,7 @@ class World:
             if self.now >= until:
                 break
 
-    def plan(self, moment: float, job: Live) -> None:
+    def plan(self, moment: float, job: SimulatedJob) -> None:
         """Ask for the next stage of a job's migration to be over at `moment`."""
         heappush(self._events, (moment, next(self._numbers), job, job.moves))
 
@@ -82,13 +82,13 @@ class World:
         """Note that a worker's cores must be shared anew."""
         self._changed[node] = None
 
-    def run(self, job: Live, node: Node) -> None:
+    def run(self, job: SimulatedJob, node: Node) -> None:
         """Let a job run on a worker from now on."""
         job.node, job.state, job.shown = node, JobState.RUNNING, None
         node.running[job] = None
         self.change(node)
 
-    def rest(self, job: Live, state: JobState) -> None:
+    def rest(self, job: SimulatedJob, state: JobState) -> None:
         """Take a job off its worker's processors, settled at this moment."""
         job.settle(self.now, 0.0, 0.0)
         job.state, job.shown = state, None
@@ -96,7 +96,7 @@ class World:
             del job.node.running[job]
             self.change(job.node)
 
-    def end(self, job: Live, state: JobState) -> None:
+    def end(self, job: SimulatedJob, state: JobState) -> None:
         """End a job for good."""
         self.rest(job, state)
         del self.jobs[job.spec.id]
@@ -135,21 +135,23 @@ class World:
         _, _, whom, number = event
         if isinstance(whom, Node):
             return whom.plan != number
-        return isinstance(whom, Live) and (whom.state is not JobState.MIGRATING or whom.moves != number)
+        return isinstance(whom, SimulatedJob) and (
+            whom.state is not JobState.MIGRATING or whom.moves != number
+        )
 
     def _take_due(self) -> None:
         while self._next_moment() <= self.now + NANOSECOND:
             whom = heappop(self._events)[2]
             if isinstance(whom, Node):
                 self._complete(whom)
-            elif isinstance(whom, Live):
+            elif isinstance(whom, SimulatedJob):
                 go_on(self, whom)
             else:
                 self._arrive(whom)
             self.share_anew()
 
     def _arrive(self, spec: JobSpec) -> None:
-        job = Live(spec, printed_values(spec, self.seed), threads=spec.threads, at=self.now)
+        job = SimulatedJob(spec, printed_values(spec, self.seed), threads=spec.threads, at=self.now)
         self.jobs[spec.id] = job
         self.to_come -= 1
         self.happened.add(Trigger.ARRIVAL)

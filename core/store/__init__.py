@@ -1,8 +1,8 @@
 """Readers and writers: trace files, stored trace sets and model files."""
 
-from core.store.ai4dl import import_ai4dl, read_crbm, read_kmeans, read_scaler
-from core.store.inspect import ColumnInfo, Inspection, inspect_file
-from core.store.models import (
+from core.store.inspection import ColumnInfo, Inspection, inspect_file
+from core.store.phase_models.ai4dl import import_ai4dl, read_crbm, read_kmeans, read_scaler
+from core.store.phase_models.archive import (
     load_model,
     model_archive,
     model_fingerprint,
@@ -10,8 +10,8 @@ from core.store.models import (
     save_model,
 )
 from core.store.readers import read_traces, read_with_report
-from core.store.stored_traces import StoredTraces, open_trace_set
-from core.store.trace_store import write_trace_set
+from core.store.trace_sets.reading import StoredTraces, open_trace_set
+from core.store.trace_sets.writing import write_trace_set
 
 __all__ = [
     "ColumnInfo",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.store.csv_files import CsvSource, rows_are_lines
-from core.store.sources import open_source
+from core.store.formats.csv.source import CsvSource, rows_are_lines
+from core.store.formats.register import open_source
 from core.traces.build import build
 from core.traces.layouts import recognise
 from core.traces.validation import Report, UnusableError, many, problem
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
-    from core.store.sources import Source
+    from core.store.formats.register import Source
     from core.traces.mapping import ColumnMapping
     from core.traces.model import TraceSet
     from core.traces.raw import RawTable

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from app.components.forms import controls, errors_for, field_id, numbers, read, text_of, values_of
-from app.components.links import Query
+from app.ui.forms import controls, errors_for, field_id, numbers, read, text_of, values_of
+from app.ui.links import Query
 from core.errors import InputError
 from core.phases import PRESETS, PhaseSettings
 from core.settings_fields import describe, setting

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.components.live_state import anything_attached
 from app.context import EXTENSION
 from app.main import create_app
+from app.pages.live.state import anything_attached
 from core.config import Settings
 from core.runtime.live.sessions import ATTACH
-from core.runtime.live.values import ContainerRow
+from core.runtime.live.view.values import ContainerRow
 from tests.app.live_feed import Feed, container
 
 if TYPE_CHECKING:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from app.components import live_actions, live_limit, live_others, live_policy, live_record
-from app.components.links import Query
-from app.components.live_callbacks import drawn, view_of
-from app.components.live_page import body, every
-from app.components.live_state import dot, engine_named, engine_options, notices, signatures
-from app.components.live_table import columns
 from app.context import EXTENSION, Choice
 from app.figures.live_history import history_figure
 from app.main import create_app
-from app.pages import live as page
-from app.shell import choice_of
+from app.pages.live import actions, limit, others, page, policy, record
+from app.pages.live.callbacks import drawn, view_of
+from app.pages.live.layout import body, every
+from app.pages.live.state import dot, engine_named, engine_options, notices, signatures
+from app.pages.live.table import columns
+from app.shell.layout import choice_of
+from app.ui.links import Query
 from core.config import Settings
 from core.errors import InputError, NotFoundError
-from core.runtime.live.values import (
+from core.runtime.live.view.values import (
+    ActivityEntry,
     Allowed,
     Attached,
     Change,
@@ -34,7 +34,6 @@ from core.runtime.live.values import (
     Mode,
     Recording,
     Released,
-    Said,
     Totals,
 )
 from core.scheduling.policies import POLICIES
@@ -49,10 +48,10 @@ if TYPE_CHECKING:
 ENGINE = EngineInfo("box", "", EngineState.READY, cores=16.0)
 FOREIGN = ContainerRow(id="f" * 64, name="postgres", image="postgres:16")
 SAID = (
-    Said(1e9, "vae-celeba", "vae-celeba in CL may use 12.5% of box.", 2.0, 0.25, "CL"),
-    Said(1e9, "bert-finetune", "Kept.", 1.0, 1.0, "NL"),
-    Said(1e9, "", "The interval doubles.", None, None),
-    Said(1e9, "gan-faces", "Free again.", 0.5, None, "WL"),
+    ActivityEntry(1e9, "vae-celeba", "vae-celeba in CL may use 12.5% of box.", 2.0, 0.25, "CL"),
+    ActivityEntry(1e9, "bert-finetune", "Kept.", 1.0, 1.0, "NL"),
+    ActivityEntry(1e9, "", "The interval doubles.", None, None),
+    ActivityEntry(1e9, "gan-faces", "Free again.", 0.5, None, "WL"),
 )
 
 
@@ -157,7 +156,7 @@ def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> Non
 
 def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
     attached = Attached("t", "flowcon", Mode.CONTROL, {"itval": 7.0}, 1e9, 1e9 + 7, 14, SAID, run="r1")
-    shown = text(live_policy.panel(view(attached=attached), control=True))
+    shown = text(policy.panel(view(attached=attached), control=True))
     assert "7 s" in shown
     assert "2.00 → 0.25 cores" in shown
     assert "kept at 1.00 cores" in shown
@@ -171,56 +170,56 @@ def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
 
 def test_a_watching_policy_says_that_nothing_was_touched() -> None:
     attached = Attached("t", "specon", Mode.WATCH, resizes=1)
-    shown = text(live_policy.panel(view(attached=attached), control=False))
+    shown = text(policy.panel(view(attached=attached), control=False))
     assert "SpeCon would have set 1 limit. Nothing has been touched." in shown
     assert "Nothing was decided yet." in shown
-    assert live_policy.detached_words(view(attached=attached)) == "Nothing was touched while it watched."
+    assert policy.detached_words(view(attached=attached)) == "Nothing was touched while it watched."
     steering = replace(attached, mode=Mode.CONTROL)
-    assert "4 containers" in live_policy.detached_words(view(attached=steering))
+    assert "4 containers" in policy.detached_words(view(attached=steering))
 
 
 def test_a_policy_that_is_not_known_any_more_is_shown_all_the_same() -> None:
-    assert "gone" in text(live_policy.panel(view(attached=Attached("t", "gone", Mode.WATCH)), control=True))
+    assert "gone" in text(policy.panel(view(attached=Attached("t", "gone", Mode.WATCH)), control=True))
 
 
 def test_the_form_has_the_settings_of_every_policy_and_no_oracle() -> None:
-    shown = text(live_policy.panel(view(), control=False))
+    shown = text(policy.panel(view(), control=False))
     assert '"disabled": true' in shown
     assert "srpt" not in shown
     for name in POLICIES:
-        assert live_policy.settings_form(name)
-    assert "Control needs PHASEDOCK_CONTROL=on" in live_policy.mode_words("watch", control=False)
-    assert "puts every limit back" in live_policy.mode_words("control", control=True)
+        assert policy.settings_form(name)
+    assert "Control needs PHASEDOCK_CONTROL=on" in policy.mode_words("watch", control=False)
+    assert "puts every limit back" in policy.mode_words("control", control=True)
 
 
 def test_control_is_confirmed_by_naming_what_is_touched() -> None:
-    shown = text(live_policy.confirmation(view(), "flowcon"))
+    shown = text(policy.confirmation(view(), "flowcon"))
     assert "FlowCon will set the CPU limits of 11 containers on box" in shown
     assert "tabnet-fraud" in shown
 
 
 def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
     assert server
-    shown = text(live_record.panel(view(recording=Recording("t", "night", 1e9, 1200, 4, 2048))))
+    shown = text(record.panel(view(recording=Recording("t", "night", 1e9, 1200, 4, 2048))))
     assert "1,200" in shown
     assert "2.00 KiB" in shown
-    assert "live-record-start" in text(live_record.panel(view()))
-    assert live_record.default_name("box", 1e9).startswith("box 2001-09-")
-    assert "/tasks?task=t1" in text(live_record.stopped("t1"))
+    assert "live-record-start" in text(record.panel(view()))
+    assert record.default_name("box", 1e9).startswith("box 2001-09-")
+    assert "/tasks?task=t1" in text(record.stopped("t1"))
 
 
 def test_other_containers_are_listed_apart_and_picked_ones_too() -> None:
-    shown = text(live_others.panel(view(), control=True))
+    shown = text(others.panel(view(), control=True))
     assert "not touched" in shown
     assert '"data-act": "pick"' in shown
     assert "Picked by hand" not in shown
     picked = replace(container(0), labelled=False, picked=True)
-    both = text(live_others.panel(view(rows=(picked,)), control=False))
+    both = text(others.panel(view(rows=(picked,)), control=False))
     assert '"data-act": "unpick"' in both
     assert '"disabled": true' in both
-    assert live_others.panel(view(foreign=()), control=True) is None
+    assert others.panel(view(foreign=()), control=True) is None
     many = tuple(replace(FOREIGN, id=f"{i:064x}") for i in range(130))
-    assert "and 30 more" in text(live_others.panel(view(foreign=many), control=True))
+    assert "and 30 more" in text(others.panel(view(foreign=many), control=True))
 
 
 def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed(server: Flask) -> None:
@@ -228,34 +227,34 @@ def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed
     seen = view_of("?engine=gpu-box-2")
     assert seen is not None
     first = seen.rows[0]
-    off = text(live_limit.window(seen, first.id, control=False))
+    off = text(limit.window(seen, first.id, control=False))
     assert "PHASEDOCK_CONTROL=on" in off
     assert "history.csv?ids=" in off
-    on = text(live_limit.window(seen, first.id, control=True))
+    on = text(limit.window(seen, first.id, control=True))
     assert "Set the limits of bert-finetune" in on
     assert '"data-act": "undo"' in on, "its limits were changed, so they can be put back"
     steered = replace(seen, attached=Attached("t", "flowcon", Mode.CONTROL))
-    assert "Detach it" in text(live_limit.window(steered, first.id, control=True))
+    assert "Detach it" in text(limit.window(steered, first.id, control=True))
     with pytest.raises(NotFoundError, match="not there any more"):
-        live_limit.row_of(seen, "gone")
+        limit.row_of(seen, "gone")
 
 
 def test_a_typed_limit_is_a_number_above_nought_or_nothing() -> None:
-    assert live_limit.quantity("", "CPU") is None
-    assert live_limit.quantity(" 1,5 ", "CPU") == 1.5
+    assert limit.quantity("", "CPU") is None
+    assert limit.quantity(" 1,5 ", "CPU") == 1.5
     for wrong in ("0", "-1", "much", "inf", "nan"):
         with pytest.raises(InputError, match="CPU"):
-            live_limit.quantity(wrong, "CPU")
+            limit.quantity(wrong, "CPU")
 
 
 def test_changes_and_releases_are_said_in_words() -> None:
     before, after = Allowed(None, None), Allowed(0.5, 2**30)
-    words = live_limit.changed_words(Change("a", before, after))
+    words = limit.changed_words(Change("a", before, after))
     assert words == "CPU from no limit to 0.50 cores, memory from no limit to 1.00 GiB."
-    assert live_limit.changed_words(Change("a", after, Allowed(0.5, None))).startswith("Memory from 1.00 GiB")
-    assert live_limit.changed_words(Change("a", before, before)) == "Nothing changed."
-    assert live_actions.released_words(Released(("a", "b")))[:2] == ("ok", "Limits of 2 containers restored.")
-    kind, title, rest = live_actions.released_words(Released((), ("c",), (("d", "Docker said no."),)))
+    assert limit.changed_words(Change("a", after, Allowed(0.5, None))).startswith("Memory from 1.00 GiB")
+    assert limit.changed_words(Change("a", before, before)) == "Nothing changed."
+    assert actions.released_words(Released(("a", "b")))[:2] == ("ok", "Limits of 2 containers restored.")
+    kind, title, rest = actions.released_words(Released((), ("c",), (("d", "Docker said no."),)))
     assert (kind, title) == ("bad", "Nothing was changed.")
     assert rest == "c: not there any more. d: Docker said no."
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.components.live_buckets import SPAN, bucketed, first_bucket, number_of, table
-from app.components.live_tick import Asked
 from app.context import EXTENSION
 from app.main import create_app
+from app.pages.live.buckets import SPAN, bucketed, first_bucket, number_of, table
+from app.pages.live.tick import Asked
 from core.config import Settings
-from core.runtime.live.values import ContainerRow, History
+from core.runtime.live.view.values import ContainerRow, History
 from tests.app.live_feed import Feed, container
 
 if TYPE_CHECKING:

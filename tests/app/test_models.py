@@ -11,24 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from app.components import (
-    model_choose,
-    model_compare,
-    model_detail,
-    model_dialogs,
-    model_expand,
-    model_import,
-    model_search,
-    model_tasks,
-    model_train,
-    task_card,
-)
-from app.components.links import Query
-from app.pages import models as page
+from app.pages.models import choose, detail, dialogs, expand, importing, page, search, train
+from app.pages.models import compare as model_compare
+from app.ui.links import Query
+from app.ui.tasks import card as task_card
+from app.ui.tasks import panel
 from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings
 from core.runtime.infos import TaskState
-from core.runtime.worker import Worker
+from core.runtime.tasks.worker import Worker
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
@@ -100,7 +91,7 @@ def test_an_unknown_view_leads_back(model: ModelInfo) -> None:
 
 def test_training_asks_for_what_the_form_says(place: Workspace, traces: TraceSetInfo) -> None:
     settings = PhaseSettings(phases=3, hidden=4, epochs=2)
-    task = model_train.submit(traces.id, settings, ["memory_bytes"], "  mine ")
+    task = train.submit(traces.id, settings, ["memory_bytes"], "  mine ")
     params = place.tasks.get(task).params
     assert params["features"] == ["memory_bytes"]
     assert params["name"] == "mine"
@@ -110,40 +101,40 @@ def test_training_asks_for_what_the_form_says(place: Workspace, traces: TraceSet
 
 
 def test_default_features_are_left_to_the_library(place: Workspace, traces: TraceSetInfo) -> None:
-    chosen = model_train.default_features(traces.features)
-    task = model_train.submit(traces.id, PhaseSettings(), chosen, "")
+    chosen = train.default_features(traces.features)
+    task = train.submit(traces.id, PhaseSettings(), chosen, "")
     assert place.tasks.get(task).params["features"] is None
     assert place.tasks.get(task).params["name"] == "crbm-10-k5"
-    again = model_train.submit(traces.id, PhaseSettings(), chosen, "")
+    again = train.submit(traces.id, PhaseSettings(), chosen, "")
     assert place.tasks.get(again).params["name"] == "crbm-10-k5-2"
 
 
 def test_no_feature_is_refused(traces: TraceSetInfo) -> None:
     with pytest.raises(InputError, match="No feature is chosen"):
-        model_train.submit(traces.id, PhaseSettings(), [], "")
+        train.submit(traces.id, PhaseSettings(), [], "")
 
 
 def test_the_address_fills_the_form() -> None:
     query = Query.parse("/models", "?view=train&phases=6&hidden=20&traces=x")
-    assert model_train.filled(query) == {"phases": "6", "hidden": "20"}
+    assert train.filled(query) == {"phases": "6", "hidden": "20"}
 
 
 def test_a_running_training_is_found_again(place: Workspace, traces: TraceSetInfo) -> None:
     about = {"trace_set": traces.id}
-    old = model_train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "old")
+    old = train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "old")
     place.tasks.cancel(old)
-    assert [task.id for task in model_tasks.tasks_of("train", about)] == [old]
-    new = model_train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "new")
-    assert [task.id for task in model_tasks.tasks_of("train", about)] == [new]
-    assert [task.id for task in model_tasks.tasks_of("train", about, old)] == [old]
-    assert model_tasks.tasks_of("search", about) == []
+    assert [task.id for task in panel.tasks_of("train", about)] == [old]
+    new = train.submit(traces.id, PhaseSettings(), ["cpu_cores"], "new")
+    assert [task.id for task in panel.tasks_of("train", about)] == [new]
+    assert [task.id for task in panel.tasks_of("train", about, old)] == [old]
+    assert panel.tasks_of("search", about) == []
 
 
 def test_choosing_k_ends_in_a_way_to_train(place: Workspace, traces: TraceSetInfo) -> None:
-    task = model_choose.submit(traces.id, model_choose.NEW, PhaseSettings(hidden=4, epochs=2))
+    task = choose.submit(traces.id, choose.NEW, PhaseSettings(hidden=4, epochs=2))
     done = work(place, task)
     assert done.state is TaskState.DONE
-    text = text_of(model_choose.outcome(done))
+    text = text_of(choose.outcome(done))
     best = done.result["recommended"]
     assert f"Train with k = {best}" in text
     assert f"phases={best}" in text
@@ -153,19 +144,19 @@ def test_choosing_k_ends_in_a_way_to_train(place: Workspace, traces: TraceSetInf
 def test_choosing_k_for_a_model_uses_its_codes(
     place: Workspace, model: ModelInfo, traces: TraceSetInfo
 ) -> None:
-    task = model_choose.submit(traces.id, model.id, None)
+    task = choose.submit(traces.id, model.id, None)
     assert place.tasks.get(task).params == {"trace_set": traces.id, "model": model.id}
     done = work(place, task)
     assert done.state is TaskState.DONE
-    assert "hidden=4" in text_of(model_choose.outcome(done))
+    assert "hidden=4" in text_of(choose.outcome(done))
 
 
 def test_a_search_gives_trials_to_use(place: Workspace, traces: TraceSetInfo) -> None:
     texts = {"hidden": "2, 4", "history": "2", "learning_rate": "0.001", "epochs": "2"}
-    done = work(place, model_search.submit(traces.id, texts, None, 50, 0))
+    done = work(place, search.submit(traces.id, texts, None, 50, 0))
     assert done.state is TaskState.DONE
     assert len(done.result["trials"]) == 2
-    text = text_of(model_search.outcome(done))
+    text = text_of(search.outcome(done))
     assert text.count("Use these") == 2
     assert "hidden=2&history=2" in text
 
@@ -177,26 +168,26 @@ def test_a_search_gives_trials_to_use(place: Workspace, traces: TraceSetInfo) ->
 def test_a_search_out_of_bounds_is_refused_by_name(
     traces: TraceSetInfo, changes: dict[str, str], said: str
 ) -> None:
-    texts = {name: values for name, (values, _) in model_search.SEARCHED.items()} | changes
+    texts = {name: values for name, (values, _) in search.SEARCHED.items()} | changes
     with pytest.raises(InputError, match=said):
-        model_search.submit(traces.id, texts, None, 25, 0)
+        search.submit(traces.id, texts, None, 25, 0)
 
 
 @pytest.mark.parametrize(("most", "held"), [(0, 25), (None, 99), ("many", 25)])
 def test_a_search_needs_sensible_numbers(traces: TraceSetInfo, most: object, held: object) -> None:
-    texts = {name: values for name, (values, _) in model_search.SEARCHED.items()}
+    texts = {name: values for name, (values, _) in search.SEARCHED.items()}
     with pytest.raises(InputError, match=r"cannot be “"):
-        model_search.submit(traces.id, texts, most, held, 0)
+        search.submit(traces.id, texts, most, held, 0)
 
 
 def test_expanding_nests_and_is_shown(place: Workspace, model: ModelInfo, traces: TraceSetInfo) -> None:
-    first = work(place, model_expand.submit(model.id, "1", 2, traces.id, "finer"))
+    first = work(place, expand.submit(model.id, "1", 2, traces.id, "finer"))
     assert first.state is TaskState.DONE
-    second = work(place, model_expand.submit(first.result["model"], "3", 2, traces.id, ""))
+    second = work(place, expand.submit(first.result["model"], "3", 2, traces.id, ""))
     info = place.models.get(second.result["model"])
     assert info.phases == (0, 2, 4, 5, 6)
     assert info.name == "finer expanded"
-    tree = model_detail.expansions(place.models.load(info.id))
+    tree = detail.expansions(place.models.load(info.id))
     assert text_of(tree).count("divided") == 2
 
 
@@ -205,17 +196,17 @@ def test_expanding_into_too_few_or_many_is_refused(
     model: ModelInfo, traces: TraceSetInfo, into: Any, said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
-        model_expand.submit(model.id, "1", into, traces.id, "")
+        expand.submit(model.id, "1", into, traces.id, "")
 
 
 def test_trash_undo_and_delete(place: Workspace, model: ModelInfo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(model_dialogs, "set_props", lambda *_: None)
-    monkeypatch.setattr(model_dialogs, "notify", lambda *_: None)
-    target = model_dialogs.perform("trash", model.id, Query("", {"traces": "t"}))
+    monkeypatch.setattr(dialogs, "set_props", lambda *_: None)
+    monkeypatch.setattr(dialogs, "notify", lambda *_: None)
+    target = dialogs.perform("trash", model.id, Query("", {"traces": "t"}))
     assert target == f"?traces=t&trashed={model.id}"
     assert "is in the trash" in shown(trashed=model.id)
     assert "Delete for good" in shown(view="trash")
-    assert model_dialogs.perform("restore", model.id, Query("", {})) == f"?model={model.id}"
+    assert dialogs.perform("restore", model.id, Query("", {})) == f"?model={model.id}"
     assert [info.id for info in place.models.list()] == [model.id]
     with pytest.raises(ConflictError):
         place.models.delete(model.id)
@@ -223,7 +214,7 @@ def test_trash_undo_and_delete(place: Workspace, model: ModelInfo, monkeypatch: 
 
 def test_an_empty_name_is_refused(model: ModelInfo) -> None:
     with pytest.raises(InputError, match="needs a name"):
-        model_dialogs.rename(model.id, "  ")
+        dialogs.rename(model.id, "  ")
 
 
 def uploaded(place: Workspace, name: str, content: bytes) -> dict[str, Any]:
@@ -234,7 +225,7 @@ def uploaded(place: Workspace, name: str, content: bytes) -> dict[str, Any]:
 
 def test_an_export_can_be_imported(place: Workspace, model: ModelInfo) -> None:
     given_file = uploaded(place, "copy.zip", place.models.export(model.id))
-    made = place.models.get(model_import.bring_in({"archive": given_file}, None, ""))
+    made = place.models.get(importing.bring_in({"archive": given_file}, None, ""))
     assert made.name == "copy"
     assert made.phases == model.phases
     assert made.fingerprint == model.fingerprint
@@ -244,8 +235,8 @@ def test_a_file_with_code_in_it_is_refused_by_name(place: Workspace, model: Mode
     content = b"cos\nsystem\n(S'true'\ntR."
     given_file = uploaded(place, "model_dict.pickle", content)
     with pytest.raises(InputError) as caught:
-        model_import.bring_in({"crbm": given_file}, model.id, "")
-    text = text_of(model_import._explain(caught.value))
+        importing.bring_in({"crbm": given_file}, model.id, "")
+    text = text_of(importing._explain(caught.value))
     assert "Refused" in text
     assert "system" in text
     assert "Nothing was run" in text
@@ -253,7 +244,7 @@ def test_a_file_with_code_in_it_is_refused_by_name(place: Workspace, model: Mode
 
 def test_nothing_given_is_said(server: Flask) -> None:
     with pytest.raises(InputError, match="No file was given"):
-        model_import.bring_in({}, None, "")
+        importing.bring_in({}, None, "")
 
 
 labels = st.lists(st.tuples(st.integers(-1, 4), st.integers(-1, 4)), min_size=2, max_size=60)
@@ -277,7 +268,7 @@ def test_a_model_agrees_with_itself(place: Workspace, model: ModelInfo, traces: 
 
 def test_a_failed_task_shows_its_sentence(place: Workspace, traces: TraceSetInfo) -> None:
     settings = PhaseSettings(history=128)
-    failed = work(place, model_train.submit(traces.id, settings, ["cpu_cores"], "long"))
+    failed = work(place, train.submit(traces.id, settings, ["cpu_cores"], "long"))
     assert failed.state is TaskState.FAILED
     text = text_of(task_card.live(failed))
     assert "No execution is long enough" in text
@@ -286,4 +277,4 @@ def test_a_failed_task_shows_its_sentence(place: Workspace, traces: TraceSetInfo
 
 @pytest.mark.parametrize(("count", "columns"), [(1, 1), (4, 4), (5, 3), (6, 3), (7, 4), (9, 3)])
 def test_cards_stand_in_rows_of_about_the_same_length(count: int, columns: int) -> None:
-    assert model_detail.balanced(count) == columns
+    assert detail.balanced(count) == columns

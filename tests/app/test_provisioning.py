@@ -9,18 +9,17 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from app.components import provisioning_results as results
-from app.components import task_words
-from app.components.links import Query
-from app.components.phase_views import execution_timeline
-from app.components.provisioning_form import given_settings, policies_asked, proposed, summary
-from app.components.provisioning_overlay import overlays, sentence
-from app.components.provisioning_view import ALL, View, address_values
 from app.context import chosen
-from app.pages import provisioning as page
-from core.provisioning.evaluate import EvaluationSettings
+from app.pages.phases.overlay import overlays, sentence
+from app.pages.provisioning import page, results
+from app.pages.provisioning.address import ALL, View, address_values
+from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.ui.links import Query
+from app.ui.phase_views import execution_timeline
+from app.ui.tasks import words as task_words
+from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
-from core.runtime.worker import Worker
+from core.runtime.tasks.worker import Worker
 from core.traces.model import Feature
 from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_traces
@@ -220,7 +219,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     assert "whole groups of workload held out" in text
     report = results.get(str((place.tasks.get(task).result or {})["evaluation"])).report
     alone = len(report["split"]["held_out_groups"]) == 1
-    assert ("Hold out a larger share" in text) == alone
+    assert ("SavedLimits out a larger share" in text) == alone
     assert "Times short" not in text
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.components.links import Query
-from app.components.provisioning_values import Values, sorted_rows
-from app.components.provisioning_verdict import verdict
-from app.components.provisioning_view import MATCHED, View
-from app.figures import frontier, gains, totals
+from app.figures.provisioning import frontier, gains, totals
+from app.pages.provisioning.address import MATCHED, View
+from app.pages.provisioning.values import Values, sorted_rows
+from app.pages.provisioning.verdict import verdict
+from app.ui.links import Query
 from core.units import Unit
 
 

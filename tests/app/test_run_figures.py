@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.components.run_tick import history, sentence
-from app.figures import run_areas, run_bands, run_bars, run_lanes, run_rows
-from app.figures.run_steps import (
+from app.figures.runs import areas as run_areas
+from app.figures.runs import bands as run_bands
+from app.figures.runs import bars as run_bars
+from app.figures.runs import lanes as run_lanes
+from app.figures.runs import rows as run_rows
+from app.figures.runs.steps import (
     LOSS_STAGES,
     Stay,
     allowed,
@@ -25,6 +28,7 @@ from app.figures.run_steps import (
     stays,
     used_share,
 )
+from app.pages.runs.ledger.tick import history, sentence
 from core.scheduling.actions import Migrate, SetLimit, Start
 
 

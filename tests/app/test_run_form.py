@@ -7,16 +7,25 @@ from typing import Any
 import pytest
 import yaml
 
-from app.components import run_bundled
-from app.components.run_draft import checked, field_of, from_fields, listed_text, plain, shown, span, text_of
-from app.components.run_form import changed, form
-from app.components.run_yaml import written
-from core.experiments.reading import from_dict, read_experiment
+from app.pages.runs.build import bundled
+from app.pages.runs.build.draft import (
+    checked,
+    field_of,
+    from_fields,
+    listed_text,
+    plain,
+    shown,
+    span,
+    text_of,
+)
+from app.pages.runs.build.form import changed, form
+from app.pages.runs.build.yaml import written
+from core.experiments.reading.experiment import from_dict, read_experiment
 
 
-@pytest.mark.parametrize("name", [each.name for each in run_bundled.bundled()])
+@pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])
 def test_what_is_written_is_read_as_the_same_experiment(name: str) -> None:
-    experiment = run_bundled.find(name).experiment
+    experiment = bundled.find(name).experiment
     assert read_experiment(written(experiment.to_dict())) == experiment
 
 
@@ -39,9 +48,9 @@ def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", [each.name for each in run_bundled.bundled()])
+@pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])
 def test_the_form_says_the_experiment_that_it_shows(name: str) -> None:
-    experiment = run_bundled.find(name).experiment
+    experiment = bundled.find(name).experiment
     again, problem = checked(text_of(fields_of(experiment.to_dict())))
     assert problem is None
     assert again is not None
@@ -65,7 +74,7 @@ def test_the_form_says_the_experiment_that_it_shows(name: str) -> None:
     ],
 )
 def test_what_is_wrong_is_shown_at_its_field_and_line(field: str, value: str, words: str) -> None:
-    given_ = fields_of(dict(run_bundled.NEW)) | {field: value}
+    given_ = fields_of(dict(bundled.NEW)) | {field: value}
     text = text_of(given_)
     _, problem = checked(text)
     assert problem is not None
@@ -83,7 +92,7 @@ def test_text_that_is_no_yaml_names_its_line() -> None:
 
 
 def test_parts_are_added_and_taken_away() -> None:
-    draft = dict(run_bundled.NEW)
+    draft = dict(bundled.NEW)
     more = changed(changed(draft, "add-policies", ""), "add-kinds", "")
     assert len(more["policies"]) == 3
     assert list(more["kinds"]) == ["VAE", "GRU", "kind-1"]
@@ -120,4 +129,4 @@ def test_spans_are_read_as_people_write_them(text: str) -> None:
 
 
 def test_the_new_experiment_is_valid() -> None:
-    assert from_dict(dict(run_bundled.NEW)).n_jobs == 8
+    assert from_dict(dict(bundled.NEW)).n_jobs == 8

@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.components import run_bundled, run_list, run_store, task_words
-from app.components.links import Query
-from app.components.run_compare import more_seeds
-from app.components.run_differences import quantity, said
-from app.components.run_predicted import predicted_card
-from app.components.run_shown import facts_of
-from app.components.run_tick import lines, sentence
-from app.components.run_view import View
-from app.pages import runs as page
+from app.pages.runs import listing, page, stored
+from app.pages.runs.address import View
+from app.pages.runs.build import bundled
+from app.pages.runs.compare.differences import quantity, said
+from app.pages.runs.compare.layout import more_seeds
+from app.pages.runs.compare.predicted import predicted_card
+from app.pages.runs.compare.shown import facts_of
+from app.pages.runs.ledger.tick import lines, sentence
+from app.ui.links import Query
+from app.ui.tasks import words as task_words
 from core.errors import NotFoundError
 from core.experiments.compare import MEASURES
-from core.experiments.reading import read_experiment
-from core.runtime.worker import Worker
+from core.experiments.reading.experiment import read_experiment
+from core.runtime.tasks.worker import Worker
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -55,7 +56,7 @@ def text_of_page(**values: str) -> str:
 def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server: Flask) -> None:
     text = text_of_page()
     assert "No runs yet" in text
-    assert all(each.experiment.name in text for each in run_bundled.bundled())
+    assert all(each.experiment.name in text for each in bundled.bundled())
 
 
 def test_an_experiment_is_compared(experiment: str) -> None:
@@ -68,11 +69,11 @@ def test_an_experiment_is_compared(experiment: str) -> None:
 
 def test_differences_are_paired_and_exchange_their_sign(place: Workspace, experiment: str) -> None:
     info = place.runs.experiment(experiment)
-    first, second, every = run_store.pair(info, "fewest", "specon")
+    first, second, every = stored.pair(info, "fewest", "specon")
     assert second is not None
     assert list(every) == ["fewest", "specon", "flowcon"]
-    rows = {row.name: row for row in run_store.differences(first, second)}
-    back = {row.name: row for row in run_store.differences(second, first)}
+    rows = {row.name: row for row in stored.differences(first, second)}
+    back = {row.name: row for row in stored.differences(second, first)}
     assert rows["mean"].n == 3
     assert (rows["mean"].a, rows["mean"].b) == (back["mean"].b, back["mean"].a)
     own = next(row for row in info.report["comparison"] if row["label"] == "specon")  # type: ignore[index]
@@ -84,9 +85,9 @@ def test_what_the_simulator_predicted_stands_beside_what_was_measured(
     place: Workspace, experiment: str
 ) -> None:
     info = place.runs.experiment(experiment)
-    first, second, _ = run_store.pair(info, "fewest", "specon")
+    first, second, _ = stored.pair(info, "fewest", "specon")
     assert second is not None
-    rows = run_store.differences(first, second)
+    rows = stored.differences(first, second)
     assert predicted_card(info, rows, ("fewest", "specon")) is None
     measures = dict.fromkeys(MEASURES, 60.0)
     said_ = [
@@ -106,7 +107,7 @@ def test_what_the_simulator_predicted_stands_beside_what_was_measured(
 def test_arms_of_the_same_scenario_are_rivals_across_experiments(place: Workspace, experiment: str) -> None:
     task = place.runs.submit(read_experiment(EXPERIMENT.replace("[fewest, specon, flowcon]", "[las]")))
     Worker(place).work(task)
-    _, second, every = run_store.pair(place.runs.experiment(experiment), "fewest", None)
+    _, second, every = stored.pair(place.runs.experiment(experiment), "fewest", None)
     assert [key.partition("@")[0] for key in every] == ["fewest", "specon", "flowcon", "las"]
     assert second is not None
     key = next(key for key in every if key.startswith("las@"))
@@ -167,8 +168,8 @@ def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experim
 
 
 def test_deleting_names_what_goes_and_takes_the_runs(place: Workspace, experiment: str) -> None:
-    assert "9 runs" in json.dumps(run_list.asked(experiment), default=lambda each: each.to_plotly_json())
-    assert run_store.removed(experiment) == 9
+    assert "9 runs" in json.dumps(listing.asked(experiment), default=lambda each: each.to_plotly_json())
+    assert stored.removed(experiment) == 9
     assert "No runs yet" in text_of_page()
 
 
@@ -189,20 +190,20 @@ def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Work
     task = place.runs.submit(read_experiment(EXPERIMENT))
     experiment = str(place.tasks.get(task).params["experiment"])
     info = place.runs.experiment(experiment)
-    assert run_store.state_of(info) == "queued"
+    assert stored.state_of(info) == "queued"
     assert "Nothing to compare yet" in text_of_page(experiment=experiment)
     place.tasks.cancel(task)
     Worker(place).work(task)
-    assert run_store.state_of(info) == "cancelled"
+    assert stored.state_of(info) == "cancelled"
     assert "The runs that were done are kept" in text_of_page(experiment=experiment)
     again = place.tasks.retry(task)
-    found = run_store.task_of(info)
+    found = stored.task_of(info)
     assert found is not None
     assert found.id == again
-    assert run_store.experiment_of(again) == experiment
+    assert stored.experiment_of(again) == experiment
     Worker(place).work(again)
     done = place.runs.experiment(experiment)
-    assert run_store.state_of(done) == "done"
+    assert stored.state_of(done) == "done"
     assert more_seeds(done, View.read(Query("/runs", {})), 1)
     assert not more_seeds(done, View.read(Query("/runs", {})), 2)
 
@@ -219,7 +220,7 @@ def test_lines_that_come_later_are_found_later(place: Workspace, experiment: str
     kept = place.runs.series
     place.runs.series = lambda _run: (_ for _ in ()).throw(NotFoundError("Not yet.", "Wait."))  # type: ignore[method-assign]
     assert facts_of(run) is None
-    assert run_store.recent_series(run) is None
+    assert stored.recent_series(run) is None
     place.runs.series = kept  # type: ignore[method-assign]
     found = facts_of(run)
     assert found is not None

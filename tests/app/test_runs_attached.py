@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.components.links import Query
-from app.components.run_attached import address, attached_card
-from app.components.run_tick import lines
-from app.pages import runs as page
+from app.pages.runs import page
+from app.pages.runs.ledger.tick import lines
+from app.ui.attached_runs import address, attached_card
+from app.ui.links import Query
 from core.errors import NotFoundError
-from core.runtime.live.attached_run import AttachedRun
+from core.runtime.live.policies.attached_run import AttachedRun
 from core.scheduling.actions import Mark, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Job, JobState, Observation, Trigger, Worker

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from flask import Flask, jsonify
 
-from app.api import csv_lines, safe_cell
+from app.routes import csv_lines, safe_cell
 from app.security import content_policy, install, session_key
 from core.config import Settings
 

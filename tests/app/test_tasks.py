@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import dash
 import pytest
 
-from app.components import task_card, task_list, task_words
-from app.pages import tasks as page
+from app.pages.tasks import listing, page
+from app.ui.tasks import card as task_card
+from app.ui.tasks import words as task_words
 from core.errors import ConflictError
 from core.runtime.infos import TaskState, WorkerInfo
-from core.runtime.worker import Worker
+from core.runtime.tasks.worker import Worker
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
@@ -140,4 +141,4 @@ def test_the_worker_is_told_in_a_sentence(worker: WorkerInfo, threads: int, said
 
 @pytest.mark.parametrize("kind", ["ingest", "train", "choose_k", "search", "expand", "samples"])
 def test_every_kind_has_a_name(kind: str) -> None:
-    assert task_list.kind_name(kind) != kind
+    assert listing.kind_name(kind) != kind

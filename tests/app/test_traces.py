@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.components import import_card, mapping_view
-from app.components.mapping_preview import marks, recognised
-from app.components.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
-from app.components.report import problem_table, summary
-from app.components.upload import waiting_uploads
-from app.pages import traces as page
+from app.pages.traces import import_card, mapping, page
+from app.pages.traces.mapping_preview import marks, recognised
+from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
+from app.pages.traces.report import problem_table, summary
+from app.pages.traces.upload import waiting_uploads
 from core.errors import InputError
-from core.runtime.worker import Worker
+from core.runtime.tasks.worker import Worker
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
@@ -159,7 +158,7 @@ def test_the_layout_is_named() -> None:
     [("a.csv", "a"), ("a.CSV.gz", "a"), ("b.c.parquet", "b.c"), (".csv", ".csv"), ("plain", "plain")],
 )
 def test_a_set_is_named_after_its_file(name: str, expected: str) -> None:
-    assert mapping_view.set_name(name) == expected
+    assert mapping.set_name(name) == expected
 
 
 def test_a_report_says_how_much_was_kept() -> None:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.config import Settings
-from core.experiments.reading import read_experiment
+from core.experiments.reading.experiment import read_experiment
 from core.runtime.workspace import open_workspace
 from tests.browser.serving import serious_axe_findings
 

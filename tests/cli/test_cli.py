@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from core import cli
+from core.cli import main
 from core.config import load_settings
 from core.phases import predict
 from core.runtime.samples import DATA, RECORDED
 from core.runtime.workspace import open_workspace
 from core.store import read_traces
-from core.store.models import load_model
+from core.store.phase_models.archive import load_model
 from tests.builders import small_traces, write_csv
 
 RUNNER = CliRunner()
@@ -28,7 +28,7 @@ PHASEDOCK = Path(sys.executable).with_name("phasedock")
 
 
 def run(*arguments, code=0):
-    result = RUNNER.invoke(cli.app, [str(argument) for argument in arguments])
+    result = RUNNER.invoke(main.app, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     return result
@@ -72,7 +72,7 @@ def test_help_is_there_at_once():
 
 def test_nothing_heavy_is_imported_before_it_is_needed():
     heavy = "{'numpy', 'pandas', 'pyarrow', 'sklearn', 'numba', 'sqlalchemy', 'dash', 'plotly'}"
-    script = f"import sys, core.cli; print({heavy} & set(sys.modules) or 'none')"
+    script = f"import sys, core.cli.main; print({heavy} & set(sys.modules) or 'none')"
     shown = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
     assert shown.stdout.strip() == "none"
 
@@ -183,7 +183,7 @@ def test_what_nobody_thought_of_is_a_sentence_too(csv, model, monkeypatch):
     def broken(*_args):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("core.runtime.offline.label", broken)
+    monkeypatch.setattr("core.runtime.offline.models.label", broken)
     error = run_json("predict", model, csv, code=1)["error"]
     assert "went wrong" in error["message"]
     log = Path(error["hint"].split("in ")[1].rstrip("."))
@@ -219,7 +219,7 @@ def test_the_published_model_predicts_what_its_authors_saw(tmp_path):
 
 
 def test_ctrl_c_has_its_own_code():
-    script = "import core.cli as c\n@c.app.command()\ndef halt():\n    raise KeyboardInterrupt\nc.main()"
+    script = "import core.cli.main as c\n@c.app.command()\ndef halt():\n    raise KeyboardInterrupt\nc.main()"
     result = subprocess.run(
         [sys.executable, "-c", script, "halt"], capture_output=True, text=True, check=False, env=os.environ
     )
@@ -242,6 +242,6 @@ def test_serving_loads_the_samples_once_and_says_where(monkeypatch, tmp_path):
 
 def test_the_worker_command_runs_a_worker(monkeypatch, tmp_path):
     monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("core.runtime.worker.Worker.run", lambda _: None)
+    monkeypatch.setattr("core.runtime.tasks.worker.Worker.run", lambda _: None)
     monkeypatch.setattr("core.runtime.logs.log_to", lambda *_: None)
     assert run_json("worker") == {"stopped": True}

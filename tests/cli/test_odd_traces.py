@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from core import cli
+from core.cli import main
 from core.store import read_traces
-from core.store.models import save_model
+from core.store.phase_models.archive import save_model
 from tests.builders import small_model, small_traces, write_csv
 from tests.cli.test_cli import RUNNER
 
@@ -30,7 +30,7 @@ def model(tmp_path_factory):
 
 def run(command, model, path):
     name, *options = COMMANDS[command]
-    result = RUNNER.invoke(cli.app, [name, str(model), str(path), *options, *MORE.get(command, ())])
+    result = RUNNER.invoke(main.app, [name, str(model), str(path), *options, *MORE.get(command, ())])
     assert "Traceback" not in result.output
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result
@@ -109,6 +109,6 @@ def test_a_model_that_does_not_fit(model, tmp_path, command):
 def test_a_cycle_longer_than_every_execution(model, tmp_path):
     path = table(tmp_path / "jobs.csv", 5, 60)
     options = ["--cycle", "3600", "--policies", POLICIES, "--json"]
-    text = said(RUNNER.invoke(cli.app, ["evaluate", str(model), str(path), *options]))
+    text = said(RUNNER.invoke(main.app, ["evaluate", str(model), str(path), *options]))
     assert "No execution is longer than one cycle of 1 h 00 min" in text
     assert "Choose a shorter cycle" in text

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from core import cli
+from core.cli import main
 from tests.builders import small_traces, write_csv
 from tests.cli.test_cli import RUNNER
 
@@ -16,7 +16,7 @@ POLICIES = "budget.oracle,prev.step.max,prev.step.rules,phase.rule,static.reques
 
 
 def run(*arguments, code=0):
-    result = RUNNER.invoke(cli.app, [str(argument) for argument in arguments])
+    result = RUNNER.invoke(main.app, [str(argument) for argument in arguments])
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     return result

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from core.config import load_settings
-from core.experiments.reading import from_dict, read_experiment
-from core.runtime import bundled
-from core.runtime.tables import LedgerRow
+from core.experiments.reading.experiment import from_dict, read_experiment
+from core.runtime.database.tables import LedgerRow
+from core.runtime.experiments import bundled
 from core.runtime.workspace import open_workspace
 from core.store.ledger import pack, unpack
 from tests.cli.test_cli import run, run_json

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.engines.docker_host import cgroup_reader, counters
-from core.engines.docker_host.cgroup_reader import CgroupReader, Group, locate, mounts
-from core.engines.docker_host.containers import Container
-from core.engines.docker_host.limits import Limits
+from core.engines.docker_host.host import cgroups, counters
+from core.engines.docker_host.host.cgroups import CgroupReader, Group, locate, mounts
+from core.engines.docker_host.host.containers import Container
+from core.engines.docker_host.host.limits import Limits
 
 ID = "0fb0e773bec1dad91cb217f63a06f5a3db5fe35912fc8d9b8be7bc74c57bf78b"
 MOUNTS_1 = """\
@@ -160,6 +160,6 @@ def test_where_the_kernel_counts_no_blocks_for_groups_those_of_the_process_count
     (tmp_path / "io").write_text(PROCESS_IO)
     group = Group(1, "", "", "", str(tmp_path / "blkio"), "", str(tmp_path / "io"))
     assert counters.io_process(PROCESS_IO) == (176128, 20983808)
-    assert cgroup_reader._io(group, (0, 0)) == (176128, 20983808)
-    assert cgroup_reader._io(group, (10**9, 0)) == (10**9, 20983808)
-    assert cgroup_reader._io(replace(group, process=str(tmp_path / "none")), (7, 8)) == (7, 8)
+    assert cgroups._io(group, (0, 0)) == (176128, 20983808)
+    assert cgroups._io(group, (10**9, 0)) == (10**9, 20983808)
+    assert cgroups._io(replace(group, process=str(tmp_path / "none")), (7, 8)) == (7, 8)

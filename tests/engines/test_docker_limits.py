@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engines.docker_host.changing import NO_LIMIT, update_request
-from core.engines.docker_host.limits import Limits
+from core.engines.docker_host.host.limits import Limits
+from core.engines.docker_host.host.update_request import NO_LIMIT, update_request
 
 MIB = 1 << 20
 CORES = 4.0

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.engines.docker_host.addresses import Address, parse_addresses
-from core.engines.docker_host.agent_files import AgentFolder, Says, parse_says, parse_wants
-from core.engines.docker_host.containers import labelled, parse_container, parse_cpus, parse_time
-from core.engines.docker_host.creating import Creation
-from core.engines.docker_host.event_stream import parse_event
-from core.engines.docker_host.following import AgentReadings
-from core.engines.docker_host.limits import Limits
-from core.engines.docker_host.live_job import LiveJob
-from core.engines.docker_host.logs import parse_logs
+from core.engines.docker_host.agent.files import AgentFolder, Says, parse_says, parse_wants
+from core.engines.docker_host.agent.readings import AgentReadings
+from core.engines.docker_host.api.addresses import Address, parse_addresses
+from core.engines.docker_host.api.events import parse_event
+from core.engines.docker_host.api.log_frames import parse_logs
+from core.engines.docker_host.engine.job import LiveJob
+from core.engines.docker_host.host.containers import labelled, parse_container, parse_cpus, parse_time
+from core.engines.docker_host.host.creation import Creation
+from core.engines.docker_host.host.limits import Limits
 from core.errors import SettingsError
 
 # ---- addresses ----
@@ -208,7 +208,7 @@ def test_a_score_is_turned_round(tmp_path):
 
 
 def test_usage_is_summed_over_containers_and_starts():
-    from core.engines.docker_host.counters import Counters
+    from core.engines.docker_host.host.counters import Counters
 
     job = LiveJob("a", 0.0)
     for used in (1.0, 3.0, 0.5):  # the third is of a container that was started again

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from core.engines.simulated import simulated
-from core.experiments.drawing import scenario
 from core.experiments.predicting import predict
-from core.experiments.reading import read_experiment
-from core.runtime.simulating import run_arm, run_scenario
+from core.experiments.reading.experiment import read_experiment
+from core.experiments.scenarios import scenario
+from core.runtime.experiments.runner import run_arm, run_scenario
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.experiments.marked import SpecError, read_marked
 from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
-from core.experiments.reading import from_dict, read_experiment
+from core.experiments.reading.experiment import from_dict, read_experiment
+from core.experiments.reading.marked import SpecError, read_marked
 from core.experiments.spec import Arm, Experiment
 from core.settings_fields import describe
 from tests.experiments.making import RANDOM, THREE, some, three

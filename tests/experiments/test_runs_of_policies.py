@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
 from core.errors import InputError
-from core.experiments.drawing import arrival_times, loss_curve, scenario
-from core.experiments.fair import equal_shares, fair_completions
+from core.experiments.fair_completion import equal_shares, fair_completions
 from core.experiments.outcome import Outcome
 from core.experiments.parts import Arrivals, JobKind
-from core.experiments.reading import read_experiment
+from core.experiments.reading.experiment import read_experiment
+from core.experiments.scenarios import arrival_times, loss_curve, scenario
 from core.experiments.series import Series
 from core.experiments.spec import Arm
 from core.experiments.truth import truth, work_at_goals
-from core.runtime.simulating import replay_arm, run_arm
+from core.runtime.experiments.runner import replay_arm, run_arm
 from core.scheduling import actions, model
 from core.scheduling.loop import Entry, drive
 from core.scheduling.policies import POLICIES

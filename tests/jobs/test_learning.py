@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.jobs.digits import made_digits, real_digits
-from core.jobs.elman import Elman
-from core.jobs.factors import Factors
-from core.jobs.layers import backward, dense_layers, forward, softmax
-from core.jobs.text import ALPHABET, characters, words
+from core.jobs.programs.digits import made_digits, real_digits
+from core.jobs.programs.numpy_elman import Elman
+from core.jobs.programs.numpy_factors import Factors
+from core.jobs.programs.numpy_layers import backward, dense_layers, forward, softmax
+from core.jobs.programs.text import ALPHABET, characters, words
 from core.jobs.threads import set_threads, usable_cores
 
 

@@ -8,7 +8,7 @@ import docker
 import pytest
 
 from core.config import Settings
-from core.runtime.worker import Worker
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import open_workspace
 from tests.live import host
 

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from core.engines.docker_host import Address, Creation, Host, HostLost, parse_addresses, transport
+from core.engines.docker_host import Address, Creation, Host, HostLost, parse_addresses
+from core.engines.docker_host.api import transport
 from tests.live.test_engine_limits import until
 
 pytestmark = pytest.mark.live

@@ -109,7 +109,7 @@ def test_an_engine_that_comes_back_is_waited_for_and_the_run_goes_on(daemon, tmp
 
 
 def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path):
-    with opened(daemon.url, tmp_path, printing("a"), patience=1.5) as engine:
+    with opened(daemon.url, tmp_path, printing("a"), reconnect_within=1.5) as engine:
         started(engine)
         daemon.kill()
         begin = time.monotonic()
@@ -125,7 +125,7 @@ def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path
 
 
 def test_an_engine_that_hangs_is_lost_and_found_again(daemon):
-    with Host(Address("local", daemon.url), patience=0.5) as host:
+    with Host(Address("local", daemon.url), request_timeout=0.5) as host:
         assert host.containers() == ()
         os.kill(daemon._process.pid, signal.SIGSTOP)
         try:

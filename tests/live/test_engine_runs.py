@@ -60,7 +60,7 @@ def test_threads_are_those_of_a_share_as_neighbours_come_and_go(docker_url, ligh
 def test_a_job_that_does_not_answer_gets_its_quota_and_is_shown_as_one(
     docker_url, light_image, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr("core.engines.docker_host.resizing_jobs.ACKNOWLEDGED_IN", 0.3)
+    monkeypatch.setattr("core.engines.docker_host.engine.resize.ACKNOWLEDGED_IN", 0.3)
     deaf = "import json,os,time\nf=os.environ['PHASEDOCK_AGENT']+'/says.json'\n"
     deaf += "open(f,'w').write(json.dumps({'version':1,'threads':2,'state':'running'}))\ntime.sleep(60)"
     job = PlannedJob("a", light_image, ("python3", "-c", deaf), can_resize=True)

@@ -15,7 +15,7 @@ import pytest
 
 from core.config import Settings, child_environment
 from core.runtime.infos import TaskState
-from core.runtime.live.values import Mode
+from core.runtime.live.view.values import Mode
 from core.runtime.workspace import open_workspace
 from tests.live.limits import docker_limits, kernel_quota
 from tests.live.waiting import ended, until
@@ -103,7 +103,7 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
         "PHASEDOCK_CONTROL": "on",
     }
     task = space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
-    command = [sys.executable, "-m", "core.cli", "worker"]
+    command = [sys.executable, "-m", "core.cli.main", "worker"]
     first = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2])
     try:
         until(lambda: kernel_quota(job) != kernel, 60)

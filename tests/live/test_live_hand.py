@@ -6,8 +6,8 @@ import pytest
 
 from core.config import Settings
 from core.errors import ConflictError, InputError, RefusedError
-from core.runtime.live.values import Allowed, Mode
-from core.runtime.worker import Worker
+from core.runtime.live.view.values import Allowed, Mode
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import open_workspace
 from tests.live.limits import docker_limits, kernel_quota
 from tests.live.waiting import ended, until

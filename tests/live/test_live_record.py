@@ -17,7 +17,7 @@ import pytest
 from core.config import Settings, child_environment
 from core.phases import PhaseSettings, fit, predict
 from core.runtime.infos import TaskState
-from core.runtime.worker import Worker
+from core.runtime.tasks.worker import Worker
 from core.traces.model import Role
 from tests.live.waiting import ended, until
 from tests.live.workloads import FALLING
@@ -155,7 +155,7 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
 ):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
     task = space.live.record("local", "cut short")
-    command = [sys.executable, "-m", "core.cli", "worker"]
+    command = [sys.executable, "-m", "core.cli.main", "worker"]
     first = subprocess.Popen(command, env=environment(settings), cwd=ROOT)
     try:
         until(lambda: r if (r := space.live.look("local").recording) and r.samples >= 3 else None, 60)
@@ -182,7 +182,7 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
 
 def test_the_command_line_records_and_watches_without_a_worker(settings, light_image, start_job):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
-    command = [sys.executable, "-m", "core.cli"]
+    command = [sys.executable, "-m", "core.cli.main"]
 
     def run(*words: str) -> dict[str, Any]:
         done = subprocess.run(

@@ -15,10 +15,10 @@ import docker
 import pytest
 
 from core.config import Settings, child_environment
-from core.experiments.reading import read_experiment
+from core.experiments.reading.experiment import read_experiment
+from core.runtime.experiments.infos import RunState
 from core.runtime.infos import TaskState
-from core.runtime.run_infos import RunState
-from core.runtime.worker import Worker
+from core.runtime.tasks.worker import Worker
 from core.scheduling.actions import Migrate, SetLimit, Start
 from core.scheduling.model import JobState
 from tests.live.limits import kernel_cores
@@ -138,7 +138,7 @@ def test_a_killed_worker_leaves_no_container_behind(
     def left() -> list[object]:
         return docker_client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True)
 
-    command = [sys.executable, "-m", "core.cli", "worker"]
+    command = [sys.executable, "-m", "core.cli.main", "worker"]
     environment = child_environment(settings) | {
         "PHASEDOCK_DOCKER": settings.docker,
         "PHASEDOCK_CONTROL": "on",

@@ -1,4 +1,4 @@
-"""The compiled kernels equal their slow twins."""
+"""The compiled loops equal their slow twins."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import settings as limits
 from hypothesis import strategies as st
 
-from core.phases import kernels
-from core.phases.crbm import Layout, initial
+from core.phases.crbm.parameters import Layout, initial
+from core.phases.crbm.training import for_training
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder, nearest_of, packed_centres
+from core.phases.kernels import loops
 from core.phases.rows import Scaler, Windows, standardise
-from core.phases.training import for_training
 from core.traces.windows import window_ends
 from tests.oracles import crbm_twin as twin
 
@@ -48,7 +48,7 @@ def assert_same(layout, flat, expected, tolerance=2e-4):
 def test_online_equals_its_twin(problem, rate):
     layout, crbm, executions, windows = problem
     flat = layout.pack(crbm)
-    total = kernels.online(windows.rows, windows.starts, layout.shape, flat, np.float32(rate))
+    total = loops.online(windows.rows, windows.starts, layout.shape, flat, np.float32(rate))
     expected, error = twin.online_epoch(crbm, executions, rate)
     assert total == pytest.approx(error, rel=1e-4, abs=1e-5)
     assert_same(layout, flat, expected)
@@ -60,7 +60,7 @@ def test_momentum_equals_its_twin(problem, batch, rate):
     layout, crbm, _, windows = problem
     flat = layout.pack(crbm)
     state = np.zeros((2, len(flat)), np.float32)
-    total = kernels.momentum(
+    total = loops.momentum(
         windows.rows, windows.starts, layout.shape, flat, state, batch, rate, np.float32(0.9)
     )
     expected, error = twin.momentum_epoch(crbm, pairs(layout, windows), batch, rate, 0.9)
@@ -74,7 +74,7 @@ def test_adam_equals_its_twin(problem, batch):
     layout, crbm, _, windows = problem
     flat, rate = layout.pack(crbm), 1e-3
     state = np.zeros((3, len(flat)), np.float32)
-    total = kernels.adam(windows.rows, windows.starts, layout.shape, flat, state, batch, rate, 0)
+    total = loops.adam(windows.rows, windows.starts, layout.shape, flat, state, batch, rate, 0)
     expected, error = twin.adam_epoch(crbm, pairs(layout, windows), batch, rate)
     assert total == pytest.approx(error, rel=1e-3, abs=1e-4)
     # Adam divides by a gradient's size, so where that is rounding error only its step's size is certain
@@ -90,7 +90,7 @@ def test_adam_equals_its_twin(problem, batch):
 def test_reconstruct_changes_nothing_and_gives_the_error_of_the_twin(problem):
     layout, crbm, _, windows = problem
     flat = layout.pack(crbm)
-    total = kernels.reconstruct(windows.rows, windows.starts, layout.shape, flat)
+    total = loops.reconstruct(windows.rows, windows.starts, layout.shape, flat)
     expected = sum(twin.step(crbm, v, c)[1] for v, c in pairs(layout, windows))
     assert total == pytest.approx(expected, rel=1e-4, abs=1e-5)
     np.testing.assert_array_equal(flat, layout.pack(crbm))
@@ -139,7 +139,7 @@ def test_sigmoid_is_accurate_to_a_millionth_everywhere():
     matrix, bias = np.zeros(wide, np.float32), np.zeros(wide, np.float32)
     matrix[0] = 1
     codes = np.empty((len(x), 1), np.float32)
-    kernels.encode(x, np.arange(len(x)), (matrix, bias, True), codes)
+    loops.encode(x, np.arange(len(x)), (matrix, bias, True), codes)
     exact = 0.5 * (1 + np.tanh(x.astype(np.float64) / 2))
     assert np.abs(codes[:, 0] - exact).max() < 1e-6
 
@@ -172,7 +172,7 @@ def test_a_hundred_epochs_follow_the_twins_error_curve():
     flat, slow = layout.pack(crbm), crbm
     ours, theirs = [], []
     for _ in range(100):
-        ours.append(kernels.online(padded_rows, starts, layout.shape, flat, np.float32(1e-2)))
+        ours.append(loops.online(padded_rows, starts, layout.shape, flat, np.float32(1e-2)))
         slow, error = twin.online_epoch(slow, [rows], 1e-2)
         theirs.append(error)
     np.testing.assert_allclose(ours, theirs, rtol=2e-3)

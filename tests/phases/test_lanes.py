@@ -12,7 +12,7 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from numba import njit
 
-from core.phases import blocks, compiling, kernels, lanes
+from core.phases.kernels import blocks, compiling, lanes, loops
 
 OPERATIONS = {
     lanes.add: np.add,
@@ -91,7 +91,7 @@ def test_whole_numbers_are_stored_where_they_belong():
     np.testing.assert_array_equal(out, [9, *values, 9])
 
 
-@pytest.mark.parametrize("module", [kernels, blocks])
+@pytest.mark.parametrize("module", [loops, blocks])
 def test_cached_kernels_belong_to_these_lanes(module):
     parts = [Path(each.__file__).read_bytes() for each in (lanes, compiling)]
     mark = hashlib.sha256(b"".join(parts)).hexdigest()[:12]

@@ -7,8 +7,8 @@ import pytest
 
 from core.errors import Cancelled, InputError
 from core.phases import PhaseSettings, SearchSpace, choose_k, choose_k_for, fit, search
-from core.phases.search import split_executions
-from core.phases.selection import Candidate, elbow_of, recommend
+from core.phases.choosing.hyper_parameters import split_executions
+from core.phases.choosing.phase_count import Candidate, elbow_of, recommend
 from tests.phases.making import three_phases, trace_set
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from core.errors import InputError
 from core.phases import PRESETS, PhaseSettings
+from core.phases.crbm.training import SOLVERS
 from core.phases.encoder_kinds import ENCODERS
-from core.phases.training import SOLVERS
 from core.settings_fields import build, describe, setting
 
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from core.errors import Cancelled
-from core.phases import PhaseSettings, training
-from core.phases.crbm import Layout, initial
+from core.phases import PhaseSettings
+from core.phases.crbm import training
+from core.phases.crbm.parameters import Layout, initial
+from core.phases.crbm.training import SOLVERS, reconstruction_error, train
 from core.phases.fitting import training_windows
-from core.phases.training import SOLVERS, reconstruction_error, train
 from tests.phases.making import three_phases
 
 LAYOUT = Layout(2, 3, 10)

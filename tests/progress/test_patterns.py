@@ -1,4 +1,4 @@
-"""Losses and positions in lines as real programs print them."""
+"""LossReader and positions in lines as real programs print them."""
 
 from __future__ import annotations
 

@@ -11,13 +11,13 @@ import pytest
 from core.errors import Cancelled, InputError, MismatchError
 from core.phases import predict
 from core.provisioning.building import prepare
-from core.provisioning.evaluate import EvaluationSettings, evaluate
-from core.provisioning.exam import calibration
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
+from core.provisioning.evaluation.exam import calibration
+from core.provisioning.evaluation.splitting import folds, split
+from core.provisioning.evaluation.totals import age_bins, total_over_age
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Policy, PolicyKind
-from core.provisioning.splitting import folds, split
-from core.provisioning.totals import age_bins, total_over_age
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.builders import small_model, small_traces

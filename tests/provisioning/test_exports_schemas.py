@@ -12,9 +12,9 @@ import jsonschema
 import pytest
 import yaml
 
-from core.provisioning.exports import Origin, export
 from core.provisioning.fleet import Resource
-from core.provisioning.recommend import RecommendSettings, recommend
+from core.provisioning.recommendation.exports import Origin, export
+from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.units import Unit
 from tests.builders import small_model, small_traces
 

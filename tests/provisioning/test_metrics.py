@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.provisioning.intervals import by_group, resampled, saving_interval
-from core.provisioning.matching import factors
-from core.provisioning.metrics import figures, tally, under_time_0
+from core.provisioning.evaluation.intervals import by_group, resampled, saving_interval
+from core.provisioning.evaluation.matched_violation import factors
+from core.provisioning.evaluation.metrics import figures, tally, under_time_0
 from tests.oracles import slow_provisioning as slow
 from tests.provisioning.making import demand_of, demands, random_demand
 

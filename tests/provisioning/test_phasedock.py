@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.provisioning.building import prepare
-from core.provisioning.exam import sit
+from core.provisioning.evaluation.exam import sit
+from core.provisioning.evaluation.metrics import over, resizes_per_cycle, under_time_0
+from core.provisioning.evaluation.splitting import split
 from core.provisioning.fleet import Resource
-from core.provisioning.metrics import over, resizes_per_cycle, under_time_0
 from core.provisioning.policies import POLICIES
 from core.provisioning.policies.phasedock import PHASEDOCK, PhasedockSettings
 from core.provisioning.policy import cold_start, fit_policy
-from core.provisioning.splitting import split
 from core.traces.synth import synthetic_traces
 from tests.provisioning.making import random_demand
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError, NotFoundError
+from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.fleet import Resource
-from core.provisioning.metrics import tally, under_time_0
 from core.provisioning.phase_rules import STATISTICS
 from core.provisioning.policies import POLICIES, chosen, policy
 from core.provisioning.policies.budget_oracle import allocation_at, relaxed_surplus, steps_of

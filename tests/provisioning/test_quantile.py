@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.provisioning.distribution import coming, grow, levels_of
-from core.provisioning.metrics import tally, under_time_0
+from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import at_cycles, beginnings, learn, sample_of
 from core.provisioning.policies.quantile import QUANTILES, calibrated_level, giver
 from core.provisioning.policy import fit_policy

@@ -12,9 +12,9 @@ import pytest
 
 from core.errors import InputError
 from core.phases import predict
-from core.provisioning.exports import FORMATS, Origin, export, kubernetes_name, quantity
 from core.provisioning.fleet import Resource
-from core.provisioning.recommend import RecommendSettings, recommend
+from core.provisioning.recommendation.exports import FORMATS, Origin, export, kubernetes_name, quantity
+from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.traces.model import Feature
 from core.units import GIB, Unit
 from tests.builders import small_model, small_traces

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.provisioning.metrics import tally, under_time_0
+from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import learn
 from core.provisioning.policies.risk_budget import RISK_BUDGET, RiskSettings
 from core.provisioning.policy import fit_policy

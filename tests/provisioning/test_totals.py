@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.provisioning.building import prepare
+from core.provisioning.evaluation.totals import age_bins, total_over_age
 from core.provisioning.fleet import Resource
-from core.provisioning.totals import age_bins, total_over_age
 from tests.builders import small_traces
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from core.config import Settings
 from core.errors import InputError
 from core.registry import Registry
-from core.runtime.kinds.base import Kind
-from core.runtime.worker import Worker
+from core.runtime.tasks.kind import Kind
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import Workspace
 
 

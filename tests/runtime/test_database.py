@@ -9,8 +9,8 @@ from sqlalchemy import select, update
 
 from core.config import Settings
 from core.errors import ConflictError, SettingsError
-from core.runtime.database import Database
-from core.runtime.tables import SchemaRow
+from core.runtime.database.engine import Database
+from core.runtime.database.tables import SchemaRow
 from core.runtime.workspace import open_workspace
 
 

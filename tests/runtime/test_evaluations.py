@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from core.errors import Cancelled, InputError, NotFoundError
-from core.provisioning.evaluate import EvaluationSettings, evaluate
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
-from core.provisioning.recommend import RecommendSettings, recommend
-from core.runtime.evaluations import Question
+from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.runtime.infos import TaskState
-from core.runtime.worker import Worker
+from core.runtime.storage.evaluations import Question
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import open_workspace
 from tests.builders import small_model, small_traces
 from tests.runtime.kinds_for_tests import until
@@ -115,7 +115,7 @@ def test_a_recommendation_is_made_with_the_comparison_and_read_without_a_sample(
     workspace.evaluations.make(question)
     alike = RecommendSettings(group_by="workload", tolerance=SETTINGS.tolerance)
     expected = recommend(traces, workspace.models.load(question.model), alike)
-    monkeypatch.setattr("core.runtime.evaluations.recommend", None)
+    monkeypatch.setattr("core.runtime.storage.evaluations.recommend", None)
     other = open_workspace(settings)
     assert other.evaluations.recommend(question.trace_set, question.model, alike) == expected
     assert "VerticalPodAutoscaler" in other.evaluations.export(
@@ -141,6 +141,6 @@ def test_a_disk_that_keeps_nothing_does_not_hide_the_recommendation(stored, monk
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.runtime.evaluations.write_atomically", full)
+    monkeypatch.setattr("core.runtime.storage.evaluations.write_atomically", full)
     assert workspace.evaluations.recommend(question.trace_set, question.model)
     assert "could not be kept" in caplog.text

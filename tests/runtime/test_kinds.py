@@ -11,9 +11,9 @@ from core.errors import ConflictError, InputError, NotFoundError
 from core.phases import predict
 from core.runtime import samples
 from core.runtime.infos import TaskState
-from core.runtime.kinds import KINDS
 from core.runtime.samples import DATA, load_samples
-from core.runtime.worker import Worker
+from core.runtime.tasks.handlers import KINDS
+from core.runtime.tasks.worker import Worker
 from tests.builders import small_model, small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
 
@@ -207,7 +207,7 @@ def test_what_a_dead_worker_had_published_counts_as_done(workspace, trace_set):
     info = workspace.models.add(model, name="m", task=task)
     from sqlalchemy import update
 
-    from core.runtime.tables import TaskRow
+    from core.runtime.database.tables import TaskRow
 
     with workspace.database.write() as session:
         session.execute(update(TaskRow).values(state="running", worker="c" * 16))

@@ -1,4 +1,4 @@
-"""Labellings equal what the library computes, and are kept."""
+"""PhaseLabels equal what the library computes, and are kept."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_labels_are_kept_in_memory_and_on_disk(labelled, settings, monkeypatch):
     assert workspace.labels.get(info.id, model.id) is first
     with pytest.raises(ValueError, match="read-only"):
         first.labels[0] = 9
-    monkeypatch.setattr("core.runtime.labels.predict", None)
-    monkeypatch.setattr("core.runtime.trace_library.TraceLibrary.load", None)
+    monkeypatch.setattr("core.runtime.storage.phase_labels.predict", None)
+    monkeypatch.setattr("core.runtime.storage.trace_sets.TraceLibrary.load", None)
     other = open_workspace(settings)
     again = other.labels.get(info.id, model.id)
     other.close()
@@ -67,7 +67,7 @@ def test_labels_are_kept_in_memory_and_on_disk(labelled, settings, monkeypatch):
 def test_statistics_of_the_training_set_are_the_models_own(labelled, monkeypatch):
     workspace, info, model, traces = labelled
     expected = phase_statistics(traces, predict(workspace.models.load(model.id), traces), (0, 1, 2))
-    monkeypatch.setattr("core.runtime.labels.phase_statistics", None)
+    monkeypatch.setattr("core.runtime.storage.phase_labels.phase_statistics", None)
     assert workspace.labels.get(info.id, model.id).statistics == expected
 
 
@@ -98,7 +98,7 @@ def test_a_disk_that_keeps_nothing_does_not_hide_the_labels(labelled, monkeypatc
     def full(*_args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("core.runtime.labels.write_atomically", full)
+    monkeypatch.setattr("core.runtime.storage.phase_labels.write_atomically", full)
     assert len(workspace.labels.get(info.id, model.id).labels) == info.n_samples
     assert "could not be kept" in caplog.text
 

@@ -10,9 +10,9 @@ import pytest
 from core.config import load_settings
 from core.engines.docker_host import Limits
 from core.errors import ConflictError, InputError, NotFoundError, SettingsError
-from core.runtime.live.holds import Holds
-from core.runtime.live.snapshot import LiveFiles, write, write_attached
-from core.runtime.live.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.runtime.live.control.saved_limits import SavedLimitsStore
+from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
+from core.runtime.live.view.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 from core.runtime.workspace import open_workspace
 
 
@@ -73,7 +73,7 @@ def test_nothing_to_end_is_said(space):
 
 
 def test_a_hold_that_cannot_be_put_back_stays_and_is_said(space):
-    Holds(space.database).keeper("dead").keep("here", "a" * 64, Limits(nano_cpus=10**9))
+    SavedLimitsStore(space.database).keeper("dead").keep("here", "a" * 64, Limits(nano_cpus=10**9))
     done = space.live.put_back_orphans()
     assert done.restored == ()
     ((name, why),) = done.failed

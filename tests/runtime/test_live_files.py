@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from core.errors import ConflictError
-from core.runtime.live.minutes import Minutes
-from core.runtime.live.ring import FIELDS
-from core.runtime.live.snapshot import (
+from core.runtime.live.policies.activity_log import ActivityLog
+from core.runtime.live.recording.recording_file import Recorded, RecordingFile
+from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.sampling.watcher import locked
+from core.runtime.live.view.snapshot import (
     LiveFiles,
     read_attached,
     read_recording,
@@ -21,8 +23,8 @@ from core.runtime.live.snapshot import (
     write,
     write_attached,
 )
-from core.runtime.live.tape import Recorded, Tape
-from core.runtime.live.values import (
+from core.runtime.live.view.values import (
+    ActivityEntry,
     Attached,
     ContainerRow,
     EngineInfo,
@@ -30,10 +32,8 @@ from core.runtime.live.values import (
     LiveView,
     Mode,
     Recording,
-    Said,
     Totals,
 )
-from core.runtime.live.watcher import locked
 from core.scheduling.actions import Mark, Pause, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger
@@ -74,7 +74,7 @@ def test_a_file_that_is_none_of_ours_is_nothing(files, text):
 
 def test_an_attached_policy_and_a_recording_come_back(files):
     attached = Attached(
-        "t", "flowcon", Mode.WATCH, {"itval": 2.0}, 5.0, 7.0, 1, (Said(6.0, "job", "Cut."),), "r"
+        "t", "flowcon", Mode.WATCH, {"itval": 2.0}, 5.0, 7.0, 1, (ActivityEntry(6.0, "job", "Cut."),), "r"
     )
     files.snapshot.parent.mkdir()
     write_attached(files.attached, attached, {"a": ("NL", 0.5), "b": ("CL", None)})
@@ -109,11 +109,11 @@ def row(cpu: float) -> tuple[float, ...]:
 
 
 def test_a_tape_becomes_a_trace_set_with_breaks_where_nothing_was_sampled(tmp_path):
-    tape = Tape(tmp_path / "tape")
+    tape = RecordingFile(tmp_path / "tape")
     tape.meet([Recorded("a" * 64, "job", "img"), Recorded("b" * 64, "job", "img"), Recorded("c", "unused")])
     for at in (1.0, 2.0, 3.0, 9.0, 10.0):
         tape.add(at, {"a" * 64: row(at), **({"b" * 64: row(-at)} if at > 2 else {})}, {"a" * 64: 1})
-    traces = Tape(tmp_path / "tape").traces(phased=True)
+    traces = RecordingFile(tmp_path / "tape").traces(phased=True)
     assert traces.ids == (f"job {'a' * 12}", f"job {'b' * 12}")
     assert traces.time.tolist() == [1, 2, 3, 9, 10, 3, 9, 10]
     assert traces.breaks.tolist() == [3, 6]
@@ -127,20 +127,20 @@ def test_a_tape_becomes_a_trace_set_with_breaks_where_nothing_was_sampled(tmp_pa
 
 def test_a_tape_without_a_sample_is_no_trace_set(tmp_path):
     with pytest.raises(ConflictError, match="Nothing was recorded"):
-        Tape(tmp_path / "tape").traces(phased=False)
+        RecordingFile(tmp_path / "tape").traces(phased=False)
 
 
 def test_half_a_record_at_the_end_is_left_out_and_written_over(tmp_path):
     folder = tmp_path / "tape"
-    tape = Tape(folder)
+    tape = RecordingFile(folder)
     tape.meet([Recorded("a", "job")])
     tape.add(1.0, {"a": row(1.0)}, {})
     with (folder / "samples.bin").open("ab") as file:
         file.write(b"half of it")
     with (folder / "containers.jsonl").open("ab") as file:
         file.write(b'{"id": "b", "na')
-    assert Tape(folder, writing=False).samples == 1
-    again = Tape(folder)
+    assert RecordingFile(folder, writing=False).samples == 1
+    again = RecordingFile(folder)
     again.meet([Recorded("b", "other")])
     again.add(2.0, {"b": row(2.0)}, {})
     traces = again.traces(phased=False)
@@ -160,7 +160,7 @@ def entry(number: int, limit: float | None, actions, reasons=(), failures=(), wa
 
 def test_minutes_say_what_was_done_why_and_what_failed(files):
     files.lock.parent.mkdir()
-    minutes = Minutes(files, Attached("t", "flowcon", Mode.CONTROL), 1000.0)
+    minutes = ActivityLog(files, Attached("t", "flowcon", Mode.CONTROL), 1000.0)
     cut = SetLimit("job", 0.5)
     minutes.take(entry(1, 2.0, [cut], [Reason("r", "It converged.", job="job")], wake=30.0), IDS)
     minutes.take(entry(2, 0.5, [cut]), IDS)
@@ -179,7 +179,7 @@ def test_minutes_say_what_was_done_why_and_what_failed(files):
 
 def test_minutes_of_watching_say_a_limit_once_though_it_never_comes_true(files):
     files.lock.parent.mkdir()
-    minutes = Minutes(files, Attached("t", "flowcon", Mode.WATCH), 0.0)
+    minutes = ActivityLog(files, Attached("t", "flowcon", Mode.WATCH), 0.0)
     for number, limit in enumerate((0.5, 0.5, 0.25, 0.5)):
         minutes.take(entry(number, 2.0, [SetLimit("job", limit)]), IDS)
     minutes.take(entry(9, 2.0, [Pause("job")]), IDS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from core.engines.docker_host.limits import Limits
-from core.runtime.database import Database
+from core.engines.docker_host.host.limits import Limits
+from core.runtime.database.engine import Database
+from core.runtime.database.tables import TaskRow
 from core.runtime.infos import TaskState
-from core.runtime.live.holds import BY_HAND, Holds
-from core.runtime.tables import TaskRow
+from core.runtime.live.control.saved_limits import BY_HAND, SavedLimitsStore
 
 A, B = "a" * 64, "b" * 64
 BEFORE = Limits(cpu_quota=150_000, cpu_period=100_000, memory=2**40, memory_swap=-1, cpu_shares=512)
@@ -16,8 +16,8 @@ LATER = Limits(nano_cpus=500_000_000)
 
 
 @pytest.fixture
-def holds(workspace) -> Holds:
-    return Holds(workspace.database)
+def holds(workspace) -> SavedLimitsStore:
+    return SavedLimitsStore(workspace.database)
 
 
 def task(workspace, name: str, state: TaskState) -> str:
@@ -42,7 +42,7 @@ def test_it_is_there_for_another_process_once_keep_returns(workspace, holds):
     holds.keeper("t1").keep("local", A, BEFORE)
     other = Database(workspace.settings.database_url)
     try:
-        assert Holds(other).all()[0].limits == BEFORE
+        assert SavedLimitsStore(other).all()[0].limits == BEFORE
     finally:
         other.close()
 

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.runtime.live.ring import FIELDS, TOTALS, RingWriter, read_ring
+from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS, RingWriter, read_ring
 
 if TYPE_CHECKING:
     from pathlib import Path

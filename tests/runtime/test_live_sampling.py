@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from core.engines.docker_host import Container, Counters, Limits
 from core.errors import MismatchError
 from core.phases import PhaseSettings, fit, predict
-from core.runtime.live.phasing import LIVE_FEATURES, Phaser
-from core.runtime.live.ring import FIELDS
-from core.runtime.live.sampling import counted, marked, ring_row, row_of, sums
-from core.runtime.live.usage import Usage, UsageReader, between
-from core.runtime.live.values import ContainerRow
+from core.runtime.live.sampling.phases import LIVE_FEATURES, PhaseTracker
+from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.sampling.sampler import counted, marked, ring_row, row_of, sums
+from core.runtime.live.sampling.usage import Usage, UsageReader, between
+from core.runtime.live.view.values import ContainerRow
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 from tests.builders import small_model, small_traces
@@ -96,7 +96,7 @@ def test_lists_are_counted_and_rows_marked():
     assert counted(["NL", "CL", "NL", None, ""]) == (("NL", 2), ("CL", 1))
 
 
-def stream(phaser: Phaser, traces: TraceSet) -> list[int]:
+def stream(phaser: PhaseTracker, traces: TraceSet) -> list[int]:
     """Phases of the first execution, one sample after the other, warm-up as −1."""
     execution, labels = traces.execution(traces.ids[0]), []
     for at, cpu, memory in zip(
@@ -117,13 +117,13 @@ def every_second() -> TraceSet:
 def test_phases_as_samples_arrive_are_those_of_all_samples_together():
     traces = every_second()
     model = fit(traces, PhaseSettings(phases=3, hidden=4, epochs=2, seed=7), ["cpu_cores", "memory_bytes"])
-    assert stream(Phaser(model), traces) == predict(model, traces).tolist()
+    assert stream(PhaseTracker(model), traces) == predict(model, traces).tolist()
 
 
 def test_a_model_of_a_longer_period_is_shown_means_over_it():
     model = small_model(small_traces(3), history=1)
     assert model.training.period == 10.0
-    phaser = Phaser(model)
+    phaser = PhaseTracker(model)
     labels = [
         phaser.push(float(at), {"a": (1.0, math.nan, 1e8, *(math.nan,) * (len(FIELDS) - 3))}).get("a", -1)
         for at in range(60)
@@ -138,12 +138,14 @@ def test_a_model_that_reads_something_else_is_refused():
     made = every_second()
     traces = TraceSet(other, made.columns[:2], made.time, made.ids, made.offsets, 1.0)
     with pytest.raises(MismatchError, match="gpu"):
-        Phaser(fit(traces, PhaseSettings(phases=2, hidden=2, epochs=1)))
+        PhaseTracker(fit(traces, PhaseSettings(phases=2, hidden=2, epochs=1)))
 
 
 def test_a_thousand_containers_are_labelled_within_a_fraction_of_a_second():
     traces = every_second()
-    phaser = Phaser(fit(traces, PhaseSettings(phases=3, hidden=4, epochs=1), ["cpu_cores", "memory_bytes"]))
+    phaser = PhaseTracker(
+        fit(traces, PhaseSettings(phases=3, hidden=4, epochs=1), ["cpu_cores", "memory_bytes"])
+    )
     rows = {f"c{at}": (at / 1000, math.nan, 1e8 + at, *(math.nan,) * 5) for at in range(1000)}
     took = []
     for at in range(12):

@@ -8,8 +8,8 @@ import pytest
 
 from core.errors import Cancelled
 from core.runtime.infos import TaskState
-from core.runtime.kinds.base import Kind
-from core.runtime.worker import Worker
+from core.runtime.tasks.kind import Kind
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import Workspace
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 

@@ -10,14 +10,14 @@ from sqlalchemy import select, update
 
 from core.config import child_environment
 from core.errors import Cancelled, ConflictError, NotFoundError
-from core.experiments.reading import read_experiment
-from core.runtime import ledgers
+from core.experiments.reading.experiment import read_experiment
+from core.runtime.database.tables import LedgerRow, RunRow, SeriesRow
+from core.runtime.experiments import ledgers
+from core.runtime.experiments.infos import Keep, RunState
+from core.runtime.experiments.runner import run_arm
 from core.runtime.infos import TaskState
-from core.runtime.run_infos import Keep, RunState
-from core.runtime.simulating import run_arm
-from core.runtime.tables import LedgerRow, RunRow, SeriesRow
-from core.runtime.task_context import Interrupted
-from core.runtime.worker import Worker
+from core.runtime.tasks.context import Interrupted
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import open_workspace
 from core.scheduling.policies import POLICIES
 from tests.experiments.making import RANDOM, some, three
@@ -214,7 +214,7 @@ def test_a_worker_killed_in_mid_run_leaves_a_ledger_that_can_be_replayed(workspa
     task = workspace.runs.submit(read_experiment(long))
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "core.cli", "worker"],
+            [sys.executable, "-m", "core.cli.main", "worker"],
             env=child_environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=log,

@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from core.phases import predict
 from core.runtime.samples import RECORDED, verify
 from core.store import read_traces
-from core.store.models import load_model
+from core.store.phase_models.archive import load_model
 from core.traces.fingerprint import fingerprint
 from core.traces.synth import synthetic_traces
 from tests.data import make_synthetic as script

@@ -9,10 +9,10 @@ import pytest
 from sqlalchemy import update
 
 from core.errors import ConflictError, NotFoundError
+from core.runtime.database.tables import TaskRow, WorkerRow
 from core.runtime.infos import TaskState
-from core.runtime.queueing import WorkQueue
-from core.runtime.tables import TaskRow, WorkerRow
-from core.runtime.worker import Worker
+from core.runtime.tasks.queue import WorkQueue
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import Workspace
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 

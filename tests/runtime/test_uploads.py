@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConflictError, InputError, NotFoundError
-from core.runtime.files import StorageError
-from core.runtime.names import safe_name
-from core.runtime.uploads import Uploads
+from core.runtime.storage.files import StorageError
+from core.runtime.storage.names import safe_name
+from core.runtime.storage.uploads import Uploads
 
 
 @pytest.fixture

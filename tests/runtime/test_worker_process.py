@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from core.runtime import liveness
+from core.runtime.database.tables import WorkerRow
 from core.runtime.infos import TaskState
-from core.runtime.liveness import birth_of, is_alive, this_host
 from core.runtime.logs import log_to
-from core.runtime.tables import WorkerRow
-from core.runtime.worker import Worker
+from core.runtime.tasks import liveness
+from core.runtime.tasks.liveness import birth_of, is_alive, this_host
+from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import Workspace
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
@@ -70,8 +70,8 @@ def test_a_thread_that_does_not_listen_does_not_keep_the_process(settings, plain
 
 
 def test_the_worker_shows_signs_of_life_and_tidies(settings, monkeypatch):
-    monkeypatch.setattr("core.runtime.worker.BEAT_EVERY", 0.05)
-    monkeypatch.setattr("core.runtime.worker._TIDY_EVERY", 0.05)
+    monkeypatch.setattr("core.runtime.tasks.worker.BEAT_EVERY", 0.05)
+    monkeypatch.setattr("core.runtime.tasks.worker._TIDY_EVERY", 0.05)
     workspace = Workspace(settings, kinds_for_tests())
     worker = Worker(workspace, threads=1)
     worker.start()

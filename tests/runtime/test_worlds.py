@@ -9,10 +9,10 @@ import pytest
 
 from core.config import Settings
 from core.errors import ConflictError, NotFoundError
-from core.experiments.reading import read_experiment
+from core.experiments.reading.experiment import read_experiment
+from core.runtime.experiments.stages import Stages, alone
 from core.runtime.live.engines import Engines
 from core.runtime.workspace import open_workspace
-from core.runtime.worlds import Worlds, alone
 
 REAL = """
 version: 1
@@ -28,7 +28,7 @@ policies: [free, flowcon]
 
 def worlds(home, **more):
     settings = Settings(home=home, docker=f"here=unix://{home}/none.sock", **more)
-    return Worlds(settings, Engines(settings))
+    return Stages(settings, Engines(settings))
 
 
 def test_containers_are_not_started_while_control_is_off(tmp_path):

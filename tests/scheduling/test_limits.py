@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from core.scheduling.chance import below, draw, seeded
 from core.scheduling.growth import extended
-from core.scheduling.limits import common_factor, quota, weight
+from core.scheduling.shares.limits import common_factor, quota, weight
 
 shares = st.floats(0.01, 1.0)
 

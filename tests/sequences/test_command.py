@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from core import cli
+from core.cli import main
 from core.errors import NotFoundError
 from core.phases import phase_runs, predict
-from core.runtime.sequences import SequenceAnalysis
+from core.runtime.storage.sequences import SequenceAnalysis
 from core.sequences import Step, Warmup, phase_sequences
 from core.store import read_traces
-from core.store.models import load_model, save_model
+from core.store.phase_models.archive import load_model, save_model
 from tests.builders import small_model, small_traces, write_csv
 
 
@@ -26,7 +26,7 @@ def files(tmp_path):
 
 
 def run(*arguments, code=0):
-    result = CliRunner().invoke(cli.app, ["sequences", *(str(argument) for argument in arguments)])
+    result = CliRunner().invoke(main.app, ["sequences", *(str(argument) for argument in arguments)])
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     return result

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError, NotFoundError
-from core.sequences import END, Step, forecaster, stays_after
+from core.sequences import END, Step, dwell_times_after, forecaster
 from tests.oracles import slow_sequences as slow
 from tests.sequences.making import labels_of, sequences
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_forecast_is_said():
 @given(some, st.integers(0, 2), st.floats(0, 100), st.floats(0, 60), st.booleans())
 def test_leaving_equals_its_slow_twin(found, phase, seconds, stayed, ends_leave):
     made = sequences(found, [0, 1, 2])
-    stays = stays_after(made, (phase,), ends_leave=ends_leave)
+    stays = dwell_times_after(made, (phase,), ends_leave=ends_leave)
     durations, left = [], []
     for i in range(made.n_executions):
         runs = made.of(i)
@@ -88,8 +88,8 @@ def test_leaving_equals_its_slow_twin(found, phase, seconds, stayed, ends_leave)
 
 def test_stays_after_other_phases():
     made = sequences([[0, 1, 1, 0, 0], [2, 1]])
-    assert stays_after(made, (0, 1)).seconds.tolist() == [20.0]
-    assert stays_after(made, (1,)).median == 15.0
-    assert stays_after(made, (1,)).mean == 15.0
-    assert math.isnan(stays_after(made, (1, 2)).median)
-    assert math.isnan(stays_after(made, (1, 2)).mean)
+    assert dwell_times_after(made, (0, 1)).seconds.tolist() == [20.0]
+    assert dwell_times_after(made, (1,)).median == 15.0
+    assert dwell_times_after(made, (1,)).mean == 15.0
+    assert math.isnan(dwell_times_after(made, (1, 2)).median)
+    assert math.isnan(dwell_times_after(made, (1, 2)).mean)

@@ -10,10 +10,10 @@ import pytest
 
 from core.errors import InputError
 from core.scheduling.actions import SetLimit, Start
-from core.simulation.calibration import calibrate
-from core.simulation.curve_fit import fit_curve
+from core.simulation.calibration.calibrate import calibrate
+from core.simulation.calibration.curve_fit import fit_curve
+from core.simulation.calibration.golden_section import golden_section
 from core.simulation.loss import FAMILIES, Replayed, curve
-from core.simulation.minimum import golden_section
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.store.ledger import unpack
 from tests.simulation.making import ends, run, scripted

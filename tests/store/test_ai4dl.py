@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import InputError, MismatchError, RefusedError
 from core.phases import PhaseSettings, encode, expand, fit, predict
-from core.phases.crbm import Layout, initial
+from core.phases.crbm.parameters import Layout, initial
 from core.phases.encoders import CrbmEncoder
 from core.store import import_ai4dl, load_model, read_crbm, read_kmeans, read_scaler, read_traces, save_model
 from core.traces.layouts import AI4DL_FEATURES
@@ -214,7 +214,7 @@ def test_the_initializer_may_be_missing_but_not_broken(folder):
 
 
 def test_a_file_too_large_is_not_read(folder, monkeypatch):
-    monkeypatch.setattr("core.store.ai4dl.MAX_BYTES", 100)
+    monkeypatch.setattr("core.store.phase_models.ai4dl.MAX_BYTES", 100)
     with pytest.raises(InputError, match="too large for a phase model"):
         import_ai4dl(folder)
 

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.phases import PhaseSettings, expand, fit, predict
 from core.store import load_model, model_archive, model_fingerprint, read_model_archive, save_model
-from core.store import models as module
+from core.store.phase_models import archive as module
 from tests.phases.making import three_phases
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from core.errors import InputError, RefusedError
-from core.store import safe_pickle, unpacking
-from core.store.inert import Bag
-from core.store.safe_pickle import read_pickle
+from core.store.phase_models import safe_pickle, unpacking
+from core.store.phase_models.pickle_values import Bag
+from core.store.phase_models.safe_pickle import read_pickle
 from tests.store.foreign_files import (
     array,
     bag,

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally, under_time_0
 from core.provisioning.events import Rule, act, window_quantile
-from core.provisioning.metrics import over, resizes_per_cycle, tally, under_time_0
 from core.provisioning.outlook import sample_of
 from core.provisioning.policy import Policy, PolicyKind, cold_start
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.phases.training import Progress
+    from core.phases.crbm.training import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.provisioning.policy import Allocate
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.cycles import maxima, quantiles, rules
-from core.provisioning.matching import factors
-from core.provisioning.metrics import over, resizes_per_cycle, tally
+from core.provisioning.evaluation.matched_violation import factors
+from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally
 from core.provisioning.outlook import Outlook, at_samples, at_warm_samples, learn
 from core.provisioning.policy import Policy, PolicyKind
 from core.provisioning.pricing import Prices, fitted_price, follow
@@ -29,7 +29,7 @@ from core.settings_fields import setting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.phases.training import Progress
+    from core.phases.crbm.training import Progress
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
     from core.provisioning.policy import Allocate

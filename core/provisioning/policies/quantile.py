@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.metrics import tally, under_time_0
+from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.policy import Need, Policy, PolicyKind
 from core.settings_fields import setting
@@ -22,7 +22,7 @@ from core.settings_fields import setting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.phases.training import Progress
+    from core.phases.crbm.training import Progress
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.policy import Allocate

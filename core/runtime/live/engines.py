@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.engines.docker_host import Host, HostLost, parse_addresses
 from core.errors import NotFoundError, SettingsError
-from core.runtime.live.values import EngineInfo, EngineState
+from core.runtime.live.view.values import EngineInfo, EngineState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _HOLDS_FOR = 5.0
 _WAIT = 2.0
-_PATIENCE = 5.0
+_REQUEST_TIMEOUT = 5.0
 
 
 class Engines:
@@ -120,7 +120,7 @@ class _Probe:
     def __init__(self, address: Address) -> None:
         self.address = address
         self._lock = threading.Lock()
-        self._host = Host(address, guard=lambda _: False, patience=_PATIENCE)
+        self._host = Host(address, guard=lambda _: False, request_timeout=_REQUEST_TIMEOUT)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"probe-{address.name}")
         self._asking: Future[EngineInfo] | None = None
         self._last: EngineInfo | None = None

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from core.errors import ConflictError
 from core.runtime.infos import TaskState
-from core.runtime.live.values import Mode
+from core.runtime.live.view.values import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from core.runtime.infos import TaskInfo
-    from core.runtime.tasks import Tasks
+    from core.runtime.tasks.store import Tasks
 
 ATTACH, RECORD = "attach", "record"
 _MANY = 10_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Reason, SetLimit
-from core.scheduling.limits import common_factor, quota, weight
 from core.scheduling.policies.flowcon.lists import COMPLETING, WATCHING
+from core.scheduling.shares.limits import common_factor, quota, weight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

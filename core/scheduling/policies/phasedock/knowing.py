@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from core.scheduling.fair_share import Fair, advance, finishes
 from core.scheduling.forecast import Known, Left, learn, left
+from core.scheduling.shares.fair_share import Fair, advance, finishes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Action, Pause, Reason, Resume, SetLimit
-from core.scheduling.fair_share import slack
 from core.scheduling.model import JobState
+from core.scheduling.shares.fair_share import slack
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

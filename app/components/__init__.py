@@ -1,1 +1,0 @@
-"""Controls and pieces of pages that more than one page uses."""

@@ -1,0 +1,114 @@
+"""CPU of all jobs together over time, stacked by the list or category that their policy puts them in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import plotly.graph_objects as go
+
+from app.figures import theme
+from app.figures.runs.steps import OTHER, allowed, edges, rebinned, stairs
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.traces.model import FloatArray
+
+_HEIGHT = 190
+_WEIGHTS = ("weight1", "weight2", "weight3")
+
+
+def colour_of(label: str, names: Sequence[str]) -> str:
+    """The colour of a label: by its weight in its policy's order, not by hue."""
+    if label == OTHER or label not in names:
+        return theme.ink("line_strong")
+    return theme.ink(_WEIGHTS[min(list(names).index(label), len(_WEIGHTS) - 1)])
+
+
+def category_areas(
+    series: Mapping[str, Any],
+    parts: Mapping[str, FloatArray],
+    names: Sequence[str],
+    end: float,
+    top: float,
+    makespan: float,
+) -> go.Figure:
+    """Draw the CPU of each category.
+
+    Parameters
+    ----------
+    series
+        A run's lines over time.
+    parts
+        Cores used by the jobs of each category in each interval, shape (n,).
+    names
+        The categories from heavy to light.
+    end, top
+        The ends of both axes, seconds and cores, so that two runs can be compared.
+    makespan
+        When the last job ended, marked by a line.
+    """
+    bounds = edges(series)
+    figure = go.Figure(layout=_layout(end, top, makespan))
+    for name, values in parts.items():
+        figure.add_trace(_area(name, *stairs(*rebinned(bounds, values)), colour_of(name, names)))
+    x, y = stairs(*rebinned(bounds, allowed(series)))
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=y,
+            mode="lines",
+            name="Limit",
+            line={"color": theme.ink("ink2"), "width": 1.25, "dash": "4px,3px"},
+            hovertemplate="%{y:.2f} cores",
+        )
+    )
+    return figure
+
+
+def _area(name: str, x: Any, y: Any, colour: str) -> go.Scatter:
+    return go.Scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        name="CPU" if name == OTHER else name,
+        stackgroup="cpu",
+        line={"width": 0, "color": colour},
+        fillcolor=colour,
+        hovertemplate="%{y:.2f} cores",
+    )
+
+
+def _layout(end: float, top: float, makespan: float) -> go.Layout:
+    late = makespan > 0.6 * end
+    return theme.frame(
+        _HEIGHT,
+        margin={"l": 36, "r": 14, "t": 24, "b": 26},
+        dragmode=False,
+        xaxis=theme.time_axis(0.0, end, unifiedhovertitle={"text": "%{x:.0f} s"}) | {"fixedrange": True},
+        yaxis=theme.value_axis(range=[0, top * 1.08], fixedrange=True),
+        shapes=[
+            {
+                "type": "line",
+                "x0": makespan,
+                "x1": makespan,
+                "y0": 0,
+                "y1": 1,
+                "yref": "paper",
+                "line": {"color": theme.ink("ink"), "width": 1.25},
+            }
+        ],
+        annotations=[
+            theme.quantity_title("CPU, cores", yshift=4),
+            theme.quantity_title(
+                f"makespan {format_duration(makespan)}",
+                x=makespan,
+                xref="x",
+                xanchor="right" if late else "left",
+                xshift=0 if late else 4,
+                yshift=4,
+            ),
+        ],
+        meta={"time_axis": True, "full": [0.0, end]},
+    )

@@ -1,0 +1,165 @@
+"""What the buttons of the page of running containers do; whatever touches several containers asks first."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from dash import html, set_props
+
+from app.context import workspace
+from app.errors import notify
+from app.pages.live import limit, policy, record
+from app.pages.live.state import does, is_control
+from app.ui.basics import Node, button
+from core.scheduling.policies import spelt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.runtime.live.view.values import LiveView, Released
+
+_BIG = 760
+_SMALL = 480
+
+
+def close() -> None:
+    """Close the window."""
+    set_props("live-window", {"opened": False})
+
+
+def poke() -> None:
+    """Let the page ask again at once."""
+    set_props("live-poke", {"data": time.time()})
+
+
+def show(title: Node, children: list[Node], size: int = _SMALL) -> list[Node]:
+    """Open the window; gives what is in it, which the callback has to put there.
+
+    A figure that `set_props` puts into a page is never drawn: its own callback is not called.
+    """
+    set_props("live-window", {"opened": True, "title": title, "size": size})
+    return children
+
+
+def _one(view: LiveView, container: str) -> list[Node]:
+    row = limit.row_of(view, container)
+    return show(row.name, limit.window(view, container, control=workspace().live.control), _BIG)
+
+
+def _ask_release(view: LiveView, _of: str) -> list[Node]:
+    held = [row.name for row in view.rows if row.held]
+    attached = view.attached
+    parts: list[Node] = []
+    if attached is not None and is_control(attached):
+        parts.append(html.P(f"{spelt(attached.policy)} is detached."))
+    if held:
+        n = len(held)
+        text = f"The limits of {n:,} container{'s' if n != 1 else ''} go back to what they came with:"
+        parts += [html.P(text), html.Ul([html.Li(name) for name in sorted(held)], className="names")]
+    elif not parts:
+        parts.append(html.P(f"Nothing on {view.engine.name} is changed now, as far as the last sample says."))
+    parts.append(html.P("Containers keep running; recordings go on.", className="ink2 small"))
+    buttons = [
+        button("Cancel", None, "", **does("close")),
+        button("Release everything", "lock-open", "danger", **does("release-now")),
+    ]
+    return show("Release everything?", [*parts, html.Div(buttons, className="row ends")])
+
+
+def released_words(released: Released) -> tuple[str, str, str]:
+    """What a release came to: kind, title, text."""
+    n = len(released.restored)
+    title = f"Limits of {n:,} container{'s' if n != 1 else ''} restored." if n else "Nothing was changed."
+    text = []
+    if released.gone:
+        text.append(f"{', '.join(released.gone)}: not there any more.")
+    text += [f"{name}: {sentence}" for name, sentence in released.failed]
+    kind = "bad" if released.failed else "ok"
+    return kind, title, " ".join(text) or "Each is checked to be as it came."
+
+
+def _release(view: LiveView, _of: str) -> None:
+    close()
+    kind, title, text = released_words(workspace().live.release(view.engine.name))
+    notify(text, kind, title=title)
+
+
+def _undo(view: LiveView, of: str) -> None:
+    change = workspace().live.undo(view.engine.name, of)
+    close()
+    notify(limit.changed_words(change), "ok", title=f"The limits of {change.container} are put back.")
+
+
+def _pick(view: LiveView, of: str) -> list[Node] | None:
+    name = next((row.name for row in view.foreign if row.id == of), of[:12])
+    if is_control(view.attached):
+        text = f"{name} does not carry the label. The attached policy will set its limits from now on."
+        buttons = [
+            button("Cancel", None, "", **does("close")),
+            button(f"Pick {name}", "plus", "primary", **does("pick-now", of)),
+        ]
+        return show(f"Pick {name}?", [html.P(text), html.Div(buttons, className="row ends")])
+    _pick_now(view, of)
+    return None
+
+
+def _pick_now(view: LiveView, of: str) -> None:
+    name = next((row.name for row in view.foreign if row.id == of), of[:12])
+    workspace().live.pick(view.engine.name, of)
+    close()
+    undo = button("Undo", "arrow-back-up", "small", **does("unpick", of))
+    words = html.Span("Nothing is changed yet; it may be from now on.")
+    notify(html.Div([words, undo], className="row between"), "info", title=f"{name} is picked.")
+
+
+def _unpick(view: LiveView, of: str) -> None:
+    name = next((row.name for row in view.rows if row.id == of), of[:12])
+    workspace().live.unpick(view.engine.name, of)
+    notify("It is as it came, and is not touched any more.", "ok", title=f"{name} is left alone.")
+
+
+def _detach(view: LiveView, _of: str) -> None:
+    words = policy.detached_words(view)
+    attached = view.attached
+    workspace().live.detach(view.engine.name)
+    notify(words, "ok", title=f"{spelt(attached.policy) if attached else 'The policy'} is detached.")
+
+
+def _stop_recording(view: LiveView, _of: str) -> None:
+    task = workspace().live.stop_recording(view.engine.name)
+    set_props("changed", {"data": f"recorded {task}"})
+    notify(record.stopped(task), "ok", title="The recording has ended.")
+
+
+def set_limit(engine: str, container: str, cores: float | None, memory: float | None) -> None:
+    """Set limits by hand, and offer to take them back."""
+    change = workspace().live.set_limit(engine, container, cores, memory)
+    close()
+    undo = button("Undo", "arrow-back-up", "small", **does("undo", container))
+    words = html.Span(limit.changed_words(change))
+    notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} is changed.")
+
+
+ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
+    "one": _one,
+    "release": _ask_release,
+    "release-now": _release,
+    "undo": _undo,
+    "pick": _pick,
+    "pick-now": _pick_now,
+    "unpick": _unpick,
+    "detach": _detach,
+    "record-stop": _stop_recording,
+}
+"""What each button does with the engine as it is now and the id that the button carries."""
+OPENS = frozenset(("one", "release"))
+"""Those that change nothing."""
+
+
+def act(view: LiveView, asked: dict[str, Any]) -> list[Node] | None:
+    """Do what a button asks for; gives what the window shows then, or None."""
+    shown = ACTIONS[asked["act"]](view, str(asked.get("id") or ""))
+    if asked["act"] not in OPENS:
+        poke()
+    return shown

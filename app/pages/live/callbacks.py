@@ -1,0 +1,242 @@
+"""The callbacks of the page of running containers: panels, buttons, and the forms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import ALL, ClientsideFunction, Input, Output, State, set_props
+
+from app.context import LOCATION, workspace
+from app.errors import notify
+from app.pages.live import actions, others
+from app.pages.live import limit as live_limit
+from app.pages.live import policy as live_policy
+from app.pages.live import record as live_record
+from app.pages.live.layout import PANELS
+from app.pages.live.state import ACT, PATH, engine_named, notices
+from app.ui.basics import notice
+from app.ui.forms import errors_for, field_id, read, values_of
+from app.ui.links import Query
+from core.errors import PhaseDockError
+from core.runtime.live.view.values import Mode
+from core.scheduling.policies import POLICIES, spelt
+from core.units import GIB
+
+if TYPE_CHECKING:
+    from dash import Dash
+
+    from core.runtime.live.view.values import LiveView
+
+_FIELDS = field_id(live_policy.FORM, ALL)
+
+
+def view_of(search: str | None) -> LiveView | None:
+    """The engine that an address is about, as it is now."""
+    query = Query.parse(PATH, search)
+    engine = engine_named(query.get("engine"))
+    return None if engine is None else workspace().live.look(engine.name, query.get("model"))
+
+
+def drawn(view: LiveView, name: str) -> Any:
+    """One panel that the server draws."""
+    place = workspace()
+    control = place.live.control
+    match name:
+        case "notice":
+            return notices(view, control=control, working=place.tasks.worker().alive)
+        case "policy":
+            return live_policy.panel(view, control=control)
+        case "record":
+            return live_record.panel(view)
+        case _:
+            return others.panel(view, control=control)
+
+
+def _register_panels(app: Dash) -> None:
+    @app.callback(
+        *(Output(f"live-{name}", "children") for name in PANELS),
+        Output("live-drawn", "data"),
+        Input("live-panels", "data"),
+        State("live-drawn", "data"),
+        prevent_initial_call=True,
+    )
+    def redraw(wanted: dict[str, str] | None, had: dict[str, str] | None) -> tuple[Any, ...]:
+        """Draw those panels again whose signature changed."""
+        if not wanted:
+            return (*(dash.no_update for _ in PANELS), dash.no_update)
+        view = workspace().live.look(wanted["engine"], wanted.get("model") or None)
+        same = had or {}
+        made = [dash.no_update if same.get(name) == wanted[name] else drawn(view, name) for name in PANELS]
+        return (*made, {name: wanted[name] for name in PANELS})
+
+    app.clientside_callback(
+        ClientsideFunction("live", "poke"),
+        Input("live-poke", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("live", "every"),
+        Input("live-every", "value"),
+        prevent_initial_call=True,
+    )
+
+
+def _register_buttons(app: Dash) -> None:
+    @app.callback(
+        Output("live-window-what", "children"),
+        Input(ACT, "data"),
+        State(LOCATION, "search"),
+        State("live-draft", "data"),
+        prevent_initial_call=True,
+    )
+    def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
+        if not asked:
+            return dash.no_update
+        if asked["act"] == "close":
+            actions.close()
+        elif asked["act"] == "attach-now" and draft:
+            actions.close()
+            _attach(**draft)
+        elif asked["act"] in actions.ACTIONS and (view := view_of(search)) is not None:
+            set_props("live-draft", {"data": {"container": asked.get("id")}})
+            return actions.act(view, asked) or dash.no_update
+        return dash.no_update
+
+    @app.callback(
+        Output("live-limit-problem", "children"),
+        Input("live-limit-ok", "n_clicks"),
+        State("live-limit-cores", "value"),
+        State("live-limit-memory", "value"),
+        State("live-draft", "data"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+        running=[(Output("live-limit-ok", "disabled"), True, False)],
+    )
+    def limit(
+        clicks: int | None, cores: str | None, memory: str | None, draft: dict[str, Any], search: str | None
+    ) -> Any:
+        view = view_of(search)
+        if not clicks or view is None:
+            return dash.no_update
+        try:
+            allowed = live_limit.quantity(cores, "CPU")
+            room = live_limit.quantity(memory, "Memory")
+            actions.set_limit(
+                view.engine.name, draft["container"], allowed, None if room is None else room * GIB
+            )
+        except PhaseDockError as error:
+            return notice("bad", error.hint, strong=error.message)
+        actions.poke()
+        return None
+
+
+def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str) -> None:
+    live_policy.start(engine, policy, settings, mode)
+    words = (
+        "It decides from now on." if mode == Mode.CONTROL else "It says what it would do; nothing is touched."
+    )
+    notify(words, "ok", title=f"{spelt(policy)} is attached in {mode}.")
+    set_props("changed", {"data": f"attached {engine} {policy}"})
+    actions.poke()
+
+
+def _register_policy(app: Dash) -> None:
+    @app.callback(
+        Output("live-settings", "children"),
+        Output("live-policy-about", "children"),
+        Input("live-policy-name", "value"),
+        prevent_initial_call=True,
+    )
+    def choose(policy: str | None) -> tuple[Any, Any]:
+        if policy is None or policy not in POLICIES:
+            return dash.no_update, dash.no_update
+        return live_policy.settings_form(policy), POLICIES[policy].about
+
+    @app.callback(
+        Output("live-mode-words", "children"),
+        Input("live-mode", "value"),
+        prevent_initial_call=True,
+    )
+    def mode_chosen(mode: str) -> str:
+        return live_policy.mode_words(mode, control=workspace().live.control)
+
+    @app.callback(
+        Output("live-attach-problem", "children"),
+        Output(_FIELDS, "error"),
+        Input("live-attach", "n_clicks"),
+        State("live-policy-name", "value"),
+        State("live-mode", "value"),
+        State(_FIELDS, "id"),
+        State(_FIELDS, "value"),
+        State(_FIELDS, "checked"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+        running=[(Output("live-attach", "disabled"), True, False)],
+    )
+    def attach(
+        clicks: int | None,
+        policy: str,
+        mode: str,
+        ids: list[dict[str, str]],
+        values: list[Any],
+        switches: list[bool | None],
+        search: str | None,
+    ) -> tuple[Any, Any]:
+        view = view_of(search)
+        if not clicks or view is None:
+            return dash.no_update, [dash.no_update] * len(ids)
+        given = [
+            switch if switch is not None else value for switch, value in zip(switches, values, strict=True)
+        ]
+        entered = values_of(ids, given)
+        _, wrong = read(POLICIES[policy].settings, entered)
+        if wrong:
+            said = notice("bad", "Mend the marked settings first.", strong="Nothing was attached.")
+            return said, errors_for(ids, wrong)
+        draft: dict[str, Any] = {"engine": view.engine.name, "policy": policy, "mode": mode}
+        draft["settings"] = entered
+        try:
+            if mode == Mode.CONTROL:
+                set_props("live-draft", {"data": draft})
+                title = f"Attach {spelt(policy)} in control?"
+                shown = actions.show(title, live_policy.confirmation(view, policy))
+                set_props("live-window-what", {"children": shown})
+            else:
+                _attach(**draft)
+        except PhaseDockError as error:
+            return notice("bad", error.hint, strong=error.message), [None] * len(ids)
+        return None, [None] * len(ids)
+
+
+def _register_recording(app: Dash) -> None:
+    @app.callback(
+        Output("live-record-name", "error"),
+        Input("live-record-start", "n_clicks"),
+        State("live-record-name", "value"),
+        State("live-record-model", "value"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+        running=[(Output("live-record-start", "disabled"), True, False)],
+    )
+    def record(clicks: int | None, name: str | None, model: str | None, search: str | None) -> Any:
+        view = view_of(search)
+        if not clicks or view is None:
+            return dash.no_update
+        if not (name or "").strip():
+            return "A recording needs a name. Write one."
+        try:
+            workspace().live.record(view.engine.name, (name or "").strip(), None, model)
+        except PhaseDockError as error:
+            return f"{error.message} {error.hint}"
+        set_props("changed", {"data": f"recording {view.engine.name}"})
+        actions.poke()
+        return None
+
+
+def register(app: Dash) -> None:
+    """Connect the page."""
+    _register_panels(app)
+    _register_buttons(app)
+    _register_policy(app)
+    _register_recording(app)

@@ -1,0 +1,51 @@
+"""The routes of the page of running containers: its ticks, and histories to take away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import orjson
+from flask import Response, request
+
+from app.context import workspace
+from app.pages.live.tick import ALL, Asked, panels_of, tick
+from app.routes import blueprint, csv_lines, file_answer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_HISTORY = ("time", "cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
+_HEAD = (
+    *("container", "time_unix_s", "cpu_cores", "cpu_limit_cores"),
+    *("memory_bytes", "memory_limit_bytes", "loss", "throttled_share"),
+)
+
+
+@blueprint.get("/api/live/<engine>")
+def live_tick(engine: str) -> Response:
+    """What is new on an engine since the page asked last."""
+    place = workspace()
+    view = place.live.look(engine, request.args.get("model") or None)
+    panels = panels_of(view, control=place.live.control, working=place.tasks.worker().alive)
+    answer = tick(place.live, view, Asked.read(request.args), panels)
+    body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
+    return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})
+
+
+@blueprint.get("/api/live/<engine>/history.csv")
+def live_history(engine: str) -> Response:
+    """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
+    live = workspace().live
+    names = {row.id: row.name for row in live.look(engine).rows}
+    asked = request.args.get("ids", ALL)
+    ids = list(names) if asked == ALL else [each for each in asked.split(",") if each in names]
+    found = live.history(engine, ids)
+
+    def rows() -> Iterator[tuple[object, ...]]:
+        for each, history in found.items():
+            lines = [getattr(history, name) for name in _HISTORY]
+            for i in range(len(history.time)):
+                yield names[each], *("" if np.isnan(line[i]) else float(line[i]) for line in lines)
+
+    return file_answer(csv_lines(_HEAD, rows()), f"{engine}-last-minutes.csv")

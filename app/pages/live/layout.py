@@ -1,0 +1,191 @@
+"""The page of running containers as it is laid out; figures come with the first tick, a moment later."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.pages.live.state import ACT, does
+from app.pages.live.table import table_card
+from app.ui.basics import Node, aria, button, card, data, icon
+
+if TYPE_CHECKING:
+    from app.ui.links import Query
+    from core.runtime.live.view.values import EngineInfo
+
+EVERY = (1, 2, 5, 10, 30)
+"""Seconds between two ticks that can be chosen."""
+PANELS = ("notice", "policy", "record", "others")
+MEASURES = {"cpu": "CPU", "memory": "Memory"}
+_KPIS = (("cpu", "CPU used"), ("memory", "Memory used"), ("throttled", "CPU throttled"),
+         ("containers", "Containers"))  # fmt: skip
+
+
+def every(query: Query) -> int:
+    """The seconds between two ticks that an address asks for."""
+    value = query.get("every") or ""
+    return int(value) if value.isdecimal() and int(value) in EVERY else EVERY[0]
+
+
+def head(seconds: int) -> html.Div:
+    """The page's title, how old its figures are, and its controls."""
+    choice = dmc.Select(
+        id="live-every",
+        data=[{"value": str(each), "label": f"Every {each} s"} for each in EVERY],
+        value=str(seconds),
+        allowDeselect=False,
+        size="xs",
+        w=104,
+        rightSection=icon("chevron-down", "sm"),
+        className="only-desktop-block",
+        **aria(label="How often the page is brought up to date"),
+    )
+    pause = html.Button(
+        [
+            html.Span([icon("player-pause"), html.Span("Pause", className="txt")], className="when-running"),
+            html.Span([icon("player-play"), html.Span("Go on", className="txt")], className="when-paused"),
+        ],
+        id="live-pause",
+        type="button",
+        className="btn",
+        title="Stop bringing the page up to date, or go on (P)",
+        **aria(label="Pause"),
+    )
+    release = button(
+        html.Span("Release everything", className="txt"),
+        "lock-open",
+        "danger",
+        title="Release everything",
+        **does("release"),
+        **aria(label="Release everything"),
+    )
+    return html.Div(
+        [
+            html.H1("Live"),
+            html.Span(id="live-lead", className="lead truncate"),
+            html.Div(
+                [
+                    html.Span([icon("clock"), html.Span(id="live-age")], className="age", id="live-age-line"),
+                    choice,
+                    pause,
+                    release,
+                ],
+                className="actions",
+            ),
+        ],
+        className="pagehead",
+    )
+
+
+def _kpi(name: str, label: str) -> html.Div:
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.Div(label, className="label"),
+                    html.Div(
+                        [
+                            html.Span("–", **data(kpi=f"{name}-value")),
+                            " ",
+                            html.Small("", **data(kpi=f"{name}-unit")),
+                        ],
+                        className="value",
+                    ),
+                ],
+                className="words",
+            ),
+            html.Div(className="kpi-line", **data(kpi=f"{name}-line"), **aria(hidden="true")),
+        ],
+        className="card kpi",
+    )
+
+
+def _small_card(measure: str) -> html.Section:
+    choices = [
+        button(label, None, "quiet small", **data(measure=key), **aria(pressed=str(key == measure).lower()))
+        for key, label in MEASURES.items()
+    ]
+    keys = html.Div(
+        [
+            html.Span("Used", className="key"),
+            html.Span("Limit", className="key alloc"),
+            html.Span("Loss", className="key loss"),
+        ],
+        className="keys only-desktop",
+    )
+    tools = [
+        keys,
+        html.Div(choices, className="seg", role="group", **aria(label="What is drawn")),
+        html.Button(
+            [icon("chevron-down"), html.Span(id="live-all-label")],
+            id="live-all",
+            type="button",
+            className="btn quiet small",
+            **aria(expanded="false", controls="live-small"),
+        ),
+    ]
+    return card(
+        html.Span("The six that use most CPU", id="live-small-title"),
+        html.Div(id="live-small", className="live-small"),
+        tools=tools,
+        class_name="small-multiples",
+    )
+
+
+def body(engine: EngineInfo, query: Query) -> list[Node]:
+    """The page of one engine.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    query
+        The page's address.
+    """
+    seconds, measure = every(query), query.get("measure") or "cpu"
+    measure = measure if measure in MEASURES else "cpu"
+    attributes = data(engine=engine.name, every=seconds, paused="0", model=query.get("model") or "")
+    side = html.Div(
+        [
+            html.Div(id="live-policy", className="lv-slot lv-policy"),
+            html.Div(id="live-record", className="lv-slot lv-record"),
+        ],
+        className="live-side",
+    )
+    return [
+        html.Div(
+            [
+                head(seconds),
+                html.Div(id="live-late", className="lv-slot", role="status"),
+                html.Div(id="live-notice", className="lv-slot"),
+                html.Div([_kpi(*each) for each in _KPIS], className="grid cols-4 kpis"),
+                html.Div(
+                    [table_card(query.get("text") or ""), side, _small_card(measure)], className="live-main"
+                ),
+                html.Div(id="live-others", className="lv-slot"),
+            ],
+            id="live",
+            className="live waiting",
+            **attributes,
+            **data(measure=measure, all=query.get("all") or "0"),
+        ),
+        *plumbing(),
+    ]
+
+
+def plumbing() -> list[Node]:
+    """The stores between the page's script and the server, and the window that its buttons open."""
+    return [
+        dcc.Store(id=ACT),
+        dcc.Store(id="live-panels"),
+        dcc.Store(id="live-drawn", data={}),
+        dcc.Store(id="live-poke"),
+        dcc.Store(id="live-draft"),
+        dmc.Modal(
+            id="live-window",
+            closeButtonProps=aria(label="Close"),
+            children=html.Div(id="live-window-what", className="stack"),
+        ),
+    ]

@@ -1,0 +1,171 @@
+"""One container close by: what it is, its last minutes, and its limits, which may be set by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dash_mantine_components as dmc
+from dash import html
+
+from app.context import workspace
+from app.figures.live_history import history_figure
+from app.pages.live.state import does, is_control, list_badge
+from app.ui.basics import Node, button, notice, phase_badge
+from app.ui.export import export_menu
+from app.ui.graph import graph
+from core.errors import InputError, NotFoundError
+from core.units import GIB, format_bytes, format_cores
+
+if TYPE_CHECKING:
+    from core.runtime.live.view.values import Allowed, Change, ContainerRow, LiveView
+
+_GRAPH = "live-one"
+
+
+def row_of(view: LiveView, container: str) -> ContainerRow:
+    """A container of the page.
+
+    Raises
+    ------
+    NotFoundError
+        If it is not there any more.
+    """
+    found = next((row for row in view.rows if row.id == container), None)
+    if found is None:
+        raise NotFoundError(
+            "This container is not there any more.", "It may have ended; the table is up to date."
+        )
+    return found
+
+
+def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
+    """What the window about one container shows."""
+    row = row_of(view, container)
+    history = workspace().live.history(view.engine.name, [row.id]).get(row.id)
+    parts: list[Node] = [html.Dl(_facts(row), className="live-facts")]
+    if history is not None and len(history.time):
+        files = [("Its last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
+        figure = history_figure(history, row.name)
+        label = f"CPU, memory and loss of {row.name} over its last minutes"
+        menu = html.Div(export_menu(_GRAPH, f"{row.name} live", files), className="row ends")
+        parts += [menu, graph(_GRAPH, figure, label)]
+    parts.append(_limits(view, row, control=control))
+    return parts
+
+
+def _facts(row: ContainerRow) -> list[Node]:
+    why = "its label" if row.labelled else "picked by hand"
+    follows = {True: "yes", False: "no, threads stay as they are", None: None}[row.malleable]
+    facts: list[tuple[str, Node]] = [
+        ("Image", row.image or "–"),
+        ("Looked after by", why),
+        ("Id", html.Code(row.id[:12])),
+    ]
+    if row.label:
+        facts.append(("List", list_badge(row.label)))
+    if row.phase is not None:
+        facts.append(("Phase", phase_badge(row.phase)))
+    if follows:
+        facts.append(("Follows its cores", follows))
+    if row.loss is None and row.loss_why:
+        facts.append(("Loss", row.loss_why))
+    return [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
+
+
+def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
+    if not control:
+        return notice(
+            "info",
+            "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
+            strong="Limits cannot be set here now.",
+        )
+    if is_control(view.attached):
+        return notice("info", "Detach it to set limits by hand.", strong="A policy sets the limits.")
+    cores = view.engine.cores or view.totals.cores
+    host = f", {format_cores(cores)} at most" if cores else ""
+    fields = html.Div(
+        [
+            dmc.TextInput(
+                id="live-limit-cores",
+                label="CPU, cores",
+                description=f"Empty for no limit{host}.",
+                value="" if row.cpu_limit is None else f"{row.cpu_limit:g}",
+                size="xs",
+                inputWrapperOrder=["label", "input", "description", "error"],
+            ),
+            dmc.TextInput(
+                id="live-limit-memory",
+                label="Memory, GiB",
+                description=_memory_words(row),
+                value="" if row.memory_limit is None else f"{row.memory_limit / GIB:.4g}",
+                size="xs",
+                inputWrapperOrder=["label", "input", "description", "error"],
+            ),
+        ],
+        className="limitform",
+    )
+    what = (
+        f"{row.name} keeps running. What it came with is written down first; Undo and Release everything put "
+        "it back."
+    )
+    buttons = [
+        button("Cancel", None, "", **does("close")),
+        button(f"Set the limits of {row.name}", "adjustments-horizontal", "primary", id="live-limit-ok"),
+    ]
+    if row.held:
+        buttons.insert(0, button("Undo", "arrow-back-up", "", **does("undo", row.id)))
+    return html.Div(
+        [
+            html.H3("Limits"),
+            fields,
+            html.P(what, className="small ink2"),
+            html.Div(id="live-limit-problem"),
+            html.Div(buttons, className="row ends wrap"),
+        ],
+        className="stack close",
+    )
+
+
+def _memory_words(row: ContainerRow) -> str:
+    words = "Empty leaves it as it is."
+    if row.memory is not None:
+        words += f" It uses {format_bytes(row.memory)}; below that it may be killed."
+    return words
+
+
+def quantity(text: str | None, label: str) -> float | None:
+    """A number that a person typed, or None for an empty field.
+
+    Raises
+    ------
+    InputError
+        If it is not a number above 0.
+    """
+    written = (text or "").strip().replace(",", ".")
+    if not written:
+        return None
+    try:
+        value = float(written)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < float("inf"):
+        raise InputError(f"{label} cannot be “{text}”.", "Write a number above 0, such as 1.5.")
+    return value
+
+
+def changed_words(change: Change) -> str:
+    """A change by hand as a sentence."""
+    parts = []
+    if change.before.cores != change.after.cores:
+        parts.append(f"CPU from {_cores(change.before)} to {_cores(change.after)}")
+    if change.before.memory != change.after.memory:
+        parts.append(f"{'m' if parts else 'M'}emory from {_memory(change.before)} to {_memory(change.after)}")
+    return f"{', '.join(parts)}." if parts else "Nothing changed."
+
+
+def _cores(allowed: Allowed) -> str:
+    return "no limit" if allowed.cores is None else format_cores(allowed.cores)
+
+
+def _memory(allowed: Allowed) -> str:
+    return "no limit" if allowed.memory is None else format_bytes(allowed.memory)

@@ -1,0 +1,210 @@
+"""The panel of the attached policy: what it is, what it did and why, or the form that attaches one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.context import workspace
+from app.pages.live.decisions import clock, decisions
+from app.pages.live.state import does, is_control
+from app.ui import attached_runs
+from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
+from app.ui.forms import controls
+from core.runtime.live.view.values import Mode
+from core.scheduling.policies import POLICIES, spelt
+from core.settings_fields import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.runtime.live.view.values import Attached, LiveView
+
+FORM = "live-policy"
+FIRST = "flowcon"
+_FACTS = 3
+"""Settings that are shown of an attached policy."""
+
+
+def panel(view: LiveView, *, control: bool) -> Node:
+    """The card of the policy."""
+    return _attached(view.attached) if view.attached else _form(view, control=control)
+
+
+def _attached(attached: Attached) -> html.Section:
+    steering = attached.mode is Mode.CONTROL
+    tools: list[Node] = [
+        _unfold("list-check", "Decisions"),
+        state_badge(str(attached.mode), "ok" if steering else "accent", "activity" if steering else "eye"),
+        html.Span(button("Detach", "plug", "small", **does("detach")), className="only-desktop"),
+    ]
+    title = [
+        spelt(attached.policy),
+        html.Span(html.Span([", next ", html.Span(**data(moving="wake"))]), className="only-phone when-next"),
+    ]
+    parts: list[Node] = [_facts(attached)]
+    if not steering:
+        parts.append(_watching(attached))
+    ways: list[Node] = [
+        html.Span(button("Detach", "plug", "small", **does("detach")), className="only-phone")
+    ]
+    if attached.run:
+        ways.append(
+            dcc.Link("Step through it", href=attached_runs.address(attached.run), className="link small")
+        )
+        ledger = f"/api/runs/{attached.run}.json"
+        ways.append(
+            html.A([icon("download", "sm"), " Ledger so far, JSON"], href=ledger, className="link small")
+        )
+    parts.append(html.Div(ways, className="row wrap between"))
+    return card(
+        title,
+        html.Div(parts, className="pad"),
+        decisions(attached.said),
+        tools=tools,
+        flush=True,
+        class_name="policycard",
+        id="live-policy-card",
+    )
+
+
+def _unfold(picture: str, label: str) -> html.Button:
+    """What opens the card on a phone, where it begins closed."""
+    return html.Button(
+        [icon(picture), label],
+        type="button",
+        className="btn small only-phone",
+        **data(unfold="live-policy-card"),
+        **aria(expanded="false", controls="live-policy-card"),
+    )
+
+
+def _facts(attached: Attached) -> html.Dl:
+    facts: list[tuple[str, Node]] = []
+    if attached.policy in POLICIES:
+        policy = POLICIES[attached.policy]
+        chosen = {**policy.defaults, **attached.settings}
+        for spec in describe(policy.settings)[:_FACTS]:
+            value = chosen.get(spec.name, spec.default)
+            facts.append((spec.label, _value(value, dict(spec.choices), spec.unit)))
+    resizes = f"{attached.resizes:,}" + ("" if attached.mode is Mode.CONTROL else " held back")
+    facts += [
+        ("Next", html.Span(**data(moving="wake"))),
+        ("Resizes", resizes),
+        ("Since", clock(attached.since)),
+    ]
+    pairs = [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
+    return html.Dl(pairs, className="policyfacts")
+
+
+def _value(value: Any, choices: Mapping[str, str], unit: str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    text = choices.get(str(value)) or (f"{value:g}" if isinstance(value, float) else str(value))
+    return f"{text} {unit}".strip()
+
+
+def _watching(attached: Attached) -> html.Div:
+    n = attached.resizes
+    would = f"{spelt(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
+    return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:")
+
+
+def _form(view: LiveView, *, control: bool) -> html.Section:
+    modes: list[dict[str, Any]] = [{"value": str(Mode.WATCH), "label": "Watch"}]
+    modes.append({"value": str(Mode.CONTROL), "label": "Control", "disabled": not control})
+    choice = dmc.Select(
+        id="live-policy-name",
+        label="Policy",
+        data=[{"value": name, "label": spelt(name)} for name in POLICIES if not POLICIES[name].oracle],
+        value=FIRST,
+        allowDeselect=False,
+        size="xs",
+        rightSection=icon("selector", "sm"),
+    )
+    mode = dmc.SegmentedControl(
+        id="live-mode",
+        value=str(Mode.WATCH),
+        data=modes,
+        size="xs",
+        fullWidth=True,
+        **aria(label="Watch or control"),
+    )
+    settings = html.Details(
+        [
+            html.Summary([icon("chevron-right", "sm"), "Settings"]),
+            html.Div(settings_form(FIRST), id="live-settings", className="settings stack close"),
+        ],
+        className="unfold",
+    )
+    parts = [
+        choice,
+        html.Div(POLICIES[FIRST].about, id="live-policy-about", className="small ink2"),
+        mode,
+        html.Div(mode_words(str(Mode.WATCH), control=control), id="live-mode-words", className="small ink3"),
+        settings,
+        html.Div(id="live-attach-problem"),
+        button("Attach", "plug", "primary", id="live-attach", disabled=not view.rows),
+    ]
+    unfold = _unfold("plug", "Attach one")
+    return card(
+        "Policy",
+        html.Div(parts, className="stack close"),
+        note="none attached",
+        tools=[unfold],
+        class_name="policycard",
+        id="live-policy-card",
+    )
+
+
+def mode_words(mode: str, *, control: bool) -> str:
+    """What a mode does, in a sentence."""
+    if mode == Mode.CONTROL:
+        return "It sets CPU limits of labelled and picked containers; detaching puts every limit back."
+    words = "It says what it would do and touches nothing."
+    return words if control else f"{words} Control needs PHASEDOCK_CONTROL=on."
+
+
+def settings_form(policy: str) -> list[Node]:
+    """The controls of a policy's settings."""
+    chosen = POLICIES[policy]
+    made = controls(FORM, chosen.settings, chosen.defaults)
+    return made or [html.Div("It has no settings.", className="small ink3")]
+
+
+def confirmation(view: LiveView, policy: str) -> list[Node]:
+    """What attaching in control will touch, by name."""
+    names = sorted(row.name for row in view.rows)
+    n = len(names)
+    text = (
+        f"{spelt(policy)} will set the CPU limits of {n:,} container{'s' if n != 1 else ''} on "
+        f"{view.engine.name}, and of those that come with the label later. What they came with is written "
+        "down first and put back when the policy is detached."
+    )
+    return [
+        html.P(text),
+        html.Ul([html.Li(name) for name in names], className="names"),
+        html.Div(
+            [
+                button("Cancel", None, "", **does("close")),
+                button("Attach in control", "plug", "primary", **does("attach-now")),
+            ],
+            className="row ends",
+        ),
+    ]
+
+
+def detached_words(view: LiveView) -> str:
+    """What detaching does, for the message after it."""
+    attached = view.attached
+    if attached is None or not is_control(attached):
+        return "Nothing was touched while it watched."
+    held = sum(row.held for row in view.rows)
+    return f"The limits of {held:,} container{'s' if held != 1 else ''} go back to what they came with."
+
+
+def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str) -> str:
+    """Attach a policy; gives its task."""
+    return workspace().live.attach(engine, policy, settings, Mode(mode))

@@ -1,0 +1,90 @@
+"""The panel that records running containers into a trace set."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.context import workspace
+from app.pages.live.state import does
+from app.ui.basics import Node, button, card, data, icon, state_badge
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from core.runtime.live.view.values import LiveView, Recording
+
+
+def panel(view: LiveView) -> Node:
+    """The card of the recording."""
+    return _recording(view.recording) if view.recording else _form(view)
+
+
+def default_name(engine: str, moment: float | None = None) -> str:
+    """What a recording is called unless a person says otherwise."""
+    return f"{engine} {time.strftime('%Y-%m-%d %H:%M', time.localtime(moment))}"
+
+
+def _form(view: LiveView) -> html.Section:
+    models = [{"value": each.id, "label": each.name} for each in workspace().models.list()]
+    parts: list[Node] = [
+        dmc.TextInput(id="live-record-name", label="Name", value=default_name(view.engine.name), size="xs"),
+    ]
+    if models:
+        parts.append(
+            dmc.Select(
+                id="live-record-model",
+                label="Phases of",
+                description="Its labels are recorded as well.",
+                placeholder="No model",
+                data=models,
+                value=None,
+                clearable=True,
+                size="xs",
+                inputWrapperOrder=["label", "input", "description", "error"],
+                rightSection=icon("selector", "sm"),
+            )
+        )
+    else:
+        parts.append(dmc.Select(id="live-record-model", data=[], display="none"))
+    parts.append(
+        button("Record", "player-record", "", id="live-record-start", disabled=not view.rows),
+    )
+    note = "CPU, memory, I/O, loss"
+    return card("Record", html.Div(parts, className="recordform"), note=note)
+
+
+def _recording(recording: Recording) -> html.Section:
+    facts = (
+        ("Samples", f"{recording.samples:,}", "samples"),
+        ("Containers", f"{recording.containers:,}", "recorded"),
+        ("On disk", format_bytes(float(recording.bytes)), "bytes"),
+    )
+    pairs: list[Node] = [
+        part
+        for label, value, moving in facts
+        for part in (html.Dt(label), html.Dd(value, className="num", **data(moving=moving)))
+    ]
+    pairs += [html.Dt("For"), html.Dd(className="num", **data(since=recording.since))]
+    tools = [
+        state_badge("recording", "bad", "player-record"),
+        button("Stop", "player-stop", "small", **does("record-stop")),
+    ]
+    return card(
+        "Record",
+        html.Div(recording.name, className="strong truncate"),
+        html.Dl(pairs, className="policyfacts"),
+        tools=tools,
+    )
+
+
+def stopped(task: str) -> Node:
+    """What is said when a recording was stopped: where its trace set will be."""
+    return html.Span(
+        [
+            "Its trace set is being written. ",
+            dcc.Link("See the task", href=f"/tasks?task={task}", className="link"),
+        ]
+    )

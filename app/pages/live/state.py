@@ -1,0 +1,181 @@
+"""Which engine the page of running containers is about, and how it stands, in words a person can act on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+
+from app.context import workspace
+from app.ui.basics import Node, button, data, empty, icon, link_button, notice
+from core.runtime.infos import TaskState
+from core.runtime.live.sessions import ATTACH
+from core.runtime.live.view.values import EngineState, Mode
+
+if TYPE_CHECKING:
+    from core.runtime.live.view.values import Attached, EngineInfo, LiveView
+
+PATH = "/live"
+ACT = "live-act"
+"""The store that all buttons of the page fill (``assets/actions.js``)."""
+LABEL_COMMAND = "docker run --label phasedock --name my-training my-image"
+WORKER_COMMAND = "phasedock worker"
+_COMMANDS = {
+    EngineState.DENIED: "sudo usermod -aG docker $USER",
+    EngineState.MISSING: "PHASEDOCK_DOCKER=gpu-box=ssh://me@gpu-box make run",
+}
+_HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
+STATE_WORDS = {
+    EngineState.READY: "ready",
+    EngineState.MISSING: "not there",
+    EngineState.DENIED: "no rights",
+    EngineState.LOST: "lost",
+}
+
+
+def engine_named(name: str | None) -> EngineInfo | None:
+    """The engine of this name, or the first one that is ready, or the first; None where there is none.
+
+    A name that the settings do not have falls back as well: an old address is no reason to show nothing.
+    """
+    engines = workspace().live.engines()
+    named = next((each for each in engines if each.name == name), None)
+    ready = next((each for each in engines if each.state is EngineState.READY), None)
+    return named or ready or next(iter(engines), None)
+
+
+def engine_options() -> list[dict[str, str]]:
+    """The engines to choose from; one that cannot be used says so."""
+    return [{"value": each.name, "label": _label(each)} for each in workspace().live.engines()]
+
+
+def _label(engine: EngineInfo) -> str:
+    state = "Docker" if engine.state is EngineState.READY else STATE_WORDS[engine.state]
+    return f"{engine.name} ({state})"
+
+
+def dot(engine: EngineInfo | None) -> tuple[str, str]:
+    """The class and the title of the dot beside the chosen engine."""
+    if engine is None:
+        return "enginedot", "No engine is named"
+    return f"enginedot {engine.state}", f"{engine.name}: {STATE_WORDS[engine.state]}"
+
+
+def anything_attached() -> bool:
+    """Whether a policy is attached to any engine, or about to be."""
+    alive = workspace().tasks.list(50, [TaskState.QUEUED, TaskState.RUNNING])
+    return any(task.kind == ATTACH for task in alive)
+
+
+def does(act: str, of: str = "") -> dict[str, Any]:
+    """What a button of the page asks for, as its attributes."""
+    return data(act=act, id=of, store=ACT)
+
+
+def list_badge(label: str) -> html.Span:
+    """The list that a container is in; by weight, not by colour."""
+    return html.Span(label, className=f"listbadge {_HEAVY.get(label, 'light')}")
+
+
+def command(text: str) -> html.Div:
+    """A command to copy."""
+    return html.Div(
+        [
+            html.Code(text),
+            button(html.Span("Copy", **data(label="true")), "copy", "small", **data(copy=text)),
+        ],
+        className="command",
+    )
+
+
+def signatures(view: LiveView, *, control: bool, working: bool) -> dict[str, Any]:
+    """What each panel that the server draws depends on."""
+    engine, attached, recording = view.engine, view.attached, view.recording
+    usable = engine.state is EngineState.READY
+    return {
+        "notice": (
+            engine.state,
+            engine.message,
+            engine.hint,
+            control,
+            working,
+            view.at is None,
+            not view.rows,
+        ),
+        "policy": _attached_signature(attached) if attached else (control, usable, bool(view.rows)),
+        "record": (recording.task, recording.name) if recording else (bool(view.rows),),
+        "others": tuple((each.id, each.name, each.state) for each in view.foreign)
+        + tuple(row.id for row in view.rows if row.picked),
+    }
+
+
+def _attached_signature(attached: Attached) -> tuple[Any, ...]:
+    newest = attached.said[:1]
+    return (attached.task, attached.mode, attached.resizes, len(attached.said), newest, attached.run)
+
+
+def notices(view: LiveView, *, control: bool, working: bool) -> list[Node]:
+    """What stands between a person and this engine, each with what to do about it."""
+    engine = view.engine
+    if engine.state is not EngineState.READY:
+        return [_unusable(engine, kept=bool(view.rows))]
+    if not working:
+        text = html.Div(["Nobody measures: start a worker beside the page.", command(WORKER_COMMAND)])
+        return [notice("warn", text, strong="No worker is running.")]
+    if view.at is None:
+        return [
+            html.Div(
+                [icon("loader-2"), f"Asking {engine.name} for its containers …"],
+                className="notice",
+                role="status",
+            )
+        ]
+    if not view.rows:
+        return [_nothing_labelled(view)]
+    return [] if control else [_looking_only(view)]
+
+
+def _unusable(engine: EngineInfo, *, kept: bool) -> html.Div:
+    text: list[Node] = [engine.hint]
+    if engine.state is EngineState.LOST and kept:
+        text.append(" What is shown below is what was seen last.")
+    elif engine.state in _COMMANDS:
+        text.append(command(_COMMANDS[engine.state]))
+    kind = "warn" if engine.state is EngineState.LOST else "bad"
+    return notice(kind, html.Div(text), strong=engine.message, actions=[_again(), _simulated()])
+
+
+def _again() -> Node:
+    return button("Try again", "refresh", "small", **data(live="again"))
+
+
+def _simulated() -> Node:
+    return link_button("Use the simulator", "/runs", "player-play", "small")
+
+
+def _looking_only(view: LiveView) -> html.Div:
+    n = view.totals.containers
+    return notice(
+        "info",
+        "Set PHASEDOCK_CONTROL=on and start PhaseDock again to set limits and to attach a policy in control.",
+        strong=f"{n:,} container{'s are' if n != 1 else ' is'} watched; nothing can be touched.",
+    )
+
+
+def _nothing_labelled(view: LiveView) -> html.Section:
+    n = view.others
+    others = f"{n:,} other container{'s run' if n != 1 else ' runs'} here; " if n else ""
+    text = [
+        "PhaseDock looks after containers that carry its label, and leaves all others alone. Start one:",
+        command(LABEL_COMMAND),
+        f"{others}pick single ones from the list below." if n else "It appears here a second later.",
+    ]
+    return html.Section(
+        empty("activity", f"No container on {view.engine.name} carries the PhaseDock label", text),
+        className="card",
+    )
+
+
+def is_control(attached: Attached | None) -> bool:
+    """Whether a policy changes limits now."""
+    return attached is not None and attached.mode is Mode.CONTROL

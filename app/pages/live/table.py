@@ -1,0 +1,139 @@
+"""The table of containers: use against limit as bars with a tick, sparklines, badges, and what can be done.
+
+Its rows are filled in the browser at every tick (``assets/live_table.js``); sorting by a quantity that moves
+goes by its mean over the last quarter minute, so that rows do not jump under the hand.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import html
+
+from app.ui.basics import Node, aria, card, data, icon, icon_button
+from app.ui.grid import grid
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+GRID = "live-grid"
+_JS = "phasedockLive."
+
+
+def _function(name: str) -> dict[str, str]:
+    return {"function": f"{_JS}{name}(params)"}
+
+
+def _sorted_by(name: str) -> dict[str, Any]:
+    return {"comparator": {"function": f"{_JS}{name}"}, "sortingOrder": ["desc", "asc"]}
+
+
+def columns() -> list[dict[str, Any]]:
+    """The columns of the table."""
+    quiet: Mapping[str, Any] = {
+        "cellDataType": False,
+        "getQuickFilterText": _function("nothing"),
+    }
+    line: Mapping[str, Any] = {**quiet, "sortable": False, "headerValueGetter": _function("span")}
+    return [
+        {
+            "field": "name",
+            "headerName": "Container",
+            "cellRenderer": "LiveNameCell",
+            "minWidth": 118,
+            "flex": 4,
+            "tooltipField": "image",
+        },
+        {"field": "list", "headerName": "List", "cellRenderer": "LiveListCell", "width": 62, "minWidth": 58},
+        {"field": "phase", "headerName": "Phase", "cellRenderer": "LivePhaseCell", "width": 64,
+         "minWidth": 60},
+        {
+            **quiet,
+            **_sorted_by("byCpu"),
+            "field": "cpu",
+            "headerName": "CPU, use against limit",
+            "cellRenderer": "LiveBarCell",
+            "minWidth": 178,
+            "flex": 4,
+            "sort": "desc",
+        },
+        {**line, "field": "cpuLine", "colId": "cpuLine", "cellRenderer": "LiveLineCell", "width": 80,
+         "minWidth": 66},
+        {
+            **quiet,
+            **_sorted_by("byMemory"),
+            "field": "memory",
+            "headerName": "Memory, use against limit",
+            "cellRenderer": "LiveBarCell",
+            "minWidth": 178,
+            "flex": 4,
+        },
+        {
+            **quiet,
+            **_sorted_by("byLoss"),
+            "field": "loss",
+            "headerName": "Loss",
+            "cellRenderer": "LiveLossCell",
+            "type": "rightAligned",
+            "width": 66,
+            "minWidth": 62,
+        },
+        {**line, "field": "lossLine", "colId": "lossLine", "cellRenderer": "LiveLineCell", "width": 80,
+         "minWidth": 66},
+        {
+            **quiet,
+            "field": "acts",
+            "headerName": "",
+            "headerClass": "acts-head",
+            "cellRenderer": "LiveActsCell",
+            "cellClass": "acts-cell",
+            "sortable": False,
+            "resizable": False,
+            "pinned": "right",
+            "width": 62,
+            "minWidth": 62,
+            "maxWidth": 62,
+        },
+    ]  # fmt: skip
+
+
+def table_card(text: str) -> html.Section:
+    """The card with the table on wide screens and with one card per container on a phone."""
+    options = {
+        "suppressModelUpdateAfterUpdateTransaction": True,
+        "suppressCellFocus": False,
+        "enableCellTextSelection": False,
+        "rowBuffer": 4,
+        "localeText": {"noRowsToShow": "No container of that name"},
+        "cellFlashDuration": 0,
+    }
+    table = grid(
+        GRID,
+        columns(),
+        [],
+        height="404px",
+        options=options,
+        getRowId="params.data.id",
+        eventListeners={"cellKeyDown": [f"{_JS}key(params)"]},
+        columnSize=None,
+    )
+    search = dmc.TextInput(
+        id="live-filter",
+        value=text,
+        placeholder="Filter",
+        size="xs",
+        leftSection=icon("search", "sm"),
+        **aria(label="Filter containers"),
+    )
+    export = icon_button("download", "Export the table, CSV", **data(live="csv"))
+    note: Node = [html.Span("bar: use; tick: limit", className="only-desktop"), html.Span(id="live-count")]
+    return card(
+        "Containers",
+        html.Div(table, className="live-table only-desktop-block", id="live-table"),
+        html.Div(id="live-cards", className="live-cards"),
+        note=note,
+        tools=[search, export],
+        flush=True,
+        class_name="containers",
+    )

@@ -1,0 +1,169 @@
+"""What the page of running containers is told at each tick: little, and only what it does not have yet.
+
+Names, images and lists travel once and again when they change (`shape`); usage and limits travel as columns
+in the order of those rows; lines of sparklines and charts travel from the bucket on that the page has last.
+Panels that are drawn by the server are only named by a signature: when it changes the page asks for them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from hashlib import blake2s
+from typing import TYPE_CHECKING, Any
+
+from app.pages.live.buckets import CHART, SPAN, SPARK, first_bucket, number_of, table
+from app.pages.live.state import is_control, signatures
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.runtime.live.service import Live
+    from core.runtime.live.view.values import ContainerRow, History, LiveView
+
+ALL = "all"
+_COLUMNS = (
+    *("cpu", "cpu_limit", "memory", "memory_limit", "throttled", "loss", "growth", "phase"),
+    *("io", "network"),
+)
+_LINES = ("cpu", "cpu_limit", "memory", "memory_limit", "loss")
+_MARGIN = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the page has already.
+
+    Parameters
+    ----------
+    since
+        The moment of the sample that it got last, or None for nothing.
+    shape
+        The signature of the rows that it has.
+    charts
+        The ids that it draws charts of.
+    fresh
+        Whether it needs these charts from their beginning.
+    """
+
+    since: float | None = None
+    shape: str = ""
+    charts: tuple[str, ...] = ()
+    fresh: bool = False
+
+    @classmethod
+    def read(cls, values: Mapping[str, str]) -> Asked:
+        """Read the parameters of an address; one that makes no sense counts as not given."""
+        try:
+            since = float(values.get("since", ""))
+        except ValueError:
+            since = float("nan")
+        charts = tuple(each for each in values.get("charts", "").split(",") if each)
+        known = since if since == since and abs(since) < 1e12 else None  # noqa: PLR0124 - not a number
+        return cls(known, values.get("shape", ""), charts, values.get("fresh") == "1")
+
+
+def digest(value: object) -> str:
+    """A short name of a value: the same for the same."""
+    return blake2s(repr(value).encode(), digest_size=6).hexdigest()
+
+
+def slow(row: ContainerRow) -> dict[str, Any]:
+    """What rarely changes of a container."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "image": row.image,
+        "picked": row.picked and not row.labelled,
+        "state": row.state,
+        "list": row.label,
+        "held": row.held,
+        "malleable": row.malleable,
+        "why": row.loss_why,
+    }
+
+
+def tick(live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str]) -> dict[str, Any]:
+    """The answer to one tick.
+
+    Parameters
+    ----------
+    live
+        Gives the histories.
+    view
+        The engine as it is now.
+    asked
+        What the page has already.
+    panels
+        The signatures of the panels that the server draws.
+    """
+    rows = [slow(row) for row in view.rows]
+    shape = digest(rows)
+    known = shape == asked.shape
+    attached, recording = view.attached, view.recording
+    return {
+        "now": time.time(),
+        "at": view.at,
+        "state": str(view.engine.state),
+        "panels": dict(panels),
+        "shape": shape,
+        "rows": None if known else rows,
+        "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
+        "totals": _totals(view),
+        "steered": is_control(attached) or not live.control,
+        "wake": attached.next_wake if attached else None,
+        "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
+        **(_lines(live, view, asked, known) if view.at is not None else {}),
+    }
+
+
+def _totals(view: LiveView) -> dict[str, Any]:
+    own = view.totals
+    names = ("cpu", "cores", "memory", "memory_total", "throttled", "containers")
+    return {name: getattr(own, name) for name in names} | {"labels": list(own.labels), "others": view.others}
+
+
+def _lines(live: Live, view: LiveView, asked: Asked, known: bool) -> dict[str, Any]:
+    """The lines that the page lacks: sparklines of all rows, and the charts that it draws."""
+    at = float(view.at or 0.0)
+    since = asked.since if known else None
+    ids = [row.id for row in view.rows]
+    engine = view.engine.name
+    sparks = _since(live.history(engine, ids, _seconds(since, at)), ids, ("cpu", "loss"), since, at, SPARK)
+    together = {"": live.totals_history(engine, _seconds(since, at))}
+    made = {
+        "sparks": sparks,
+        "together": _since(together, [""], ("cpu", "memory", "throttled"), since, at, SPARK),
+    }
+    shown = ids if asked.charts == (ALL,) else [each for each in ids if each in asked.charts]
+    if shown:
+        start = None if asked.fresh else since
+        found = live.history(engine, shown, _seconds(start, at))
+        made["charts"] = {"ids": shown, **_since(found, shown, _LINES, start, at, CHART)}
+    return made
+
+
+def _seconds(since: float | None, at: float) -> float:
+    """How far back to read: to `since`, and a little further, for the bucket that it lies in."""
+    return SPAN + _MARGIN if since is None else min(max(at - since, 0.0) + 2 * _MARGIN, SPAN + _MARGIN)
+
+
+def _since(
+    histories: Mapping[str, History],
+    ids: Sequence[str],
+    names: Sequence[str],
+    since: float | None,
+    at: float,
+    width: int,
+) -> dict[str, Any]:
+    first = first_bucket(since, at, width)
+    starts = [history.time[0] for history in histories.values() if len(history.time)]
+    if starts:
+        first = max(first, number_of(float(min(starts)), width))
+    count = number_of(at, width) - first + 1
+    return table([histories.get(each) for each in ids], names, first, count, width)
+
+
+def panels_of(view: LiveView, *, control: bool, working: bool) -> dict[str, str]:
+    """The signatures of the panels that the server draws."""
+    return {name: digest(what) for name, what in signatures(view, control=control, working=working).items()}

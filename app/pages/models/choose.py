@@ -1,0 +1,213 @@
+"""Choose the number of phases: three criteria over k, and a recommendation with its reason."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+import dash
+import dash_mantine_components as dmc
+from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
+
+from app.context import workspace
+from app.figures.models.phase_count import criterion
+from app.pages.models.train import MAIN, filled, no_traces
+from app.ui.basics import Node, button, card, icon, link_button, notice, plain_table
+from app.ui.forms import controls, errors_for, field_id, read, values_of
+from app.ui.graph import graph
+from app.ui.tasks import card as task_card
+from app.ui.tasks import panel
+from core.errors import NotFoundError, PhaseDockError
+from core.phases import PhaseSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from app.ui.links import Query
+    from core.runtime.infos import TaskInfo, TraceSetInfo
+
+FORM = "choose"
+_FIELDS = (*(name for name in MAIN if name != "phases"), "seed")
+NEW = "new"
+
+
+def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
+    """What to make codes with, and beside it the comparison of k = 2 to 12."""
+    if traces is None:
+        return [no_traces()]
+    models = workspace().models.compatible(traces.id)
+    options = [{"value": NEW, "label": "A new encoder with these settings"}]
+    options += [{"value": info.id, "label": f"The codes of {info.name}"} for info in models]
+    values = {"epochs": 30} | filled(query)
+    asked = query.get("model")
+    first = asked if any(info.id == asked for info in models) else NEW
+    form = card(
+        "Choose k",
+        html.Div(
+            [
+                dmc.Select(
+                    id="choose-codes",
+                    label="Cluster",
+                    description="k-means groups alike codes; how many groups is the question here.",
+                    data=options,
+                    value=first,
+                    allowDeselect=False,
+                    size="xs",
+                    inputWrapperOrder=["label", "input", "description", "error"],
+                    rightSection=icon("selector", "sm"),
+                    className="field",
+                ),
+                html.Div(
+                    controls(FORM, PhaseSettings, values, _FIELDS), id="choose-settings", className="formgrid"
+                ),
+                html.Div(id="choose-problem"),
+                html.Div(
+                    button("Compare k = 2 to 12", "player-play", "primary", id="choose-start"),
+                    className="row",
+                ),
+                dcc.Store(id="choose-traces", data=traces.id),
+            ],
+            className="stack form",
+        ),
+        note=["on ", traces.name],
+    )
+    tasks = panel.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
+    text = "Within-cluster sum of squares, silhouette and stability for 2 to 12 phases appear here."
+    shown = panel.panel(tasks, "target", "No comparison on these traces yet", text)
+    return [html.Div([form, panel.place("choose-live", shown)], className="grid cols-side top")]
+
+
+_CRITERIA = {"within": "Within-cluster squares ↓", "silhouette": "Silhouette ↑", "stability": "Stability ↑"}
+
+
+def outcome(task: TaskInfo) -> Node:
+    """Three curves, the recommendation, and the way to train with it."""
+    result: Mapping[str, Any] = task.result or {}
+    if not result.get("candidates"):
+        return notice("info", "The comparison gave nothing to show.")
+    best = int(result["recommended"])
+    return html.Div(
+        [
+            notice(
+                "info",
+                result.get("reason", ""),
+                strong=f"Recommended: k = {best}.",
+                actions=[
+                    link_button(f"Train with k = {best}", _train_with(task, best), "player-play", "small")
+                ],
+            ),
+            html.Div(_curves(task.id, result), className="grid curves"),
+            html.P(
+                "↓ Less is better: squared distances to the centres, as a share of all. ↑ More is better: "
+                "how well phases are apart, and how alike refits on resampled codes are (Rand index).",
+                className="small ink3",
+            ),
+            html.Details(
+                [html.Summary([icon("chevron-right", "sm"), "All figures"]), _table(result)], className="more"
+            ),
+        ],
+        className="stack",
+    )
+
+
+def _curves(task_id: str, result: Mapping[str, Any]) -> list[Node]:
+    candidates, best = result["candidates"], int(result["recommended"])
+    ks = [int(each["k"]) for each in candidates]
+    elbow = (int(result["elbow"]), "elbow")
+    return [
+        graph(
+            f"choose-{name}-{task_id}",
+            criterion(
+                title, ks, [float(e[name]) for e in candidates], best, elbow if name == "within" else None
+            ),
+            f"{title}, for each number of phases",
+        )
+        for name, title in _CRITERIA.items()
+    ]
+
+
+def _table(result: Mapping[str, Any]) -> html.Div:
+    best = int(result["recommended"])
+    rows = [
+        (
+            html.B(str(each["k"])) if each["k"] == best else str(each["k"]),
+            *(f"{float(each[name]):.3f}" for name in _CRITERIA),
+        )
+        for each in result["candidates"]
+    ]
+    names = [("Phases", True), ("Within, share of total", True), ("Silhouette", True), ("Stability", True)]
+    return plain_table(names, rows, "Criteria for each number of phases")
+
+
+def _train_with(task: TaskInfo, phases: int) -> str:
+    """The address of the training form, filled with the settings whose codes were compared."""
+    settings = dict(task.params.get("settings") or {})
+    if model := task.params.get("model"):
+        with contextlib.suppress(NotFoundError):
+            settings = workspace().models.load(str(model)).settings.to_dict()
+    kept = {name: value for name, value in settings.items() if name in (*MAIN, "solver", "seed")}
+    return "/models?" + urlencode(
+        {"view": "train", "traces": task.params["trace_set"], **kept, "phases": phases}
+    )
+
+
+task_card.OUTCOMES["choose_k"] = outcome
+
+
+def submit(trace_set_id: str, codes: str, settings: PhaseSettings | None) -> str:
+    """Ask for the comparison; gives the id of its task."""
+    place = workspace()
+    traces = place.traces.get(trace_set_id)
+    params: dict[str, Any] = {"trace_set": trace_set_id}
+    if codes == NEW and settings is not None:
+        params["settings"] = settings.to_dict()
+        return place.tasks.submit("choose_k", f"Choose k on {traces.name}", params)
+    info = place.models.get(codes)
+    return place.tasks.submit(
+        "choose_k", f"Choose k for {info.name} on {traces.name}", {**params, "model": codes}
+    )
+
+
+def register(app: Dash) -> None:
+    """Connect the form."""
+    fields = field_id(FORM, ALL)
+
+    @app.callback(
+        Output("choose-settings", "className"),
+        Input("choose-codes", "value"),
+        Input(field_id(FORM, "encoder"), "value"),
+    )
+    def show_what_matters(codes: str, encoder: str) -> str:
+        return f"formgrid enc-{encoder}" if codes == NEW else "formgrid hidden"
+
+    @app.callback(
+        Output(fields, "error"),
+        Output("choose-problem", "children"),
+        Output("choose-live", "children"),
+        Input("choose-start", "n_clicks"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State("choose-codes", "value"),
+        State("choose-traces", "data"),
+        prevent_initial_call=True,
+        running=[(Output("choose-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None, ids: list[dict[str, str]], values: list[Any], codes: str, trace_set_id: str
+    ) -> tuple[Any, ...]:
+        keep = dash.no_update
+        if not clicks:
+            return [keep] * len(ids), keep, keep
+        settings, wrong = read(PhaseSettings, values_of(ids, values))
+        if settings is None and codes == NEW:
+            said = notice(
+                "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
+            )
+            return errors_for(ids, wrong), said, keep
+        try:
+            task = submit(trace_set_id, codes, settings)
+        except PhaseDockError as error:
+            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep
+        set_props("changed", {"data": task})
+        return errors_for(ids, {}), None, panel.panel([workspace().tasks.get(task)], "", "", "")

@@ -1,0 +1,187 @@
+"""Compare two models on one trace set: how far they agree, and where each phase of one is in the other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+import numpy as np
+from dash import Dash, Input, Output, State, html
+
+from app.context import workspace
+from app.figures.models.agreement import cross_table
+from app.pages.models.listing import encoder_words, format_error
+from app.ui.basics import Node, card, empty, icon, kpi, link_button, notice, phase_badge, plain_table
+from app.ui.export import export_menu
+from app.ui.graph import graph
+from app.ui.links import Query
+from core.errors import PhaseDockError
+from core.units import format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.phases import PhaseStatistics
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.traces.model import IntArray
+
+_LOCATION = "_pages_location"
+
+
+def crossed(first: IntArray, second: IntArray, rows: Sequence[int], columns: Sequence[int]) -> IntArray:
+    """How many samples have each pair of labels.
+
+    Parameters
+    ----------
+    first, second
+        Labels of the same samples, shape (n,).
+    rows, columns
+        The labels that occur in each; the result has shape (len(rows), len(columns)).
+    """
+    low_a, low_b = int(min(rows)), int(min(columns))
+    width = int(max(columns)) - low_b + 1
+    code = (first.astype(np.int64) - low_a) * width + (second.astype(np.int64) - low_b)
+    table = np.bincount(code, minlength=(int(max(rows)) - low_a + 1) * width).reshape(-1, width)
+    found: IntArray = table[np.array(rows) - low_a][:, np.array(columns) - low_b]
+    return found
+
+
+def adjusted_rand(counts: IntArray) -> float:
+    """The adjusted Rand index of a cross table: 1 for equal partitions, about 0 for unrelated ones.
+
+    Hubert and Arabie (1985), from pairs of samples that are together in both, in either, or in neither.
+    """
+    cells = counts.astype(np.float64)
+
+    def pairs(values: Any) -> float:
+        return float((values * (values - 1) / 2).sum())
+
+    together, rows, columns = pairs(cells), pairs(cells.sum(axis=1)), pairs(cells.sum(axis=0))
+    n = cells.sum()
+    expected = rows * columns / max(n * (n - 1) / 2, 1.0)
+    most = (rows + columns) / 2
+    return 1.0 if most == expected else (together - expected) / (most - expected)
+
+
+def agreement_words(index: float) -> str:
+    """What an adjusted Rand index means."""
+    steps = ((0.9, "nearly the same phases"), (0.65, "much in common"), (0.3, "some of it alike"))
+    return next((words for limit, words in steps if index >= limit), "different phases")
+
+
+def _pick(component_id: str, label: str, models: Sequence[ModelInfo], value: str | None) -> dmc.Select:
+    return dmc.Select(
+        id=component_id,
+        label=label,
+        data=[{"value": info.id, "label": info.name} for info in models],
+        value=value,
+        allowDeselect=False,
+        size="xs",
+        rightSection=icon("selector", "sm"),
+        className="field",
+    )
+
+
+def view(query: Query, traces: TraceSetInfo | None, chosen: str | None) -> list[Node]:
+    """Two models to choose, and what they say about the chosen trace set."""
+    models = workspace().models.compatible(traces.id) if traces else []
+    if traces is None or len(models) < 2:
+        ways = [
+            link_button("Train a model", query.only("traces", view="train"), "player-play", "primary"),
+            link_button("Import one", query.only("traces", view="import"), "file-import"),
+        ]
+        text = "Comparing takes two models that fit the chosen traces. Train another one, or import one."
+        return [card("Compare", empty("git-compare", "There is nothing to compare yet", text, ways))]
+    ids = [info.id for info in models]
+    first = next((i for i in (query.get("a"), chosen) if i in ids), ids[0])
+    second = next((i for i in (query.get("b"), *ids) if i in ids and i != first), ids[0])
+    picks = html.Div(
+        [_pick("compare-a", "Model A", models, first), _pick("compare-b", "Model B", models, second)],
+        className="formgrid wide",
+    )
+    head = card("Compare two models", picks, note=["on ", traces.name])
+    try:
+        shown = comparison(traces, workspace().models.get(first), workspace().models.get(second))
+    except PhaseDockError as error:
+        shown = [notice("warn", error.hint, strong=error.message)]
+    return [head, *shown]
+
+
+def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:
+    """Agreement, cross table, shares and errors of two models."""
+    labels = [workspace().labels.get(traces.id, info.id) for info in (a, b)]
+    rows, columns = ([each.phase for each in labelling.statistics] for labelling in labels)
+    counts = crossed(labels[0].labels, labels[1].labels, rows, columns)
+    index = adjusted_rand(counts)
+    same = f"{traces.n_samples:,} samples of {traces.n_executions:,} executions"
+    kpis = html.Div(
+        [
+            kpi("Agreement", f"{index:.2f}", "adjusted Rand index", agreement_words(index)),
+            *(
+                kpi(
+                    f"Error of {side}",
+                    format_error(info.final_error),
+                    "at the end of training",
+                    encoder_words(info),
+                )
+                for side, info in (("A", a), ("B", b))
+            ),
+        ],
+        className="grid cols-3",
+    )
+    figure = cross_table(counts, rows, columns, (f"A, {a.name}", f"B, {b.name}"))
+    return [
+        kpis,
+        html.Div(
+            [
+                card(
+                    "Where the samples are",
+                    graph("compare-cross", figure, "Samples per pair of phases"),
+                    note=same,
+                    tools=[export_menu("compare-cross", f"{a.name} against {b.name}", ())],
+                ),
+                card(
+                    "Shares side by side",
+                    _shares(labels[0].statistics, labels[1].statistics),
+                    note="share of time",
+                    flush=True,
+                ),
+            ],
+            className="grid cols-2 top",
+        ),
+    ]
+
+
+def _shares(first: Sequence[PhaseStatistics], second: Sequence[PhaseStatistics]) -> Node:
+    def cell(entries: Sequence[PhaseStatistics], i: int) -> list[Node]:
+        if i >= len(entries):
+            return ["", ""]
+        each = entries[i]
+        words = html.Span(
+            [phase_badge(each.phase), html.Span(each.description or "", className="small ink2")],
+            className="row",
+        )
+        return [words, format_share(each.share)]
+
+    rows = [[*cell(first, i), *cell(second, i)] for i in range(max(len(first), len(second)))]
+    return plain_table(
+        [("A", False), ("Share", True), ("B", False), ("Share", True)], rows, "Shares of time of the phases"
+    )
+
+
+def register(app: Dash) -> None:
+    """Put the chosen models into the address."""
+
+    @app.callback(
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input("compare-a", "value"),
+        Input("compare-b", "value"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def choose(a: str | None, b: str | None, search: str | None) -> Any:
+        query = Query.parse("", search)
+        if query.get("view") != "compare" or (query.get("a"), query.get("b")) == (a, b):
+            return dash.no_update
+        return query(a=a, b=b)

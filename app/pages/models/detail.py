@@ -1,0 +1,189 @@
+"""One model: its phases, how it was trained, what it reads, and how its phases divide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import html
+
+from app.figures.models.error_curve import error_curve
+from app.pages.models.listing import action, encoder_words, format_error, origin_badges, phase_badges
+from app.ui.basics import Node, card, icon, link_button, phase_badge, plain_table, state_badge
+from app.ui.export import export_menu
+from app.ui.forms import aria, text_of
+from app.ui.graph import graph
+from app.ui.phase_views import phase_card
+from app.ui.when import when
+from core.settings_fields import describe
+from core.units import Unit, format_bytes, format_duration, format_number, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from app.ui.links import Query
+    from core.phases import PhaseModel
+    from core.runtime.infos import ModelInfo
+
+ROLES = {
+    "cpu": "CPU",
+    "memory": "Memory",
+    "cpu_limit": "CPU limit",
+    "memory_limit": "Memory limit",
+    "loss": "Loss",
+    "other": "Other",
+}
+
+
+def _facts(info: ModelInfo, model: PhaseModel) -> Iterable[tuple[str, Node]]:
+    record = model.training
+    yield "Encoder", encoder_words(info)
+    if record.n_samples:
+        yield "Learnt from", f"{record.n_executions:,} executions, {record.n_samples:,} samples"
+    if record.errors:
+        yield "Epochs", f"{len(record.errors):,} of at most {model.settings.epochs:,}"
+    yield "Final error", format_error(info.final_error)
+    if record.period:
+        yield "Sampled", f"every {format_duration(record.period)}"
+
+
+def head(info: ModelInfo, model: PhaseModel, query: Query) -> html.Section:
+    """What the model is, and what can be done with it."""
+    traces = query.get("traces") or info.trace_set_id or ""
+    phases = f"/phases?traces={traces}&model={info.id}" if traces else f"/phases?model={info.id}"
+    export = html.A(
+        [icon("file-export"), "Export"], href=f"/api/models/{info.id}/export", className="btn", download=""
+    )
+    facts = [
+        html.Div(
+            [html.Span(label, className="small ink3"), html.Span(value, className="strong")], className="fact"
+        )
+        for label, value in _facts(info, model)
+    ]
+    trained = (
+        f"Trained on {info.trace_set_name}" if info.trace_set_name else "Its training traces are not here"
+    )
+    ways = [
+        link_button("See phases", phases, "timeline"),
+        export,
+        action("Rename", "ask-rename", info.id, "pencil"),
+        action("Move to trash", "trash", info.id, "trash"),
+    ]
+    return card(
+        info.name,
+        html.Div(
+            [
+                html.Div(phase_badges(info), className="row wrap badges"),
+                html.Div(facts, className="facts"),
+                html.Div(ways, className="row wrap"),
+            ],
+            className="stack",
+        ),
+        note=[trained, ", ", when(info.created)],
+        tools=origin_badges(info),
+        class_name="modelhead",
+    )
+
+
+def balanced(count: int, most: int = 4) -> int:
+    """How many cards stand in a row, at most so many, so that the rows are about equally long."""
+    rows = -(-count // most)
+    return -(-count // max(rows, 1))
+
+
+def cards(model: PhaseModel) -> Node:
+    """A card per phase with its statistics on the training traces; its bare phases if there are none."""
+    live = [each for each in model.statistics if each.phase >= 0]
+    if live:
+        return html.Div(
+            [phase_card(each) for each in live],
+            style={"--columns": str(balanced(len(live)))},
+            className="cards",
+            tabIndex="0",
+            role="region",
+            **aria("Phases"),
+        )
+    return card(
+        "Phases",
+        html.Div([phase_badge(phase) for phase in model.phases], className="row wrap"),
+        html.P(
+            "The files of this model do not say what its phases look like. Evaluate it on a trace set below.",
+            className="small ink2",
+            style={"marginTop": "8px"},
+        ),
+    )
+
+
+def loss(model: PhaseModel) -> html.Section:
+    """The error of each epoch of the training."""
+    errors = model.training.errors
+    if not errors:
+        why = (
+            "This encoder is not trained by epochs."
+            if model.encoder.name != "crbm"
+            else "The files of this model do not tell how its training went."
+        )
+        return card("Training", html.P(why, className="ink2"))
+    figure = error_curve(range(1, len(errors) + 1), errors)
+    return card(
+        "Training",
+        graph("model-loss", figure, "Reconstruction error of each epoch"),
+        note=f"{len(errors):,} epochs, final error {format_error(errors[-1])}",
+        tools=[export_menu("model-loss", "reconstruction error", ())],
+    )
+
+
+def settings(model: PhaseModel) -> html.Section:
+    """How the model was fitted."""
+    rows: list[tuple[Node, Node]] = []
+    for spec in describe(type(model.settings)):
+        value = getattr(model.settings, spec.name)
+        counted = spec.unit and isinstance(value, int)
+        said = dict(spec.choices).get(value) or (f"{value:,}" if counted else text_of(value))
+        rows.append((spec.label, f"{said} {spec.unit}".strip()))
+    return card(
+        "Settings",
+        plain_table([("Setting", False), ("Value", False)], rows, "Settings of the model"),
+        flush=True,
+    )
+
+
+def _value(value: float, unit: Unit) -> str:
+    return format_bytes(value) if unit is Unit.BYTES else format_value(value, unit)
+
+
+def features(model: PhaseModel) -> html.Section:
+    """What the model reads, and how its scaler brings it to mean 0 and deviation 1."""
+    rows = [
+        (
+            html.Code(feature.name),
+            ROLES.get(str(feature.role), str(feature.role)),
+            "" if feature.unit is Unit.PLAIN else str(feature.unit),
+            _value(float(mean), feature.unit),
+            _value(float(scale), feature.unit),
+        )
+        for feature, mean, scale in zip(model.features, model.scaler.mean, model.scaler.scale, strict=True)
+    ]
+    names = [("Feature", False), ("Role", False), ("Unit", False), ("Mean", True), ("Scale", True)]
+    return card(
+        "Features and scaler",
+        plain_table(names, rows, "Features with the mean and scale of the scaler"),
+        note=f"{format_number(len(rows), 0)}, standardised before encoding",
+        flush=True,
+    )
+
+
+def expansions(model: PhaseModel) -> Node:
+    """How phases were divided, nested; None for a model of which no phase was."""
+    if not model.expansions:
+        return None
+    children = {each.phase: each.ids for each in model.expansions}
+    made = {phase for ids in children.values() for phase in ids}
+
+    def branch(phase: int) -> html.Li:
+        label: list[Node] = [phase_badge(phase)]
+        if phase not in children:
+            return html.Li([*label, html.Span(model.description(phase), className="ink2")])
+        label.append(state_badge("divided", "", "git-branch"))
+        return html.Li([*label, html.Ul([branch(each) for each in children[phase]])])
+
+    return html.Ul([branch(phase) for phase in children if phase not in made], className="branches")

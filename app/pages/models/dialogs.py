@@ -1,0 +1,163 @@
+"""What the buttons of a model do: rename, trash, undo, restore, delete for good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, dcc, html, set_props
+
+from app.context import workspace
+from app.errors import notify
+from app.pages.models.listing import ACTIONS
+from app.ui.basics import Node, button
+from app.ui.forms import data
+from app.ui.links import Query
+from core.errors import InputError, PhaseDockError
+
+_LOCATION = "_pages_location"
+LONGEST_NAME = 120
+
+
+def dialogs() -> list[Node]:
+    """The stores and dialogs that a page with models needs once."""
+    return [
+        dcc.Store(id=ACTIONS),
+        dcc.Store(id="model-about"),
+        dcc.Store(id="models-stale"),
+        dmc.Modal(
+            id="model-rename",
+            title="Rename the model",
+            children=html.Div(
+                [
+                    dmc.TextInput(id="model-rename-name", label="Name", size="xs", className="field"),
+                    html.Div(
+                        [
+                            button("Rename", "check", "primary", id="model-rename-save"),
+                            button("Cancel", None, **data(act="close", store=ACTIONS)),
+                        ],
+                        className="row",
+                    ),
+                ],
+                className="stack",
+            ),
+        ),
+        dmc.Modal(
+            id="model-delete",
+            title="Delete for good",
+            children=html.Div(
+                [
+                    html.P(id="model-delete-text"),
+                    html.Div(
+                        [
+                            button("Delete for good", "trash", "danger", id="model-delete-yes"),
+                            button("Keep it", None, **data(act="close", store=ACTIONS)),
+                        ],
+                        className="row",
+                    ),
+                ],
+                className="stack",
+            ),
+        ),
+    ]
+
+
+def _close() -> None:
+    for dialog in ("model-rename", "model-delete"):
+        set_props(dialog, {"opened": False})
+
+
+def perform(act: str, model_id: str, query: Query) -> str | None:
+    """Do what a button asks for; gives the search part to go to, or None to stay."""
+    models = workspace().models
+    match act:
+        case "trash":
+            models.trash(model_id)
+            set_props("changed", {"data": f"trash {model_id}"})
+            return query.only("traces", trashed=model_id)
+        case "restore":
+            info = models.restore(model_id)
+            set_props("changed", {"data": f"restore {model_id}"})
+            notify(f"“{info.name}” is back.")
+            return query.only("traces", model=model_id)
+        case "ask-rename":
+            info = models.get(model_id)
+            set_props("model-about", {"data": model_id})
+            set_props("model-rename-name", {"value": info.name, "error": None})
+            set_props("model-rename", {"opened": True})
+        case "ask-delete":
+            info = models.get(model_id)
+            set_props("model-about", {"data": model_id})
+            text = f"“{info.name}” with its {len(info.phases)} phases will be gone. This cannot be undone."
+            set_props("model-delete-text", {"children": text})
+            set_props("model-delete", {"opened": True})
+        case _:
+            _close()
+    return None
+
+
+def rename(model_id: str, name: str) -> None:
+    """Give a model another name.
+
+    Raises
+    ------
+    InputError
+        If the name is empty or too long.
+    """
+    called = name.strip()
+    if not 1 <= len(called) <= LONGEST_NAME:
+        raise InputError("A model needs a name.", f"Write 1 to {LONGEST_NAME} characters.")
+    workspace().models.rename(model_id, called)
+
+
+def register(app: Dash) -> None:
+    """Connect buttons and dialogs."""
+
+    @app.callback(
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input(ACTIONS, "data"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def act(asked: dict[str, Any] | None, search: str | None) -> Any:
+        target = perform(asked["act"], asked["id"], Query.parse("", search)) if asked else None
+        return dash.no_update if target is None else target
+
+    @app.callback(
+        Output("model-rename-name", "error"),
+        Input("model-rename-save", "n_clicks"),
+        Input("model-rename-name", "n_submit"),
+        State("model-rename-name", "value"),
+        State("model-about", "data"),
+        prevent_initial_call=True,
+    )
+    def save_name(clicks: int | None, submits: int | None, name: str | None, model_id: str | None) -> Any:
+        if not (clicks or submits) or not model_id:
+            return dash.no_update
+        try:
+            rename(model_id, name or "")
+        except PhaseDockError as error:
+            return str(error)
+        _close()
+        set_props("changed", {"data": f"rename {model_id} {name}"})
+        set_props("models-stale", {"data": f"rename {model_id} {name}"})
+        return None
+
+    @app.callback(
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input("model-delete-yes", "n_clicks"),
+        State("model-about", "data"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def delete(clicks: int | None, model_id: str | None, search: str | None) -> Any:
+        if not clicks or not model_id:
+            return dash.no_update
+        name = workspace().models.get(model_id).name
+        workspace().models.delete(model_id)
+        _close()
+        set_props("changed", {"data": f"delete {model_id}"})
+        set_props("models-stale", {"data": f"delete {model_id}"})
+        notify(f"“{name}” is deleted for good.")
+        return Query.parse("", search).only("traces", view="trash")

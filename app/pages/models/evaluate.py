@@ -1,0 +1,124 @@
+"""The phases of a model on a trace set: the one it was trained on, or any other that fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dash_mantine_components as dmc
+from dash import ALL, Dash, Input, Output, State, html
+
+from app.context import workspace
+from app.figures.spread import frequencies
+from app.ui.basics import Node, card, icon, link_button, notice, phase_badge, plain_table
+from app.ui.graph import graph
+from core.errors import PhaseDockError
+from core.units import format_duration, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.ui.links import Query
+    from core.phases import PhaseStatistics
+    from core.runtime.infos import ModelInfo
+
+
+def evaluation(info: ModelInfo, query: Query, chosen: str | None) -> html.Section:
+    """A choice of trace sets and, below, what the model makes of the chosen one."""
+    sets = workspace().traces.list()
+    ids = [each.id for each in sets]
+    first = next((each for each in (query.get("on"), chosen, info.trace_set_id) if each in ids), None)
+    pick = dmc.Select(
+        id="evaluate-on",
+        data=[{"value": each.id, "label": each.name} for each in sets],
+        value=first,
+        placeholder="Choose a trace set",
+        allowDeselect=False,
+        size="xs",
+        w=240,
+        rightSection=icon("selector", "sm"),
+        **{"aria-label": "Trace set to evaluate on"},
+    )
+    return card(
+        "Evaluate",
+        html.Div(id="evaluate-result", className="stack"),
+        note="the phases of this model on a trace set",
+        tools=[pick],
+        id={"type": "evaluate", "model": info.id},
+    )
+
+
+def result(model_id: str, trace_set_id: str) -> list[Node]:
+    """Shares, samples, runs and stays of each phase; or why the model does not fit."""
+    place = workspace()
+    try:
+        traces = place.traces.get(trace_set_id)
+        labelling = place.labels.get(trace_set_id, model_id)
+    except PhaseDockError as error:
+        return [notice("warn", error.hint, strong=error.message)]
+    figure = frequencies([(each.phase, each.samples) for each in labelling.statistics if each.phase >= 0])
+    query = f"traces={trace_set_id}&model={model_id}"
+    return [
+        html.Div(
+            [
+                html.Div(_table(labelling.statistics), className="flushtable"),
+                graph(
+                    f"evaluate-{model_id}-{trace_set_id}", figure, "Share and number of samples of each phase"
+                ),
+            ],
+            className="grid cols-result top",
+        ),
+        html.Div(
+            [
+                link_button("See phases", f"/phases?{query}", "timeline", "small"),
+                html.A(
+                    [icon("download"), "Labels as CSV"],
+                    href=f"/api/traces/{trace_set_id}/phases/{model_id}.csv",
+                    className="btn small",
+                    download="",
+                ),
+                html.Span(
+                    f"{traces.n_executions:,} executions, {traces.n_samples:,} samples, "
+                    f"{len(labelling.runs.start):,} runs",
+                    className="small ink3",
+                ),
+            ],
+            className="row wrap",
+        ),
+    ]
+
+
+def _table(statistics: Sequence[PhaseStatistics]) -> html.Div:
+    rows = [
+        (
+            phase_badge(each.phase),
+            each.description if each.phase >= 0 else "Before there is a full window",
+            f"{each.samples:,}",
+            format_share(each.share),
+            f"{each.runs:,}",
+            format_duration(each.median_stay),
+        )
+        for each in statistics
+    ]
+    names = [
+        ("Phase", False),
+        ("What it is", False),
+        ("Samples", True),
+        ("Share", True),
+        ("Runs", True),
+        ("Median stay", True),
+    ]
+    return plain_table(names, rows, "Phases on this trace set")
+
+
+def register(app: Dash) -> None:
+    """Evaluate when a trace set is chosen."""
+
+    @app.callback(
+        Output("evaluate-result", "children"),
+        Input("evaluate-on", "value"),
+        State({"type": "evaluate", "model": ALL}, "id"),
+    )
+    def evaluate(trace_set_id: str | None, ids: list[dict[str, str]]) -> list[Node]:
+        if trace_set_id is None or not ids:
+            return [html.P("Choose a trace set to see this model's phases on it.", className="ink2")]
+        return result(ids[0]["model"], trace_set_id)

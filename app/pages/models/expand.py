@@ -1,0 +1,147 @@
+"""Divide a phase of a model into finer ones; the other phases stay as they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, dcc, html, set_props
+
+from app.context import workspace
+from app.pages.models.detail import expansions
+from app.ui.basics import Node, button, card, icon, notice
+from app.ui.tasks import panel
+from core.errors import InputError, PhaseDockError
+from core.phases.describe import WARM_UP
+
+if TYPE_CHECKING:
+    from core.phases import PhaseModel
+    from core.runtime.infos import ModelInfo
+
+MOST = 16
+
+
+def _option(model: PhaseModel, phase: int) -> dict[str, str]:
+    description = model.description(phase)
+    return {"value": str(phase), "label": f"φ{phase + 1}  {description}".strip()}
+
+
+def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node]:
+    sets = workspace().traces.list()
+    ids = [each.id for each in sets]
+    first = next((each for each in (info.trace_set_id, chosen) if each in ids), None)
+    busiest = max(
+        model.statistics, key=lambda each: each.share if each.phase != WARM_UP else -1, default=None
+    )
+    start = busiest.phase if busiest is not None and busiest.phase in model.phases else model.phases[0]
+    select: dict[str, Any] = {"allowDeselect": False, "size": "xs", "className": "field"}
+    return [
+        dmc.Select(
+            id="expand-phase",
+            label="Phase to divide",
+            data=[_option(model, phase) for phase in model.phases],
+            value=str(start),
+            rightSection=icon("selector", "sm"),
+            **select,
+        ),
+        dmc.NumberInput(
+            id="expand-into",
+            label="Into",
+            value=2,
+            min=2,
+            max=MOST,
+            size="xs",
+            className="field",
+            clampBehavior="none",
+        ),
+        dmc.Select(
+            id="expand-traces",
+            label="By the samples of",
+            data=[{"value": each.id, "label": each.name} for each in sets],
+            value=first,
+            placeholder="Choose a trace set",
+            rightSection=icon("selector", "sm"),
+            **select,
+        ),
+        dmc.TextInput(
+            id="expand-name",
+            label="Name of the new model",
+            value=f"{info.name} expanded",
+            size="xs",
+            className="field",
+        ),
+    ]
+
+
+def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Section:
+    """The form, the expansions so far, and the task if one is under way."""
+    tree = expansions(model)
+    tasks = [task for task in panel.tasks_of("expand", {"model": info.id}) if not task.state.ended]
+    return card(
+        "Expand a phase",
+        html.Div(
+            [
+                *([tree] if tree is not None else []),
+                html.Div(_fields(info, model, chosen), className="formgrid"),
+                html.Div(id="expand-problem"),
+                html.Div(button("Expand", "git-branch", id="expand-start"), className="row"),
+                panel.place("expand-live", panel.panel(tasks, "", "", "") if tasks else []),
+                dcc.Store(id="expand-model", data=info.id),
+            ],
+            className="stack",
+        ),
+        note="gives a new model; this one stays",
+    )
+
+
+def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None, name: str) -> str:
+    """Ask for an expansion; gives the id of its task.
+
+    Raises
+    ------
+    InputError
+        If something is not chosen or out of bounds.
+    """
+    if trace_set_id is None or phase is None:
+        raise InputError(
+            "No trace set is chosen.", "Choose the traces whose samples tell the new phases apart."
+        )
+    if not isinstance(into, int) or not 2 <= into <= MOST:
+        raise InputError(
+            f"A phase cannot be divided into “{into}”.", f"Write a whole number from 2 to {MOST}."
+        )
+    place = workspace()
+    info = place.models.get(model_id)
+    called = name.strip() or f"{info.name} expanded"
+    params = {"model": model_id, "trace_set": trace_set_id, "phase": int(phase), "into": into, "name": called}
+    return place.tasks.submit("expand", f"Expand φ{int(phase) + 1} of {info.name} into {into}", params)
+
+
+def register(app: Dash) -> None:
+    """Connect the form."""
+
+    @app.callback(
+        Output("expand-problem", "children"),
+        Output("expand-live", "children"),
+        Input("expand-start", "n_clicks"),
+        State("expand-model", "data"),
+        State("expand-phase", "value"),
+        State("expand-into", "value"),
+        State("expand-traces", "value"),
+        State("expand-name", "value"),
+        prevent_initial_call=True,
+        running=[(Output("expand-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None, model_id: str, phase: str, into: Any, trace_set_id: str | None, name: str | None
+    ) -> tuple[Any, Any]:
+        if not clicks:
+            return dash.no_update, dash.no_update
+        try:
+            task = submit(model_id, phase, into, trace_set_id, name or "")
+        except PhaseDockError as error:
+            return notice("bad", error.hint, strong=error.message), dash.no_update
+        set_props("changed", {"data": task})
+        shown: list[Node] = panel.panel([workspace().tasks.get(task)], "", "", "")
+        return None, shown

@@ -1,0 +1,222 @@
+"""Import a model: PhaseDock's own zip, or AI4DL's published files, whole or in parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
+
+from app.context import workspace
+from app.errors import notify
+from app.ui.basics import Node, button, card, icon, icon_button, notice, state_badge
+from app.ui.forms import aria, data
+from app.ui.links import Query
+from core.errors import InputError, PhaseDockError, RefusedError
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_LOCATION = "_pages_location"
+SLOTS = {
+    "archive": ("PhaseDock model", "a .zip that was exported here"),
+    "crbm": ("AI4DL: CRBM", "model_dict.pickle"),
+    "initializer": ("AI4DL: CRBM settings", "model_initializer.json, optional"),
+    "kmeans": ("AI4DL: phases", "the k-means .joblib"),
+    "scaler": ("AI4DL: scaler", "the scaler .joblib"),
+}
+
+
+def slot_id(name: Any) -> dict[str, Any]:
+    """The store of one part: ``{id, name, size}`` of its upload, or None."""
+    return {"type": "slot", "name": name}
+
+
+def _row(slot: str) -> html.Div:
+    label, what = SLOTS[slot]
+    return html.Div(
+        [
+            html.Div(
+                [html.Span(label, className="strong"), html.Span(what, className="small ink3")],
+                className="stack tight",
+            ),
+            html.Div(_status(slot, None), id={"type": "slot-status", "name": slot}, className="slot-status"),
+            html.I(className="slot-progress"),
+            dcc.Store(id=slot_id(slot)),
+        ],
+        className="slot",
+        **data(slot=slot),
+    )
+
+
+def _status(slot: str, given: Mapping[str, Any] | None) -> list[Node]:
+    label = SLOTS[slot][0]
+    if given is None:
+        return [button("Choose", "upload", "small", **data(choose=slot), **aria(f"Choose a file: {label}"))]
+    return [
+        state_badge("here", "ok", "check"),
+        html.Span(given["name"], className="truncate"),
+        html.Span(format_bytes(given["size"]), className="num ink3"),
+        icon_button("x", f"Remove {given['name']}", **data(clear=slot, upload=given["id"])),
+    ]
+
+
+def view(models: list[Any]) -> list[Node]:
+    """A place to drop files, the parts they are, and what the missing ones are taken from."""
+    drop = html.Div(
+        [
+            icon("file-import", "lg"),
+            html.Div(
+                [
+                    "Drop a model’s files here, or ",
+                    button("choose files", None, "small", **data(choose="any")),
+                ]
+            ),
+            html.Div("They are recognised by their names.", className="small ink3"),
+        ],
+        className="drop",
+        **data(slots="yes"),
+    )
+    base = dmc.Select(
+        id="import-base",
+        label="Parts that are not given come from",
+        data=[{"value": info.id, "label": info.name} for info in models],
+        placeholder="No model: all three parts of AI4DL are needed",
+        clearable=True,
+        size="xs",
+        className="field",
+    )
+    name = dmc.TextInput(
+        id="import-name",
+        label="Name",
+        placeholder="Named after the file when left empty",
+        size="xs",
+        className="field",
+    )
+    left = card(
+        "Import a model",
+        html.Div(
+            [
+                drop,
+                html.Div([_row(slot) for slot in SLOTS], className="slots"),
+                html.Div([base, name], className="formgrid wide"),
+                html.Div(id="import-problem"),
+                html.Div(button("Import", "file-import", "primary", id="import-start"), className="row"),
+                dcc.Store(id="slots-problem"),
+            ],
+            className="stack",
+        ),
+    )
+    return [html.Div([left, _how_files_are_read()], className="grid cols-main top")]
+
+
+def _how_files_are_read() -> html.Section:
+    return card(
+        "How files are read",
+        html.Div(
+            [
+                notice(
+                    "info",
+                    "Pickles and joblib files can hold commands. PhaseDock takes arrays and numbers from "
+                    "them and refuses everything else by name; nothing in them is ever run.",
+                    strong="Read without executing anything in them.",
+                ),
+                html.P(
+                    "AI4DL saves a CRBM, a k-means and a scaler. Give all of them, or some together with "
+                    "a model that has the rest: for example new phases for the same CRBM.",
+                    className="ink2",
+                ),
+                html.P(
+                    "An imported AI4DL model keeps its authors’ phase numbers and their warm-up rule.",
+                    className="ink2",
+                ),
+            ],
+            className="stack",
+        ),
+    )
+
+
+def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:
+    """Import what was given; gives the new model's id.
+
+    Raises
+    ------
+    InputError
+        If nothing was given, parts are missing or damaged, or hold anything but data.
+    """
+    place = workspace()
+    if not given:
+        raise InputError("No file was given.", "Drop a PhaseDock zip or AI4DL's files above.")
+    paths: dict[str, Path] = {slot: place.uploads.path(entry["id"]) for slot, entry in given.items()}
+    if "archive" in paths:
+        called = name.strip() or given["archive"]["name"].removesuffix(".zip")
+        info = place.models.import_archive(paths["archive"], called)
+    else:
+        info = place.models.import_ai4dl(paths, name.strip() or "ai4dl", base)
+    for entry in given.values():
+        place.uploads.discard(entry["id"])
+    return info.id
+
+
+def _explain(error: PhaseDockError) -> Node:
+    if isinstance(error, RefusedError):
+        return notice(
+            "bad", f"{error.hint} Nothing was run and nothing was kept.", strong=f"Refused. {error.message}"
+        )
+    return notice("bad", error.hint, strong=error.message)
+
+
+def register(app: Dash) -> None:
+    """Connect the slots and the button."""
+
+    @app.callback(
+        Output({"type": "slot-status", "name": ALL}, "children"),
+        Input(slot_id(ALL), "data"),
+        State(slot_id(ALL), "id"),
+        prevent_initial_call=True,
+    )
+    def show(given: list[Any], ids: list[dict[str, str]]) -> list[Any]:
+        return [_status(each["name"], entry) for each, entry in zip(ids, given, strict=True)]
+
+    @app.callback(
+        Output("import-problem", "children"),
+        Input("slots-problem", "data"),
+        prevent_initial_call=True,
+    )
+    def complain(problem: dict[str, Any] | None) -> Node:
+        return notice("bad", problem["text"]) if problem else None
+
+    @app.callback(
+        Output("import-problem", "children", allow_duplicate=True),
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input("import-start", "n_clicks"),
+        State(slot_id(ALL), "data"),
+        State(slot_id(ALL), "id"),
+        State("import-base", "value"),
+        State("import-name", "value"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+        running=[(Output("import-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None,
+        given: list[Any],
+        ids: list[dict[str, str]],
+        base: str | None,
+        name: str | None,
+        search: str | None,
+    ) -> tuple[Any, Any]:
+        if not clicks:
+            return dash.no_update, dash.no_update
+        parts = {each["name"]: entry for each, entry in zip(ids, given, strict=True) if entry}
+        try:
+            model = bring_in(parts, base, name or "")
+        except PhaseDockError as error:
+            return _explain(error), dash.no_update
+        set_props("changed", {"data": model})
+        notify(f"“{workspace().models.get(model).name}” was imported.")
+        kept = Query.parse("", search).only("traces", model=model)
+        return None, kept

@@ -1,0 +1,181 @@
+"""The list of models and the trash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import dcc, html
+
+from app.context import workspace
+from app.ui.basics import (
+    Node,
+    button,
+    card,
+    empty,
+    icon,
+    link_button,
+    notice,
+    phase_badge,
+    state_badge,
+)
+from app.ui.forms import data
+from app.ui.when import when
+from core.units import format_number
+
+if TYPE_CHECKING:
+    from app.ui.links import Query
+    from core.runtime.infos import ModelInfo
+
+ACTIONS = "model-act"
+_ENCODERS = {"crbm": "CRBM", "window": "Window", "pca": "PCA"}
+_MOST_BADGES = 12
+
+
+def action(label: str, act: str, model_id: str, icon_name: str, kind: str = "") -> html.Button:
+    """A button that does something to a model."""
+    return button(label, icon_name, kind, **data(act=act, id=model_id, store=ACTIONS))
+
+
+def format_error(value: float | None) -> str:
+    """A reconstruction error with three digits; a dash where there is none."""
+    return "–" if value is None else f"{value:#.3g}" if value < 100 else format_number(value)
+
+
+def encoder_words(info: ModelInfo) -> str:
+    """What the model makes codes with: ``CRBM, 10 hidden, history 3``."""
+    parts = [_ENCODERS.get(info.encoder, info.encoder)]
+    if info.encoder != "window":
+        parts.append(f"{info.hidden} {'hidden' if info.encoder == 'crbm' else 'components'}")
+    return ", ".join([*parts, f"history {info.history}"])
+
+
+def origin_badges(info: ModelInfo) -> list[Node]:
+    """Where a model comes from, if that is worth saying."""
+    found: list[Node] = []
+    if info.origin == "ai4dl":
+        found.append(state_badge("AI4DL import", "accent", "file-import"))
+    if info.sample:
+        found.append(state_badge("sample", "", "flask"))
+    return found
+
+
+def phase_badges(info: ModelInfo) -> list[Node]:
+    """The model's phases, the first of many."""
+    more = len(info.phases) - _MOST_BADGES
+    tail = [html.Span(f"and {more} more", className="small ink3")] if more > 0 else []
+    return [*(phase_badge(phase) for phase in info.phases[:_MOST_BADGES]), *tail]
+
+
+def _item(info: ModelInfo, query: Query, chosen: str | None, *, fits: bool) -> html.Div:
+    error = f"error {format_error(info.final_error)}" if info.final_error is not None else ""
+    about = f"Trained on {info.trace_set_name}" if info.trace_set_name else "Its training traces are not here"
+    if not fits:
+        about = "Does not fit the chosen traces"
+    return html.Div(
+        [
+            html.Div(
+                [
+                    dcc.Link(info.name, href=query.only("traces", model=info.id), className="name truncate"),
+                    html.Span(when(info.created), className="small ink3 num"),
+                ],
+                className="row between",
+            ),
+            html.Div(
+                [html.Span(encoder_words(info)), html.Span(error, className="num")],
+                className="row between small ink2",
+            ),
+            html.Div([*phase_badges(info), *origin_badges(info)], className="row wrap badges"),
+            html.Span(about, className="small ink3 truncate"),
+        ],
+        className="modelitem on" if info.id == chosen else "modelitem",
+        **data(model=info.id),
+    )
+
+
+def model_list(query: Query, chosen: str | None, trace_set_id: str | None) -> html.Section:
+    """All models that are not in the trash, the newest first."""
+    models, trashed = workspace().models.list(), workspace().models.list(trashed=True)
+    fitting = {info.id for info in workspace().models.compatible(trace_set_id)} if trace_set_id else None
+    items: list[Node] = [
+        _item(info, query, chosen, fits=fitting is None or info.id in fitting) for info in models
+    ]
+    if trashed:
+        count = f"{len(trashed)} in the trash"
+        items.append(
+            html.Div(
+                dcc.Link(
+                    [icon("trash", "sm"), count],
+                    href=query.only("traces", view="trash"),
+                    className="link row",
+                ),
+                className="item small",
+            )
+        )
+    return card("Models", html.Div(items, className="modellist"), note=str(len(models)), flush=True)
+
+
+def no_models(query: Query) -> html.Section:
+    """What to do when there is no model yet."""
+    ways: list[Node] = [
+        link_button("Train a model", query.only("traces", view="train"), "player-play", "primary"),
+        link_button("Import one", query.only("traces", view="import"), "file-import"),
+    ]
+    if trashed := workspace().models.list(trashed=True):
+        ways.append(link_button(f"Trash ({len(trashed)})", query.only("traces", view="trash"), "trash"))
+    return card(
+        None,
+        empty(
+            "stack-2",
+            "No models yet",
+            "A model finds the phases in traces: it learns what stretches of samples look like and puts "
+            "alike ones together. Train one on your traces, or import AI4DL's published files.",
+            ways,
+        ),
+    )
+
+
+def undo_notice(model_id: str | None) -> Node:
+    """Says that a model went to the trash, with the way back; None when there is nothing to undo."""
+    info = next((each for each in workspace().models.list(trashed=True) if each.id == model_id), None)
+    if info is None:
+        return None
+    return notice(
+        "ok",
+        "It stays there until you delete it for good.",
+        strong=f"“{info.name}” is in the trash.",
+        actions=[action("Undo", "restore", info.id, "arrow-back-up", "small")],
+    )
+
+
+def trash(query: Query) -> html.Section:
+    """The models in the trash: restore them, or delete them for good."""
+    models = workspace().models.list(trashed=True)
+    if not models:
+        back = link_button("Back to the models", query.only("traces"), "stack-2")
+        return card(
+            "Trash", empty("trash", "The trash is empty", "Models that you throw away wait here.", [back])
+        )
+    rows: list[Node] = [
+        html.Div(
+            [
+                html.Div(
+                    [
+                        html.Div(
+                            [html.Span(info.name, className="strong truncate"), *origin_badges(info)],
+                            className="row",
+                        ),
+                        html.Span(
+                            [encoder_words(info), f", {len(info.phases)} phases"], className="small ink2"
+                        ),
+                    ],
+                    className="stack tight grow",
+                ),
+                html.Span(when(info.trashed or info.created), className="small ink3 num"),
+                action("Restore", "restore", info.id, "arrow-back-up", "small"),
+                action("Delete for good", "ask-delete", info.id, "trash", "small danger"),
+            ],
+            className="item row wrap",
+        )
+        for info in models
+    ]
+    return card("Trash", *rows, note=str(len(models)), flush=True)

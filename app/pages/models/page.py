@@ -1,0 +1,157 @@
+"""Phase models: train, choose k, search settings, import, export, compare, expand, evaluate.
+
+The address says which of these is open and about which traces and model, so every view can be sent to
+a colleague and found again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import Input, Output, State, dcc, html
+
+from app.context import chosen, workspace
+from app.errors import safe_page
+from app.pages.models import choose, dialogs, evaluate, expand, importing, train
+from app.pages.models import compare as model_compare
+from app.pages.models import detail as model_detail
+from app.pages.models import listing as model_list
+from app.pages.models import search as model_search
+from app.ui.basics import Node, empty, link_button, page_head
+from app.ui.forms import aria
+from app.ui.links import Query
+from app.ui.tasks import card as task_card
+from core.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dash import Dash
+
+    from core.runtime.infos import ModelInfo
+
+VIEWS = {
+    "": "Models",
+    "train": "Train",
+    "choose": "Choose k",
+    "search": "Search settings",
+    "compare": "Compare",
+    "import": "Import",
+}
+_KEPT = ("traces", "model")
+
+
+def _tabs(query: Query, view: str) -> html.Nav:
+    links = [
+        dcc.Link(label, href=query.only(*_KEPT, view=key or None), className="on" if key == view else "")
+        for key, label in VIEWS.items()
+    ]
+    return html.Nav(links, className="tabs", **aria("What to do with models"))
+
+
+def _shown_model(query: Query, fallback: ModelInfo | None) -> ModelInfo | None:
+    """The model in the address, else the one that the top bar shows, else the newest."""
+    models = workspace().models.list()
+    asked = query.get("model")
+    if asked and all(info.id != asked for info in models):
+        raise NotFoundError(
+            "The model in this address is not here, or is in the trash.", "Choose another one."
+        )
+    return next((info for info in models if info.id == (asked or (fallback and fallback.id))), None) or next(
+        iter(models), None
+    )
+
+
+def _library(query: Query, model: ModelInfo | None, trace_set_id: str | None) -> list[Node]:
+    undo = model_list.undo_notice(query.get("trashed"))
+    notes = [undo] if undo is not None else []
+    if model is None:
+        return [*notes, model_list.no_models(query)]
+    loaded = workspace().models.load(model.id)
+    detail = [
+        model_detail.head(model, loaded, query),
+        model_detail.cards(loaded),
+        evaluate.evaluation(model, query, trace_set_id),
+        expand.expansion(model, loaded, trace_set_id),
+        html.Div(
+            [
+                html.Div([model_detail.loss(loaded), model_detail.features(loaded)], className="stack"),
+                model_detail.settings(loaded),
+            ],
+            className="grid cols-2 top",
+        ),
+    ]
+    listing = model_list.model_list(query, model.id, trace_set_id)
+    return [
+        *notes,
+        html.Div([listing, html.Div(detail, className="stack")], className="grid models-main"),
+    ]
+
+
+def render(query: Query) -> list[Node]:
+    """The page below its head, for an address."""
+    choice = chosen(query.get("traces"))
+    traces, view = choice.traces, query.get("view") or ""
+    shown_above = query.get("model") or (choice.model.id if choice.model else None)
+    views: dict[str, Callable[[], list[Node]]] = {
+        "": lambda: _library(query, _shown_model(query, choice.model), traces.id if traces else None),
+        "train": lambda: train.view(query, traces),
+        "choose": lambda: choose.view(query, traces),
+        "search": lambda: model_search.view(query, traces),
+        "compare": lambda: model_compare.view(query, traces, shown_above),
+        "import": lambda: importing.view(workspace().models.list()),
+        "trash": lambda: [model_list.trash(query)],
+    }
+    return views[view]() if view in views else _nothing(query, view)
+
+
+def _nothing(query: Query, view: str) -> list[Node]:
+    back = link_button("Back to the models", query.only("traces"), "stack-2")
+    return [empty("help-circle", "There is no such view", f"“{view}” cannot be done with models.", [back])]
+
+
+def _lead() -> str:
+    count = len(workspace().models.list())
+    return "what finds the phases in traces" if not count else f"{count} model{'s' if count != 1 else ''}"
+
+
+@safe_page("Models")
+def layout(**values: str) -> Node:
+    """Lay the page out."""
+    query = Query("/models", values)
+    view = query.get("view") or ""
+    start = link_button("Train a model", query.only("traces", view="train"), "player-play", "primary")
+    actions = [start] if view in ("", "trash") and workspace().models.list() else []
+    return [
+        page_head("Models", _lead(), actions),
+        _tabs(query, view),
+        html.Div(render(query), id="models-body", className="stack"),
+        *dialogs.dialogs(),
+        *task_card.plumbing(),
+    ]
+
+
+def register(app: Dash) -> None:
+    """Put the page into the application."""
+    dash.register_page(__name__, path="/models", name="Models", title="Models · PhaseDock", layout=layout)
+    for part in (
+        dialogs,
+        train,
+        choose,
+        model_search,
+        model_compare,
+        importing,
+        expand,
+        evaluate,
+    ):
+        part.register(app)
+
+    @app.callback(
+        Output("models-body", "children"),
+        Input("models-stale", "data"),
+        State("_pages_location", "search"),
+        prevent_initial_call=True,
+    )
+    def redraw(stale: str | None, search: str | None) -> Any:
+        return render(Query.parse("/models", search)) if stale else dash.no_update

@@ -1,0 +1,282 @@
+"""Search settings: a grid or a random choice of them, judged by the error on executions held out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import Dash, Input, Output, State, dcc, html, set_props
+
+from app.context import workspace
+from app.figures.models.trials import trials
+from app.pages.models.train import no_traces
+from app.ui.basics import Node, button, card, link_button, notice, plain_table
+from app.ui.forms import numbers, text_of
+from app.ui.graph import graph
+from app.ui.tasks import card as task_card
+from app.ui.tasks import panel
+from core.errors import InputError, PhaseDockError
+from core.phases import PhaseSettings
+from core.settings_fields import check, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.ui.links import Query
+    from core.runtime.infos import TaskInfo, TraceSetInfo
+
+SEARCHED: dict[str, tuple[str, type]] = {
+    "hidden": ("5, 10, 20", int),
+    "history": ("1, 3, 5", int),
+    "learning_rate": ("0.0003, 0.001, 0.003", float),
+    "epochs": ("50", int),
+}
+_SPECS = {spec.name: spec for spec in describe(PhaseSettings)}
+
+
+def _plural(bounds: str) -> str:
+    return bounds.replace("a whole number", "Whole numbers").replace("a number", "Numbers")
+
+
+def _list_field(name: str, values: str) -> dmc.TextInput:
+    spec = _SPECS[name]
+    return dmc.TextInput(
+        id={"type": "search-values", "name": name},
+        label=f"{spec.label} to try",
+        description=f"{_plural(spec.bounds)}, with commas between.",
+        value=values,
+        size="xs",
+        inputWrapperOrder=["label", "input", "description", "error"],
+        className="field",
+    )
+
+
+def _counts() -> list[Node]:
+    """How many trials, how much is held out, and the seed of both."""
+    small: dict[str, Any] = {"size": "xs", "className": "field", "clampBehavior": "none"}
+    percent = {"rightSection": html.Span("%", className="unit"), "hideControls": True}
+    return [
+        dmc.NumberInput(id="search-most", label="Trials, when at random", value=8, min=1, max=500, **small),
+        dmc.NumberInput(id="search-held", label="Held out", value=25, min=5, max=90, **percent, **small),
+        dmc.NumberInput(id="search-seed", label="Seed", value=0, min=0, **small),
+    ]
+
+
+def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
+    """What to try, and beside it the trials."""
+    if traces is None:
+        return [no_traces()]
+    tasks = panel.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
+    text = "The trials appear here, the smallest error on held-out executions first."
+    shown = panel.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
+    return [html.Div([_form(traces), panel.place("search-live", shown)], className="grid cols-side top")]
+
+
+def _form(traces: TraceSetInfo) -> html.Section:
+    return card(
+        "Search settings",
+        html.Div(
+            [
+                dmc.SegmentedControl(
+                    id="search-method",
+                    data=[
+                        {"value": "grid", "label": "Every combination"},
+                        {"value": "random", "label": "Some, at random"},
+                    ],
+                    value="grid",
+                    size="xs",
+                    w="max-content",
+                ),
+                html.Div(
+                    [_list_field(name, values) for name, (values, _) in SEARCHED.items()],
+                    className="formgrid wide",
+                ),
+                html.Div(_counts(), className="formgrid"),
+                html.P(
+                    "Each trial trains a CRBM on a part of the executions and is judged on the others, so "
+                    "that a setting cannot win by learning its traces by heart.",
+                    className="small ink3",
+                ),
+                html.Div(id="search-problem"),
+                html.Div(
+                    [
+                        button("Search", "player-play", "primary", id="search-start"),
+                        html.Span(id="search-count", className="ink3 small"),
+                    ],
+                    className="row",
+                ),
+                dcc.Store(id="search-traces", data=traces.id),
+            ],
+            className="stack form",
+        ),
+        note=["on ", traces.name],
+    )
+
+
+def _words(settings: Mapping[str, Any]) -> str:
+    rate = text_of(settings["learning_rate"])
+    return f"{settings['hidden']} hidden, history {settings['history']}, rate {rate}"
+
+
+def outcome(task: TaskInfo) -> Node:
+    """The trials by held-out error, each with a way to train with its settings."""
+    found: Sequence[Mapping[str, Any]] = (task.result or {}).get("trials") or []
+    if not found:
+        return notice("info", "The search gave nothing to show.")
+    figure = trials(
+        [_words(each["settings"]) for each in found],
+        [float(each["held_out_error"]) for each in found],
+        [float(each["training_error"]) for each in found],
+    )
+
+    def use(settings: Mapping[str, Any]) -> Node:
+        values = "&".join(f"{name}={text_of(settings[name])}" for name in SEARCHED)
+        return link_button(
+            "Use these", f"/models?view=train&traces={task.params['trace_set']}&{values}", None, "small"
+        )
+
+    names = [
+        ("Hidden", True),
+        ("History", True),
+        ("Learning rate", True),
+        ("Epochs", True),
+        ("Held out", True),
+        ("Training", True),
+        ("", False),
+    ]
+    rows = [
+        (
+            *(text_of(each["settings"][name]) for name in SEARCHED),
+            html.B(f"{each['held_out_error']:#.3g}"),
+            f"{each['training_error']:#.3g}",
+            use(each["settings"]),
+        )
+        for each in found
+    ]
+    keys = html.Div(
+        [
+            html.Span("held-out executions", className="dotkey"),
+            html.Span("training executions", className="dotkey grey"),
+        ],
+        className="row wrap",
+    )
+    return html.Div(
+        [
+            keys,
+            graph(f"search-{task.id}", figure, "Error of each trial on held-out and on training executions"),
+            html.Div(plain_table(names, rows, "Trials by held-out error"), className="flushtable tall"),
+        ],
+        className="stack",
+    )
+
+
+task_card.OUTCOMES["search"] = outcome
+
+
+def space_of(texts: Mapping[str, str]) -> dict[str, list[float]]:
+    """The values to try, each within its bounds.
+
+    Raises
+    ------
+    InputError
+        If a list is empty, no list of numbers, or has a value out of bounds; names the setting.
+    """
+    space: dict[str, list[float]] = {}
+    for name, (_, kind) in SEARCHED.items():
+        spec = _SPECS[name]
+        found = numbers(texts.get(name, ""), spec.label, kind)
+        space[name] = sorted({check(spec, value) for value in found})
+    return space
+
+
+def combinations(space: Mapping[str, Sequence[float]]) -> int:
+    """How many settings a grid has."""
+    count = 1
+    for values in space.values():
+        count *= len(values)
+    return count
+
+
+def _whole(value: object, label: str, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InputError(f"{label} cannot be “{value}”.", f"Write a whole number from {low} to {high}.")
+    return value
+
+
+def submit(trace_set_id: str, texts: Mapping[str, str], at_most: object, held: object, seed: object) -> str:
+    """Ask for a search; gives the id of its task.
+
+    Raises
+    ------
+    InputError
+        If something is out of bounds.
+    """
+    space = space_of(texts)
+    most = None if at_most is None else _whole(at_most, "The number of trials", 1, 500)
+    params = {
+        "trace_set": trace_set_id,
+        "space": space,
+        "at_most": most,
+        "held_out": _whole(held, "The share held out", 5, 90) / 100,
+        "seed": _whole(seed, "The seed", 0, 2**31 - 1),
+    }
+    traces = workspace().traces.get(trace_set_id)
+    count = min(combinations(space), most or combinations(space))
+    return workspace().tasks.submit("search", f"Search settings on {traces.name}, {count} trials", params)
+
+
+def register(app: Dash) -> None:
+    """Connect the form."""
+    lists = {"type": "search-values", "name": dash.ALL}
+
+    @app.callback(
+        Output("search-count", "children"),
+        Output("search-most", "disabled"),
+        Input(lists, "value"),
+        Input("search-method", "value"),
+        Input("search-most", "value"),
+        State(lists, "id"),
+    )
+    def count(values: list[str], method: str, most: Any, ids: list[dict[str, str]]) -> tuple[str, bool]:
+        grid = method == "grid"
+        try:
+            found = combinations(space_of({each["name"]: v for each, v in zip(ids, values, strict=True)}))
+        except InputError:
+            return "", grid
+        trials_count = found if grid or not isinstance(most, int) else min(found, most)
+        return f"{trials_count} trial{'s' if trials_count != 1 else ''}", grid
+
+    @app.callback(
+        Output("search-problem", "children"),
+        Output("search-live", "children"),
+        Input("search-start", "n_clicks"),
+        State(lists, "value"),
+        State(lists, "id"),
+        State("search-method", "value"),
+        State("search-most", "value"),
+        State("search-held", "value"),
+        State("search-seed", "value"),
+        State("search-traces", "data"),
+        prevent_initial_call=True,
+        running=[(Output("search-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None,
+        values: list[str],
+        ids: list[dict[str, str]],
+        method: str,
+        most: Any,
+        held: Any,
+        seed: Any,
+        trace_set_id: str,
+    ) -> tuple[Any, Any]:
+        if not clicks:
+            return dash.no_update, dash.no_update
+        texts = {each["name"]: value for each, value in zip(ids, values, strict=True)}
+        try:
+            task = submit(trace_set_id, texts, None if method == "grid" else most, held, seed)
+        except PhaseDockError as error:
+            return notice("bad", error.hint, strong=error.message), dash.no_update
+        set_props("changed", {"data": task})
+        return None, panel.panel([workspace().tasks.get(task)], "", "", "")

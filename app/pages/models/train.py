@@ -1,0 +1,277 @@
+"""Train a model: the form made from its settings, and the training itself, live, beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, set_props
+
+from app.context import workspace
+from app.pages.models.detail import ROLES
+from app.ui.basics import Node, button, card, empty, icon, link_button, notice
+from app.ui.forms import controls, errors_for, field_id, read, values_of
+from app.ui.tasks import panel
+from core.errors import InputError, PhaseDockError
+from core.phases import PRESETS, PhaseSettings
+from core.settings_fields import describe
+from core.traces.model import Role
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.ui.links import Query
+    from core.runtime.infos import TraceSetInfo
+    from core.traces.model import Feature
+
+FORM = "train"
+MAIN = ("phases", "encoder", "hidden", "history", "epochs", "learning_rate")
+FURTHER = ("solver", "batch_size", "patience", "warmup", "seed")
+_NOT_BY_DEFAULT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
+_ABOUT = {
+    "Quick": "30 epochs: a first look within seconds.",
+    "Paper (AI4DL)": "As in the paper: 2,000 epochs, one sample at a time.",
+    "Published model": "As the authors trained the model they published: 1,000 epochs.",
+}
+
+
+def default_features(features: Sequence[Feature]) -> list[str]:
+    """What a model reads unless told otherwise: all usage, no limits, no loss."""
+    return [feature.name for feature in features if feature.role not in _NOT_BY_DEFAULT]
+
+
+def filled(query: Query) -> dict[str, Any]:
+    """What the form starts with: the settings of the address's task, then those in the address itself."""
+    names = {spec.name for spec in describe(PhaseSettings)}
+    given: dict[str, Any] = {}
+    if task := query.get("task"):
+        try:
+            given |= dict(workspace().tasks.get(task).params.get("settings") or {})
+        except PhaseDockError:
+            given = {}
+    given |= {name: value for name, value in query.values.items() if name in names}
+    return {name: value for name, value in given.items() if name in names}
+
+
+def _features_of(query: Query) -> list[str] | None:
+    """The features that the address's task was asked to read, or None for the usual ones."""
+    if not (task := query.get("task")):
+        return None
+    try:
+        return workspace().tasks.get(task).params.get("features")
+    except PhaseDockError:
+        return None
+
+
+def _presets() -> html.Div:
+    return html.Div(
+        [
+            html.Span("Start from", className="small ink3"),
+            *(
+                button(name, None, "small", id={"type": "preset", "name": name}, title=_ABOUT.get(name, ""))
+                for name in PRESETS
+            ),
+        ],
+        className="row wrap presets",
+    )
+
+
+def _feature_words(feature: Feature) -> str:
+    role = ROLES.get(str(feature.role), str(feature.role))
+    return role if feature.unit is Unit.PLAIN else f"{role}, {feature.unit}"
+
+
+def features_control(
+    form: str, traces: TraceSetInfo, chosen: Sequence[str] | None = None
+) -> dmc.CheckboxGroup:
+    """The features of a trace set to choose from, with their roles and units."""
+    boxes = [
+        dmc.Checkbox(
+            label=[
+                html.Span(feature.name, className="strong"),
+                html.Span(_feature_words(feature), className="ink3 small"),
+            ],
+            value=feature.name,
+            size="xs",
+        )
+        for feature in traces.features
+    ]
+    return dmc.CheckboxGroup(
+        html.Div(boxes, className="featurelist"),
+        id={"type": "features", "form": form},
+        label="Features",
+        description="What the model reads of each sample. Limits and loss are better left out.",
+        value=list(chosen) if chosen is not None else default_features(traces.features),
+        size="xs",
+    )
+
+
+def no_traces() -> html.Section:
+    """What to do when there is nothing to train on."""
+    way = link_button("Add traces", "/traces", "upload", "primary")
+    return card(
+        None, empty("database", "No traces yet", "A model learns from traces: add some first.", [way])
+    )
+
+
+def form(query: Query, traces: TraceSetInfo) -> html.Section:
+    """The form, filled with what the address says."""
+    values = filled(query)
+    grown = any(name in values for name in FURTHER)
+    return card(
+        "Train a model",
+        html.Div(
+            [
+                _presets(),
+                html.Div(controls(FORM, PhaseSettings, values, MAIN), className="formgrid"),
+                features_control(FORM, traces, _features_of(query)),
+                html.Details(
+                    [
+                        html.Summary([icon("chevron-right", "sm"), "More settings"]),
+                        html.Div(controls(FORM, PhaseSettings, values, FURTHER), className="formgrid"),
+                    ],
+                    className="more",
+                    open=grown,
+                ),
+                dmc.TextInput(
+                    id="train-name",
+                    label="Name",
+                    placeholder="Named after its settings when left empty",
+                    size="xs",
+                    className="field",
+                ),
+                html.Div(id="train-problem"),
+                html.Div(button("Train", "player-play", "primary", id="train-start"), className="row"),
+                dcc.Store(id="train-traces", data=traces.id),
+            ],
+            id="train-form",
+            className="stack form enc-crbm",
+        ),
+        note=["on ", traces.name, f", {traces.n_executions:,} executions, {traces.n_samples:,} samples"],
+    )
+
+
+def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
+    """The form and, beside it, the training that is under way."""
+    if traces is None:
+        return [no_traces()]
+    tasks = panel.tasks_of("train", {"trace_set": traces.id}, query.get("task"))
+    shown = panel.panel(
+        tasks,
+        "activity",
+        "Nothing is being trained on these traces",
+        "Progress, time left and the reconstruction error appear here. You may close the page meanwhile.",
+    )
+    return [html.Div([form(query, traces), panel.place("train-live", shown)], className="grid cols-main top")]
+
+
+def model_name(settings: PhaseSettings, taken: Sequence[str]) -> str:
+    """A name after the settings that no model has yet: ``crbm-10-k5``, ``crbm-10-k5-2``."""
+    size = settings.history if settings.encoder == "window" else settings.hidden
+    base = f"{settings.encoder}-{size}-k{settings.phases}"
+    names = [base, *(f"{base}-{number}" for number in range(2, len(taken) + 3))]
+    return next(name for name in names if name not in taken)
+
+
+def taken_names() -> list[str]:
+    """The names of all models, and of those that are being made."""
+    active = workspace().tasks.list(100, ["queued", "running"])
+    return [info.name for info in workspace().models.list()] + [
+        str(task.params.get("name")) for task in active
+    ]
+
+
+def submit(trace_set_id: str, settings: PhaseSettings, features: Sequence[str], name: str) -> str:
+    """Ask for a training; gives the id of its task.
+
+    Raises
+    ------
+    InputError
+        If no feature is chosen.
+    """
+    traces = workspace().traces.get(trace_set_id)
+    if not features:
+        raise InputError("No feature is chosen.", "Choose at least one; CPU and memory are the usual ones.")
+    ordered = [feature.name for feature in traces.features if feature.name in features]
+    called = name.strip() or model_name(settings, taken_names())
+    params = {
+        "trace_set": trace_set_id,
+        "settings": settings.to_dict(),
+        "features": None if ordered == default_features(traces.features) else ordered,
+        "name": called,
+    }
+    return workspace().tasks.submit("train", f"Train {called} on {traces.name}", params)
+
+
+def problem(error: PhaseDockError) -> Node:
+    """An error, in place."""
+    return notice("bad", error.hint, strong=error.message)
+
+
+def _preset_values(name: str, ids: Sequence[Mapping[str, str]]) -> list[Any]:
+    values = PRESETS[name].to_dict()
+    specs = {spec.name: spec for spec in describe(PhaseSettings)}
+    return [f"{values[i['name']]:g}" if specs[i["name"]].kind == "float" else values[i["name"]] for i in ids]
+
+
+def register(app: Dash) -> None:
+    """Connect the form."""
+    fields = field_id(FORM, ALL)
+
+    @app.callback(
+        Output(fields, "value"),
+        Input({"type": "preset", "name": ALL}, "n_clicks"),
+        State(fields, "id"),
+        prevent_initial_call=True,
+    )
+    def fill(clicks: list[int | None], ids: list[dict[str, str]]) -> Any:
+        if not any(clicks) or not isinstance(ctx.triggered_id, dict):
+            return [dash.no_update] * len(ids)
+        return _preset_values(ctx.triggered_id["name"], ids)
+
+    @app.callback(
+        Output("train-form", "className"),
+        Input(field_id(FORM, "encoder"), "value"),
+        Input(field_id(FORM, "solver"), "value"),
+    )
+    def show_what_matters(encoder: str, solver: str) -> str:
+        return f"stack form enc-{encoder} solver-{solver}"
+
+    @app.callback(
+        Output(fields, "error"),
+        Output("train-problem", "children"),
+        Output("train-live", "children"),
+        Input("train-start", "n_clicks"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State({"type": "features", "form": FORM}, "value"),
+        State("train-name", "value"),
+        State("train-traces", "data"),
+        prevent_initial_call=True,
+        running=[(Output("train-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None,
+        ids: list[dict[str, str]],
+        values: list[Any],
+        features: list[str] | None,
+        name: str | None,
+        trace_set_id: str,
+    ) -> tuple[Any, ...]:
+        keep = dash.no_update
+        if not clicks:
+            return [keep] * len(ids), keep, keep
+        settings, wrong = read(PhaseSettings, values_of(ids, values))
+        if settings is None:
+            count = f"{len(wrong)} settings are" if len(wrong) > 1 else "One setting is"
+            said = notice("bad", "See the form above; nothing was started.", strong=f"{count} out of bounds.")
+            return errors_for(ids, wrong), said, keep
+        try:
+            task = submit(trace_set_id, settings, features or [], name or "")
+        except PhaseDockError as error:
+            return errors_for(ids, {}), problem(error), keep
+        set_props("changed", {"data": task})
+        tasks = panel.tasks_of("train", {"trace_set": trace_set_id})
+        return errors_for(ids, {}), None, panel.panel(tasks, "", "", "")

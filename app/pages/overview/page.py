@@ -1,0 +1,94 @@
+"""What is here, what runs, and what to do next; on a fresh start, the ways in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import Input, Output, State, dcc, html
+
+from app.context import chosen, workspace
+from app.errors import safe_page
+from app.pages.overview.cards import (
+    key_figures,
+    next_steps,
+    sets_card,
+    task_rows,
+    tasks_card,
+    what_jobs_do,
+)
+from app.pages.overview.fresh_start import fresh_start
+from app.ui.basics import Node, icon, link_button, page_head
+from app.ui.polling import when_changed
+from core.runtime.infos import TaskState
+
+if TYPE_CHECKING:
+    from dash import Dash
+
+_RUNNING = (TaskState.QUEUED, TaskState.RUNNING)
+_POLL_MS = 1_500
+
+
+@safe_page("Overview")
+def layout(traces: str | None = None, model: str | None = None, **_query: str) -> Node:
+    """Lay the page out."""
+    place = workspace()
+    sets = place.traces.list()
+    watch = dcc.Interval(id="overview-poll", interval=_POLL_MS)
+    loading = [task for task in place.tasks.list(20, list(_RUNNING)) if task.kind == "samples"]
+    sample = dcc.Store(id="samples-task", data=loading[0].id if loading else None)
+    if not sets:
+        return [page_head("Overview"), watch, sample, *fresh_start()]
+    choice, tasks = chosen(traces, model), place.tasks.list(20)
+    return [
+        page_head("Overview", None, [link_button("Add traces", "/traces", "upload")]),
+        watch,
+        sample,
+        html.Div(
+            [
+                key_figures(choice, sets, place.models.list()),
+                html.Div([what_jobs_do(choice), next_steps(choice, tasks, sets)], className="grid cols-main"),
+                html.Div([sets_card(sets), tasks_card(tasks)], className="grid cols-main"),
+            ],
+            className="stack",
+        ),
+    ]
+
+
+def register(app: Dash) -> None:
+    """Put the page into the application."""
+    dash.register_page(__name__, path="/", name="Overview", title="Overview · PhaseDock", layout=layout)
+
+    @app.callback(
+        Output("samples-task", "data"),
+        Output("load-samples", "disabled"),
+        Output("load-samples", "children"),
+        Input("load-samples", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def load_samples(_clicks: int) -> tuple[Any, ...]:
+        task = workspace().tasks.submit("samples", "Load the samples and their model", {})
+        return task, True, [icon("hourglass"), "Loading…"]
+
+    @app.callback(
+        Output("overview-tasks", "children"),
+        Input("overview-poll", "n_intervals"),
+        State("overview-tasks", "children"),
+        prevent_initial_call=True,
+    )
+    def refresh(_ticks: int, before: Any) -> Any:
+        rows = task_rows(workspace().tasks.list(5))
+        return when_changed(rows, before)
+
+    @app.callback(
+        Output("_pages_location", "pathname", allow_duplicate=True),
+        Output("_pages_location", "search", allow_duplicate=True),
+        Output("changed", "data", allow_duplicate=True),
+        Input("overview-poll", "n_intervals"),
+        State("samples-task", "data"),
+        prevent_initial_call=True,
+    )
+    def arrived(ticks: int, task_id: str | None) -> tuple[Any, ...]:
+        if task_id is None or not workspace().tasks.get(task_id).state.ended:
+            return dash.no_update, dash.no_update, dash.no_update
+        return "/", f"?loaded={task_id}", ticks

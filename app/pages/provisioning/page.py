@@ -1,0 +1,267 @@
+"""What to allocate: every policy on these traces, who wastes least at the same risk, and what to set.
+
+The address says what was compared and how it is looked at. A comparison runs as a task and is kept, so
+the same address shows the same figures again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import ALL, Input, Output, State, html, set_props
+
+from app.context import Choice, address, chosen
+from app.errors import safe_page
+from app.pages.provisioning import exports, recommend, results
+from app.pages.provisioning.address import RESOURCES, SCALES, View, address_values, segments
+from app.pages.provisioning.advice import advice_card
+from app.pages.provisioning.figures import frontier_card, totals_card
+from app.pages.provisioning.form import FORM, form, given_settings, policies_asked, proposed
+from app.pages.provisioning.table import table
+from app.pages.provisioning.values import Values, resources_of
+from app.pages.provisioning.worst import worst_card
+from app.ui.basics import Node, card, empty, link_button, notice, page_head
+from app.ui.forms import errors_for, field_id, read, values_of
+from app.ui.links import Query
+from app.ui.misfit import misfit
+from app.ui.tasks import card as task_card
+from app.ui.tasks import panel
+from core.errors import PhaseDockError
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.policies import POLICIES
+from core.units import format_duration, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dash import Dash
+
+    from app.pages.provisioning.results import Result
+
+_PATH = "/provisioning"
+_LOCATION = "_pages_location"
+
+
+def _nothing_yet() -> Node:
+    return card(
+        None,
+        empty(
+            "adjustments-horizontal",
+            "No traces yet",
+            "Policies are compared on traces of containers: CPU and memory over time.",
+            [
+                link_button("Add traces", address("/traces"), "upload", "primary"),
+                link_button("Load the samples", address("/"), "player-play"),
+            ],
+        ),
+    )
+
+
+def _lead(report: Mapping[str, Any], view: View) -> str:
+    split, settings = report["split"], report["settings"]
+    words = [f"{len(split['held_out']):,} held-out containers", f"cycle {format_duration(settings['cycle'])}"]
+    share = format_share(settings["tolerance"], 0 if settings["tolerance"] >= 0.01 else 1)
+    words.append(f"scaled to {share} under time on the others" if view.matched else "as published, unscaled")
+    return ", ".join(words)
+
+
+def _notes(report: Mapping[str, Any]) -> Node:
+    """What a person should know of the comparison, and the policies that could not be compared."""
+    said = [*report["notes"]]
+    if len(report["split"]["held_out_groups"]) == 1:
+        only = report["split"]["held_out_groups"][0]
+        said.append(
+            f"Only one group, “{only}”, was held out, so intervals are over its containers and say nothing "
+            "about other groups. SavedLimits out a larger share."
+        )
+    by_reason: dict[str, list[str]] = {}
+    for each in report["unavailable"]:
+        by_reason.setdefault(each["reason"], []).append(each["policy"])
+    said += [f"Not compared: {', '.join(names)}. {reason}" for reason, names in by_reason.items()]
+    if not said:
+        return None
+    return card("To know", html.Ul([html.Li(each) for each in said], className="notes"))
+
+
+def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
+    """The result in cards."""
+    values = Values(result.report["resources"][view.resource], view.matched)
+    held_out = len(result.report["split"]["held_out"])
+    tolerance = float(result.report["settings"]["tolerance"])
+    files = exports.addresses(result, view)
+    left = [
+        table(values, view, [exports.download("policies", files["policies"])]),
+        frontier_card(values, view, tolerance, files["frontier"]),
+    ]
+    right = [
+        recommend.card_of(result, view, choice),
+        totals_card(values, view, held_out, files["totals"]),
+        worst_card(values, view, choice, result.id, [exports.download("containers", files["worst"])]),
+        _notes(result.report),
+    ]
+    file = results.file_address(choice, result, "csv")
+    below = advice_card(result, view, choice, [exports.download("request and limit", file)])
+    cards: list[Node] = [
+        html.Div(
+            [
+                html.Div(left, className="stack"),
+                html.Div([each for each in right if each is not None], className="stack side"),
+            ],
+            className="provisioning",
+        )
+    ]
+    return [*cards, below] if below is not None else cards
+
+
+def _waiting(choice: Choice, view: View, *, shown: bool) -> list[Node]:
+    """Tasks under way, or what will be here once there was one."""
+    tasks = results.tasks(choice, view.query.get("task"), shown=shown)
+    if shown and not tasks:
+        return []
+    text = (
+        "How much every policy would have over-allocated on these traces, how often it would have "
+        "fallen short, and what to set instead. Choose the cycle above and evaluate."
+    )
+    return panel.panel(tasks, "adjustments-horizontal", "Not evaluated yet", text)
+
+
+def body(query: Query) -> list[Node]:
+    """The page for an address."""
+    view = View.read(query)
+    choice = chosen(query.get("traces"), query.get("model"))
+    if choice.traces is None:
+        return [page_head("Provisioning"), _nothing_yet()]
+    result = results.find(choice, view)
+    settings = view.settings or (
+        EvaluationSettings.from_dict(result.report["settings"])
+        if result
+        else proposed(choice.traces, results.typical_seconds(choice.traces.id))
+    )
+    policies = view.policies if view.settings or result is None else result.policies
+    there = resources_of(result.report) if result else list(RESOURCES)
+    if view.resource not in there:
+        view = view.looking_at(there[0])
+    options = {key: title for key, title in RESOURCES.items() if key in there}
+    actions: list[Node] = []
+    if result:
+        actions = [
+            segments(view, "resource", options, view.resource, "Resource"),
+            segments(view, "scale", SCALES, view.scale, "How policies are compared"),
+            exports.menu(result, view),
+        ]
+    lead = (
+        _lead(result.report, view)
+        if result
+        else f"what to allocate to the containers of {choice.traces.name}"
+    )
+    running = results.running(choice)
+    live = _waiting(choice, view, shown=result is not None)
+    return [
+        page_head("Provisioning", lead, actions),
+        html.Div(misfit(choice, _PATH), className="spaced"),
+        form(
+            choice.traces,
+            choice.model,
+            settings,
+            policies,
+            view.problem,
+            opened=(result is None and not running and not query.get("task")) or view.problem is not None,
+        ),
+        html.Div(live, id="evaluate-live", className="stack spaced"),
+        html.Div(_shown(result, view, choice) if result else [], className="stack"),
+    ]
+
+
+@safe_page("Provisioning")
+def layout(**values: str) -> Node:
+    """Lay the page out."""
+    return [*body(Query(_PATH, values)), *task_card.plumbing()]
+
+
+def _register_form(app: Dash) -> None:
+    fields = field_id(FORM, ALL)
+
+    @app.callback(
+        Output(fields, "error"),
+        Output("evaluate-problem", "children"),
+        Output("evaluate-live", "children"),
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input("evaluate-start", "n_clicks"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State(fields, "checked"),
+        State("evaluate-policies", "value"),
+        State("evaluate-about", "data"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+        running=[(Output("evaluate-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None,
+        ids: list[dict[str, str]],
+        values: list[Any],
+        checked: list[bool | None],
+        names: list[str] | None,
+        about: dict[str, Any],
+        search: str | None,
+    ) -> tuple[Any, ...]:
+        keep = dash.no_update
+        if not clicks:
+            return [keep] * len(ids), keep, keep, keep
+        settings, wrong = read(
+            EvaluationSettings, given_settings(values_of(ids, values), values_of(ids, checked))
+        )
+        if settings is None:
+            said = notice(
+                "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
+            )
+            return errors_for(ids, wrong), said, keep, keep
+        if not names:
+            said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
+            return errors_for(ids, {}), said, keep, keep
+        policies = policies_asked(names)
+        asked = Query.parse(_PATH, search)
+        where = asked.search(**about, **address_values(settings, policies), task=None, policy=None)
+        choice = chosen(about["traces"], about["model"])
+        if results.find(choice, View.read(Query.parse(_PATH, where))):
+            return errors_for(ids, {}), None, keep, f"?{where}"
+        try:
+            task = results.submit(choice, settings, policies)
+        except PhaseDockError as error:
+            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
+        set_props("changed", {"data": task})
+        return errors_for(ids, {}), None, keep, f"?{Query.parse(_PATH, where).search(task=task)}"
+
+    @app.callback(
+        Output("evaluate-policies", "value"),
+        Input("evaluate-all", "n_clicks"),
+        Input("evaluate-none", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def choose(all_clicks: int | None, none_clicks: int | None) -> Any:
+        if not (all_clicks or none_clicks):
+            return dash.no_update
+        return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
+
+
+def register(app: Dash) -> None:
+    """Put the page into the application."""
+    dash.register_page(
+        __name__, path=_PATH, name="Provisioning", title="Provisioning · PhaseDock", layout=layout
+    )
+    _register_form(app)
+
+    @app.callback(
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input("changed", "data"),
+        State(_LOCATION, "pathname"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
+        """Show the result in place when the task of this page has ended well."""
+        query = Query.parse(_PATH, search)
+        if pathname != _PATH or not task_id or query.get("task") != task_id:
+            return dash.no_update
+        return f"?{query.search(task=None)}" if results.is_done(task_id) else dash.no_update

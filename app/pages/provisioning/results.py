@@ -1,0 +1,217 @@
+"""The comparisons that the store keeps, as the Provisioning page asks for them, and what they recommend."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from app.cache import cached
+from app.context import workspace
+from app.ui.tasks import panel
+from core.errors import ConflictError, NotFoundError
+from core.provisioning.recommendation.recommend import RecommendSettings
+from core.runtime.infos import TaskState
+from core.runtime.storage.evaluations import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from app.context import Choice
+    from app.pages.provisioning.address import View
+    from core.provisioning.evaluation.evaluate import EvaluationSettings
+    from core.provisioning.recommendation.recommend import Advice
+    from core.runtime.infos import TaskInfo
+    from core.runtime.storage.evaluations import StoredEvaluation
+
+KIND = "evaluate"
+_LOOK_BACK = 100
+_UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A comparison that was made.
+
+    Parameters
+    ----------
+    id
+        The store's key of it.
+    report
+        All figures (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: nobody may change it.
+    policies
+        What was asked to be compared; ``("all",)`` for all.
+    """
+
+    id: str
+    report: Mapping[str, Any]
+    policies: tuple[str, ...]
+
+
+def question(choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...]) -> Question:
+    """What is asked of a trace set and a model.
+
+    Raises
+    ------
+    ConflictError
+        If there is no trace set.
+    """
+    if choice.traces is None:
+        raise ConflictError("There are no traces to compare policies on.", "Add some first.")
+    return Question(choice.traces.id, choice.model.id if choice.model else None, settings, policies)
+
+
+def find(choice: Choice, view: View) -> Result | None:
+    """The comparison that an address asks for; the last one on the pair where it asks for none."""
+    if view.problem is not None:
+        return None
+    if view.settings is None:
+        return latest(choice)
+    try:
+        found = workspace().evaluations.find(question(choice, view.settings, view.policies))
+    except NotFoundError:
+        return None
+    return None if found is None else Result(found.key, found.report, view.policies)
+
+
+def latest(choice: Choice) -> Result | None:
+    """The last comparison that was made on a trace set and model and is still kept."""
+    done = [task for task in _mine(choice) if task.state is TaskState.DONE]
+    for task in done:
+        try:
+            stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
+        except NotFoundError:
+            continue
+        return Result(stored.key, stored.report, tuple(task.params.get("policies") or ("all",)))
+    return None
+
+
+def get(evaluation_id: str) -> Result:
+    """A comparison by its key.
+
+    Raises
+    ------
+    NotFoundError
+        If it is not kept any more.
+    """
+    stored: StoredEvaluation = workspace().evaluations.get(evaluation_id)
+    return Result(stored.key, stored.report, ())
+
+
+def _about(choice: Choice) -> dict[str, Any]:
+    return {
+        "trace_set": choice.traces.id if choice.traces else None,
+        "model": choice.model.id if choice.model else None,
+    }
+
+
+def _mine(choice: Choice) -> list[TaskInfo]:
+    about = _about(choice)
+    return [
+        task
+        for task in workspace().tasks.list(_LOOK_BACK)
+        if task.kind == KIND and all(task.params.get(name) == value for name, value in about.items())
+    ]
+
+
+def running(choice: Choice) -> bool:
+    """Whether a comparison on the pair is under way."""
+    return any(task.state in _UNDER_WAY for task in _mine(choice))
+
+
+def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
+    """The tasks to show: the one asked for, those under way, or the last one where there is no result."""
+    found = panel.tasks_of(KIND, _about(choice), wanted)
+    return found if wanted or not shown else [task for task in found if task.state in _UNDER_WAY]
+
+
+def submit(choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...]) -> str:
+    """Ask for a comparison; gives the id of its task."""
+    return workspace().evaluations.submit(question(choice, settings, policies))
+
+
+def is_done(task_id: str) -> bool:
+    """Whether a comparison ended well."""
+    try:
+        task = workspace().tasks.get(task_id)
+    except NotFoundError:
+        return False
+    return task.kind == KIND and task.state is TaskState.DONE
+
+
+def typical_seconds(trace_set_id: str) -> float:
+    """The median length of a trace set's executions."""
+    return float(workspace().traces.summary(trace_set_id)["duration_s"].median())
+
+
+def recommend_settings(report: Mapping[str, Any]) -> dict[str, str]:
+    """The settings of a recommendation that belongs to a comparison: the same groups, the same risk."""
+    settings = report["settings"]
+    return {"group_by": str(settings["group_by"]), "tolerance": f"{settings['tolerance']:g}"}
+
+
+def _prints(choice: Choice) -> tuple[str, str]:
+    if choice.traces is None or choice.model is None:
+        raise ConflictError(
+            "A recommendation per phase needs a phase model, and none fits these traces yet.",
+            "Train one on Models, then come back.",
+        )
+    return choice.traces.fingerprint, choice.model.fingerprint
+
+
+def advice(choice: Choice, settings: Mapping[str, object]) -> tuple[Advice, ...]:
+    """What to give to each group in each phase.
+
+    Raises
+    ------
+    ConflictError
+        If there is no model.
+    """
+    prints = _prints(choice)
+    chosen = RecommendSettings.from_dict(settings)
+    pair = choice.pair()
+    if pair is None:
+        return ()
+    made: tuple[Advice, ...] = cached(
+        lambda: workspace().evaluations.recommend(pair[0].id, pair[1].id, chosen), "advice", *prints, chosen
+    )
+    return made
+
+
+def recommendation(choice: Choice, settings: Mapping[str, object], style: str) -> str:
+    """A recommendation as the text of a file.
+
+    Raises
+    ------
+    ConflictError
+        If there is no model.
+    InputError
+        If there is no such format, or the traces' units do not allow it.
+    """
+    prints = _prints(choice)
+    chosen = RecommendSettings.from_dict(settings)
+    pair = choice.pair()
+    today = datetime.now(UTC).date().isoformat()
+    names = "" if pair is None else f"{pair[0].name}|{pair[1].name}"
+
+    def make() -> str:
+        return (
+            ""
+            if pair is None
+            else workspace().evaluations.export(pair[0].id, pair[1].id, style, today, chosen)
+        )
+
+    return cached(make, "recommendation", style, today, names, *prints, chosen)
+
+
+def exported(choice: Choice, result: Result, style: str) -> str:
+    """The recommendation that belongs to a comparison."""
+    return recommendation(choice, recommend_settings(result.report), style)
+
+
+def file_address(choice: Choice, result: Result, style: str) -> str:
+    """Where that file can be downloaded."""
+    pair = choice.pair()
+    where = "/".join(info.id for info in pair) if pair else ""
+    return f"/api/recommendation/{where}/{style}?{urlencode(recommend_settings(result.report))}"

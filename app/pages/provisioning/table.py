@@ -1,0 +1,192 @@
+"""The table of policies: what each over-allocates, how often it falls short, and what it would save."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from dash import html
+
+from app.figures.provisioning import gains
+from app.pages.provisioning.address import link
+from app.pages.provisioning.values import OURS, WITHOUT_SAVING, Row, Values, sorted_rows
+from app.ui.basics import Node, aria, card, icon, scrolling, state_badge
+from core.units import format_change, format_number, format_share
+
+if TYPE_CHECKING:
+    from app.pages.provisioning.address import View
+
+_KINDS = {
+    "bound": ("bound", ""),
+    "oracle": ("oracle", ""),
+    "reactive": ("reactive", ""),
+    "published": ("published", ""),
+    "control": ("control", ""),
+    "static": ("static", ""),
+    "learned": ("learned", ""),
+    "ours": ("ours", "accent"),
+}
+
+
+def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 1) -> html.Th:
+    chosen = view.sort == by
+    made = link(
+        [title, icon("chevron-down", "sm")] if chosen else title,
+        view.query(sort=None if by == "over" else by),
+        className="sorter",
+        title=f"Sort by {title}",
+    )
+    state = aria(sort="descending" if by == "saving" else "ascending") if chosen else {}
+    return html.Th(made, className="num" if number else "", scope="col", colSpan=over, **state)
+
+
+def table(values: Values, view: View, tools: list[Node]) -> html.Section:
+    """The card with the table.
+
+    Parameters
+    ----------
+    values
+        The resource that is looked at.
+    view
+        The address, for links that sort or choose.
+    tools
+        What stands at the right of the title.
+    """
+    rows = sorted_rows(values.rows(), view.sort)
+    on = gains.track(
+        (row.saving, *(row.saving_interval or (None, None))) for row in rows if row.saving is not None
+    )
+    longest = _longest(rows)
+    rival = values.reference
+    head = html.Tr(
+        [
+            _head("Policy", "policy", view),
+            _head("Kind", "kind", view),
+            _head("Over-allocation", "over", view),
+            html.Th(html.Span("95% interval"), className="num wide", scope="col"),
+            _head("Under time", "under", view, number=True),
+            _head("Resizes", "resizes", view, number=True),
+            _head(f"Saved against {rival}" if rival else "Saved", "saving", view, over=2),
+        ]
+    )
+    body = [_row(row, values, view, on, longest) for row in rows]
+    sorted_by = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
+    table = html.Table(
+        [
+            html.Caption("What each policy over-allocates and how often it falls short", className="sr"),
+            html.Thead(head),
+            html.Tbody(body),
+        ],
+        className="plain policies",
+    )
+    return card(
+        "Policies",
+        scrolling(table, "Policies"),
+        note=f"sorted by {sorted_by.get(view.sort, view.sort)}",
+        tools=tools,
+        flush=True,
+    )
+
+
+def _longest(rows: list[Row]) -> float:
+    """What a full bar stands for; the worst policies’ bars are cut, so that the others can be told apart."""
+    usual = sorted(row.over for row in rows if row.over is not None and row.kind not in WITHOUT_SAVING)
+    return max(usual[len(usual) * 3 // 4] * 1.2, 1e-9) if usual else 1.0
+
+
+def _row(row: Row, values: Values, view: View, on: gains.Track, longest: float) -> html.Tr:
+    classes = ["ours"] if row.policy == (view.policy or values.ours()) else []
+    chosen = row.policy == view.policy
+    parts = re.split(r"(?<=[.+])", row.policy)
+    broken = [each for part in parts for each in (part, html.Wbr())][:-1]
+    name = link(
+        broken, view.query(policy=None if chosen else row.policy), className="policy", title=row.about
+    )
+    return html.Tr(
+        [
+            html.Th(
+                [name, html.Span(_kind_word(row), className="under", **aria(hidden="true"))], scope="row"
+            ),
+            html.Td(_kind(row)),
+            html.Td(_over(row, longest)),
+            html.Td(_interval(row), className="num ink3 wide"),
+            html.Td(_share(row.under), className="num"),
+            html.Td("–" if row.resizes is None else format_number(row.resizes), className="num"),
+            html.Td(_gain(row, on, values.reference)),
+            html.Td(_saved(row), className="num strong"),
+        ],
+        className=" ".join(classes),
+    )
+
+
+def _kind(row: Row) -> html.Span:
+    return state_badge(_kind_word(row), "" if row.best else _KINDS.get(row.kind, (row.kind, ""))[1])
+
+
+def _kind_word(row: Row) -> str:
+    return "best reactive" if row.best else _KINDS.get(row.kind, (row.kind, ""))[0]
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else format_share(value)
+
+
+def _over(row: Row, longest: float) -> Node:
+    if row.over is None:
+        return "–"
+    width = min(row.over / longest, 1.0) * 100
+    kind = "ours" if row.policy == OURS else row.kind if row.kind == "bound" else ""
+    cut = " cut" if row.over > longest else ""
+    return html.Div(
+        [
+            html.Div(html.I(style={"width": f"{width:.1f}%"}), className=f"overbar {kind}{cut}"),
+            html.Span(format_share(row.over), className="num strong"),
+        ],
+        className="overcell",
+    )
+
+
+def _interval(row: Row) -> str:
+    return "–" if row.interval is None else f"{row.interval[0] * 100:.1f}–{row.interval[1] * 100:.1f}%"
+
+
+def _saved(row: Row) -> str:
+    return "" if row.saving is None else format_change(row.saving, 0)
+
+
+def _gain(row: Row, on: gains.Track, reference: str | None) -> Node:
+    """The dot and whisker of one row on the common track."""
+    if row.kind == "bound":
+        return html.Span("nothing can be better", className="ink3")
+    if row.kind == "oracle":
+        return html.Span("knows the future", className="ink3")
+    if row.saving is None:
+        return html.Span("reference" if row.policy == reference else "–", className="ink3")
+    low, high = row.saving_interval or (None, None)
+    found = gains.mark(row.saving, low, high, on)
+    parts: list[Node] = [html.Span(className="zero", style={"left": f"{on.place(0.0)}%"})]
+    if found.dot is None:
+        arrow = "◂ off scale" if found.off == "left" else "off scale ▸"
+        parts.append(html.Span(arrow, className=f"off {found.verdict} {found.off}"))
+    else:
+        width = max(found.end - found.start, 0.0)
+        whisker = {"left": f"{found.start}%", "width": f"{width:.1f}%"}
+        parts += [
+            html.Span(className=f"whisker {found.verdict}", style=whisker),
+            html.Span(className=f"dot {found.verdict}", style={"left": f"{found.dot}%"}),
+        ]
+    return html.Div(parts, className="gain", role="img", title=said(row), **aria(label=said(row)))
+
+
+def said(row: Row) -> str:
+    """A saving with its intervals in words."""
+    words = [f"{format_change(row.saving or 0.0)} over-allocation saved"]
+    if row.saving_interval is not None:
+        words.append(f"95% interval {_span(row.saving_interval)} over containers")
+    if row.group_interval is not None:
+        words.append(f"{_span(row.group_interval)} over groups")
+    return ", ".join(words)
+
+
+def _span(pair: tuple[float, float]) -> str:
+    return f"{format_change(pair[0])} to {format_change(pair[1])}"

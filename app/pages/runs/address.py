@@ -1,0 +1,109 @@
+"""What the Runs pages show, as their address says it: which experiment, which two policies, which tick."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from app.ui.links import Query
+
+PATH = "/runs"
+COMPARE, LEDGER, BUILD, LIST = "compare", "ledger", "build", "list"
+MEASURES = {
+    "completion": "Completion",
+    "t90": "To 90%",
+    "t95": "To 95%",
+    "t99": "To 99%",
+}
+QUANTITIES = {
+    "completion": "Completion time",
+    "t90": "Time to 90% of the fall of the loss",
+    "t95": "Time to 95% of the fall of the loss",
+    "t99": "Time to 99% of the fall of the loss",
+}
+STATES = ("running", "done", "failed", "cancelled", "interrupted")
+BY = {"lists": "By list", "loss": "By loss"}
+JOBS_PER_PAGE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The choices of the pages; anything that an address says wrongly has its default.
+
+    Parameters
+    ----------
+    query
+        The address itself.
+    look
+        Which of the pages: ``list``, ``build``, ``compare`` or ``ledger``.
+    experiment, run
+        The id of the experiment, or of a run that belongs to none, or None.
+    a, b
+        The two policies by their keys, or None for the first ones.
+    seed
+        The seed whose jobs and lines are drawn, or None for the first.
+    measure
+        What the bars per job show.
+    by
+        What CPU is stacked by: the policy's own lists, or how far each job's loss had fallen.
+    page
+        Which few jobs are drawn in rows, from 0.
+    of, tick, job
+        Of the ledger: the policy's key, the tick, and the job that is looked at.
+    state, text
+        What the list is filtered by.
+    source
+        What a new experiment begins with: a bundled one's name, or an experiment's id.
+    """
+
+    query: Query
+    look: str
+    experiment: str | None
+    run: str | None
+    a: str | None
+    b: str | None
+    seed: int | None
+    measure: str
+    by: str
+    page: int
+    of: str | None
+    tick: int
+    job: str | None
+    state: str | None
+    text: str
+    source: str | None
+
+    @classmethod
+    def read(cls, query: Query) -> View:
+        """Read the choices of an address."""
+        experiment = query.get("experiment")
+        look = _one_of(query.get("look"), (BUILD, LEDGER), COMPARE if experiment else LIST)
+        return cls(
+            query=query,
+            look=LIST if look == LEDGER and not (experiment or query.get("run")) else look,
+            experiment=experiment,
+            run=query.get("run"),
+            a=query.get("a"),
+            b=query.get("b"),
+            seed=_whole(query.get("seed")),
+            measure=_one_of(query.get("measure"), MEASURES, "completion"),
+            by=_one_of(query.get("by"), BY, "lists"),
+            page=_whole(query.get("page")) or 0,
+            of=query.get("of"),
+            tick=_whole(query.get("tick")) or 0,
+            job=query.get("job"),
+            state=query.get("state") if query.get("state") in STATES else None,
+            text=query.get("text") or "",
+            source=query.get("from"),
+        )
+
+
+def _one_of(value: str | None, known: Collection[str], otherwise: str) -> str:
+    return value if value is not None and value in known else otherwise
+
+
+def _whole(value: str | None) -> int | None:
+    return int(value) if value is not None and value.isdecimal() and len(value) < 12 else None

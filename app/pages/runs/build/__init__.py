@@ -1,0 +1,1 @@
+"""Building an experiment: a form, its YAML, and a preview."""

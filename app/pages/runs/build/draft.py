@@ -1,0 +1,221 @@
+"""An experiment while it is being written: from plain values to a form's fields and back, and what is wrong.
+
+A field's name is the path of its value (``workers/0/cores``), so that what the reader refuses is shown at
+its field; the same text read as YAML gives the line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from app.pages.runs.build.yaml import written
+from core.errors import InputError
+from core.experiments.parts import (
+    MAY_BE_NONE,
+    SPANS,
+    Arrivals,
+    Containers,
+    Drawn,
+    JobKind,
+    WorkerGroup,
+    World,
+)
+from core.experiments.reading.experiment import from_dict
+from core.experiments.reading.marked import SpecError, read_marked
+from core.experiments.spec import SIMULATED
+from core.scheduling.policies import POLICIES
+from core.settings_fields import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.experiments.reading.marked import Path
+    from core.experiments.spec import Experiment
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_SPAN = re.compile(r"\s*(?:to|–|,|;)\s*|(?<=[\d.])\s*-\s*")
+_LINE = re.compile(r"Line (\d+)")
+TIMES, JOBS = "arrivals/times", "jobs"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with an experiment, on which line, and at which value."""
+
+    message: str
+    hint: str
+    line: int
+    path: Path = ()
+
+
+def checked(text: str) -> tuple[Experiment | None, Problem | None]:
+    """The experiment that a text is, or what is wrong with it."""
+    try:
+        marked = read_marked(text)
+    except InputError as error:
+        found = _LINE.match(error.message)
+        return None, Problem(error.message, error.hint, int(found[1]) if found else 1)
+    try:
+        return from_dict(marked.values), None
+    except SpecError as error:
+        line = marked.line(error.path)
+        return None, Problem(f"Line {line}: {error.message}", error.hint, line, error.path)
+    except InputError as error:
+        return None, Problem(error.message, error.hint, 1)
+
+
+def field_of(path: Path, kinds: Sequence[str], names: Sequence[str]) -> str | None:
+    """The field, of `names`, that shows the value at a path; the nearest one around it, or None."""
+    parts = [str(part) for part in path]
+    if len(parts) > 1 and parts[0] == "kinds" and parts[1] in kinds:
+        parts[1] = str(kinds.index(parts[1]))
+    while parts:
+        name = "/".join(parts)
+        if name in names:
+            return name
+        below = [each for each in names if each.startswith(f"{name}/")]
+        if len(parts) > 1 and below:
+            return below[0]
+        parts.pop()
+    return None
+
+
+def plain(value: Any) -> Any:
+    """A typed value as YAML would read it: a number where it is one, else the text."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if not _NUMBER.fullmatch(text):
+        return text
+    number = float(text)
+    return int(number) if number == int(number) and abs(number) < 1e15 and "." not in text else number
+
+
+def span(value: Any) -> Any:
+    """One value, or two with “to” between them."""
+    if not isinstance(value, str):
+        return value
+    parts = [part for part in _SPAN.split(value.strip().strip("[]")) if part]
+    return [plain(part) for part in parts] if len(parts) == 2 else plain(value)
+
+
+def shown(value: Any) -> str:
+    """A value as its text field has it."""
+    if value is None:
+        return ""
+    if isinstance(value, list | tuple):
+        low, high = (value[0], value[-1]) if value else ("", "")
+        return shown(low) if low == high else f"{shown(low)} to {shown(high)}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """An experiment's plain values from a form's fields, by their names.
+
+    What was left empty is left out; nothing is judged here.
+    """
+    kinds = {}
+    for each in _items(values, "kinds"):
+        name = str(each.pop("name", "") or "").strip()
+        kinds[name or "kind"] = _typed(JobKind, each)
+    made: dict[str, Any] = {
+        "version": 1,
+        "name": str(values.get("name") or "").strip(),
+        "about": str(values.get("about") or "").strip(),
+        "engine": values.get("engine") or SIMULATED,
+        "docker": _typed(Containers, _part(values, "docker")),
+        "workers": [_typed(WorkerGroup, each) for each in _items(values, "workers")],
+        "world": _typed(World, _part(values, "world")),
+        "kinds": kinds,
+        "jobs": _listed(values.get(JOBS)),
+        "drawn": _typed(Drawn, _part(values, "drawn")),
+        "arrivals": _arrivals(values),
+        "policies": [_arm(each) for each in _items(values, "policies")],
+        "baseline": values.get("baseline") or None,
+        "seeds": {
+            name: plain(each) for name, each in _part(values, "seeds").items() if each not in ("", None)
+        },
+    }
+    return made
+
+
+def text_of(values: Mapping[str, Any]) -> str:
+    """The YAML of a form's fields."""
+    return written({name: each for name, each in from_fields(values).items() if each is not None})
+
+
+def _part(values: Mapping[str, Any], name: str) -> dict[str, Any]:
+    head = f"{name}/"
+    return {key.removeprefix(head): value for key, value in values.items() if key.startswith(head)}
+
+
+def _items(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The parts of a list, in order."""
+    found: dict[int, dict[str, Any]] = {}
+    for key, value in _part(values, name).items():
+        place, _, rest = key.partition("/")
+        found.setdefault(int(place), {})[rest] = value
+    return [found[place] for place in sorted(found)]
+
+
+def _typed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values with numbers as numbers; an empty one is none where that means something, else left out."""
+    made: dict[str, Any] = {}
+    for spec in describe(cls):
+        if spec.name not in values:
+            continue
+        value = values[spec.name]
+        if value in ("", None):
+            if cls is JobKind and spec.name in MAY_BE_NONE:
+                made[spec.name] = None
+        elif spec.kind in ("text", "choice", "bool"):
+            made[spec.name] = value
+        else:
+            made[spec.name] = span(value) if spec.name in SPANS and cls is JobKind else plain(value)
+    return made
+
+
+def _arrivals(values: Mapping[str, Any]) -> dict[str, Any]:
+    given = _part(values, "arrivals")
+    made = _typed(Arrivals, given)
+    times = [plain(each) for each in re.split(r"[\s,;]+", str(given.get("times") or "").strip("[] ")) if each]
+    return made | ({"times": times} if times else {})
+
+
+def _listed(text: Any) -> Any:
+    """The jobs that are listed by name, as YAML has them; a text that is none stays a text."""
+    if not isinstance(text, str) or not text.strip():
+        return []
+    try:
+        read = read_marked("jobs:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
+    except InputError:
+        return text
+    return read.values.get("jobs") or []
+
+
+def _arm(values: Mapping[str, Any]) -> dict[str, Any]:
+    name = str(values.get("policy") or "")
+    made: dict[str, Any] = {"policy": name}
+    if values.get("label"):
+        made["label"] = str(values["label"])
+    if values.get("threads"):
+        made["threads"] = str(values["threads"])
+    if name not in POLICIES:
+        return made
+    policy = POLICIES[name]
+    usual = {spec.name: policy.defaults.get(spec.name, spec.default) for spec in describe(policy.settings)}
+    given = _typed(policy.settings, _part(values, "settings"))
+    settings = {key: value for key, value in given.items() if value != usual[key]}
+    return made | ({"settings": settings} if settings else {})
+
+
+def listed_text(jobs: Sequence[Mapping[str, Any]]) -> str:
+    """Listed jobs as the field for them has them, one on a line."""
+    return "".join(
+        yaml.dump([dict(job)], default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000)
+        for job in jobs
+    )

@@ -1,0 +1,164 @@
+"""Building an experiment: a form or its YAML on the left, what it comes to on the right, and the start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.context import workspace
+from app.pages.runs.address import PATH
+from app.pages.runs.build.bundled import NEW, find
+from app.pages.runs.build.draft import checked, field_of, from_fields
+from app.pages.runs.build.form import FORM_ACT, form
+from app.pages.runs.build.yaml import written
+from app.pages.runs.words import about
+from app.ui.basics import Node, aria, button, card, link_button, notice, page_head
+from app.ui.forms import values_of
+from core.errors import NotFoundError
+from core.runtime.experiments.infos import Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.pages.runs.address import View
+    from app.pages.runs.build.draft import Problem
+
+_MOST_LINES = 400
+_KEEP = [
+    {"value": Keep.FIRST.value, "label": "Ledgers of the first seed"},
+    {"value": Keep.ALL.value, "label": "Every ledger"},
+    {"value": Keep.NONE.value, "label": "No ledgers"},
+]
+
+
+def begun(source: str | None) -> dict[str, Any]:
+    """What the form begins with: a bundled experiment, one that was run, or a small new one.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none of this name or id.
+    """
+    if not source or source == "new":
+        return dict(NEW)
+    try:
+        return find(source).experiment.to_dict()
+    except NotFoundError:
+        return workspace().runs.experiment(source).experiment.to_dict()
+
+
+def build_page(view: View) -> list[Node]:
+    """The page of the form."""
+    draft = begun(view.source)
+    text = written(draft)
+    mode = dmc.SegmentedControl(
+        id="run-mode",
+        value="form",
+        data=[{"value": "form", "label": "Form"}, {"value": "yaml", "label": "YAML"}],
+        size="xs",
+        **aria(label="Write as a form or as YAML"),
+    )
+    yaml_area = dmc.Textarea(
+        id="run-yaml",
+        value=text,
+        autosize=True,
+        minRows=20,
+        maxRows=60,
+        debounce=300,
+        className="monotext",
+        label="Experiment as YAML or JSON",
+        description="Paste a file here; what is wrong is shown with its line.",
+    )
+    return [
+        page_head("New experiment", "several policies on the same machines and jobs",
+                  [mode, link_button("Back to the runs", PATH, "chevron-left")]),
+        html.Div(
+            [
+                html.Div(
+                    [
+                        html.Div(form(draft), id="run-form", className="stack"),
+                        html.Div(card(None, yaml_area), id="run-text", hidden=True),
+                    ]
+                ),
+                html.Div(_right(text), className="stack side"),
+            ],
+            className="runs-build",
+        ),
+        dcc.Store(id=FORM_ACT),
+    ]  # fmt: skip
+
+
+def _right(text: str) -> list[Node]:
+    keep = dmc.Select(
+        id="run-keep", label="Keep", data=_KEEP, value=Keep.FIRST.value, allowDeselect=False, size="xs"
+    )
+    start = button("Start", "player-play", "primary", id="run-start")
+    return [
+        card(
+            "What is run",
+            html.Div(preview(text), id="run-preview", className="stack"),
+            html.Div([keep, start], className="row ends startline"),
+            html.Div(id="run-problem"),
+        )
+    ]
+
+
+def preview(text: str) -> list[Node]:
+    """The text with its lines, the wrong one marked, and what is wrong or what it comes to."""
+    experiment, problem = checked(text)
+    if experiment is not None:
+        said = notice(
+            "ok", f"{about(experiment)}.", strong=_runs(len(experiment.policies), len(experiment.seeds))
+        )
+    elif problem is not None:
+        said = notice("bad", problem.hint, strong=problem.message)
+    return [said, numbered(text, problem.line if problem else None)]
+
+
+def _runs(policies: int, seeds: int) -> str:
+    n = policies * seeds
+    return f"{n:,} run{'s' if n != 1 else ''}."
+
+
+def numbered(text: str, wrong: int | None) -> html.Div:
+    """A text with numbered lines, one of them marked as wrong; a long one is cut around it."""
+    lines = text.splitlines()
+    first = max(0, (wrong or 1) - _MOST_LINES // 2) if len(lines) > _MOST_LINES else 0
+    made = [
+        html.Div(
+            [html.Span(str(at), className="n"), html.Code(line or " ")],
+            className="line bad" if at == wrong else "line",
+            **(aria(label=f"Line {at} is wrong") | {"role": "group"} if at == wrong else {}),
+        )
+        for at, line in enumerate(lines[first : first + _MOST_LINES], first + 1)
+    ]
+    return html.Div(
+        made, className="yaml", tabIndex="0", role="region", **aria(label="The experiment as YAML")
+    )
+
+
+def problems(problem: Problem | None, values: Mapping[str, Any]) -> dict[str, str]:
+    """What is wrong, at the field that shows it."""
+    if problem is None:
+        return {}
+    kinds = list(from_fields(values)["kinds"])
+    name = field_of(problem.path, kinds, list(values))
+    return {name: f"{problem.message.partition(': ')[2] or problem.message} {problem.hint}"} if name else {}
+
+
+def fields(
+    ids: Sequence[Mapping[str, str]],
+    values: Sequence[Any],
+    checked_: Sequence[bool | None],
+    policy_ids: Sequence[Mapping[str, str]],
+    policies: Sequence[Any],
+) -> dict[str, Any]:
+    """All fields of the form by name; switches have theirs in `checked_`."""
+    switches = values_of(ids, checked_)
+    made = {
+        name: bool(switches[name]) if value is None and isinstance(switches[name], bool) else value
+        for name, value in values_of(ids, values).items()
+    }
+    return made | values_of(policy_ids, policies)

@@ -1,0 +1,1 @@
+"""Runs beside each other: differences, figures, exports."""

@@ -1,0 +1,192 @@
+"""The cards with figures of two runs side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+
+from app.figures.runs import areas, bands, lanes
+from app.figures.runs import rows as run_rows
+from app.figures.runs.bars import pair_bars
+from app.figures.runs.steps import LOSS_STAGES, by_label, by_loss
+from app.pages.provisioning.address import link, segments
+from app.pages.runs.address import JOBS_PER_PAGE, MEASURES, QUANTITIES
+from app.pages.runs.compare.shown import Shown, drawn
+from app.ui.basics import Node, card
+from app.ui.export import export_menu
+from app.ui.graph import graph
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import plotly.graph_objects as go
+
+    from app.pages.runs.address import View
+
+_FEW_WORKERS = 8
+_MOST_BARS, _MOST_BANDS = 400, 200
+
+
+def bars_card(shown: Sequence[Shown], view: View, csv: str) -> html.Section:
+    """Completion times per job, one seed."""
+    jobs = shown[0].jobs[:_MOST_BARS]
+    values = []
+    for each in shown:
+        times = {job.id: getattr(job, view.measure) for job in each.result.jobs if job.state == "done"}
+        values.append((each.side.label, [times.get(job) for job in jobs]))
+    keys = [html.Span(each.side.label, className=f"key box {each.place}") for each in shown]
+    label = f"{QUANTITIES[view.measure]} of each job under {' and '.join(each.side.label for each in shown)}"
+    return card(
+        "Completion per job",
+        html.Div(
+            [segments(view, "measure", MEASURES, view.measure, "What is drawn per job"), *keys],
+            className="keys",
+        ),
+        graph(
+            "jobs", pair_bars(jobs, values, QUANTITIES[view.measure], 282 if len(shown) > 1 else 242), label
+        ),
+        note=f"one seed, by arrival{_first(shown[0].jobs, _MOST_BARS)}",
+        tools=[export_menu("jobs", f"{view.measure} per job", [("Every job, CSV", csv)])],
+    )
+
+
+def _reached(each: Shown) -> dict[str, tuple[float | None, float | None]]:
+    return {
+        job.id: (
+            None if job.t90 is None else job.arrived + job.t90,
+            None if job.t99 is None else job.arrived + job.t99,
+        )
+        for job in each.result.jobs
+    }
+
+
+def areas_card(each: Shown, view: View, end: float, top: float, csv: str) -> html.Section:
+    """CPU by category of one run: by its policy's lists where it has some, else by losses."""
+    lists = bool(each.names()) and view.by == "lists"
+    names = each.names() if lists else LOSS_STAGES
+    what = "by list" if lists else "by loss"
+
+    def make() -> go.Figure:
+        series = each.series
+        parts = by_label(series, names) if lists else by_loss(series, _reached(each))
+        return areas.category_areas(series, parts, names, end, top, each.last)
+
+    return card(
+        f"CPU, {each.side.label}",
+        drawn(each, "areas", f"CPU over time {what} under {each.side.label}", make, end, top, lists),
+        note=what,
+        tools=[
+            *_label_keys(names),
+            html.Span("Limit", className="key limit"),
+            export_menu(f"areas-{each.place}", f"CPU {each.side.label}", [("Lines over time, CSV", csv)]),
+        ],
+    )
+
+
+def _first(jobs: Sequence[str], most: int) -> str:
+    return f", the first {most:,} of {len(jobs):,}" if len(jobs) > most else ""
+
+
+def _label_keys(names: Sequence[str]) -> list[Node]:
+    return [html.Span(name, className=f"key box w{min(at, 2) + 1}") for at, name in enumerate(names)]
+
+
+def lanes_card(each: Shown, end: float, height: int) -> html.Section:
+    """Which jobs each worker had."""
+    moved = each.result.migrations
+    bars = each.facts is None or each.facts.bars
+    keys: list[Node] = []
+    if moved and bars:
+        keys = [html.Span("placed at arrival", className="key box a")]
+        keys.append(html.Span("after migration", className="key box b"))
+    what = "one bar is one job" if bars else "darker is more jobs"
+    label = f"Jobs per worker under {each.side.label}, {moved} moved"
+    return card(
+        f"Jobs per worker, {each.side.label}",
+        drawn(each, "lanes", label, lambda: lanes.worker_lanes(each.series, end, height), end, height),
+        note=f"{moved:,} migration{'s' if moved != 1 else ''}" if moved and bars else what,
+        tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.label}", [])],
+    )
+
+
+def bands_card(each: Shown, end: float) -> Node:
+    """Which list each job is in over time; None for a policy without lists."""
+    names = each.names()
+    if not names:
+        return None
+    return card(
+        f"Lists, {each.side.label}",
+        drawn(
+            each,
+            "bands",
+            f"The list that {each.side.label} has each job in, over time",
+            lambda: bands.label_bands(each.series, names, each.jobs[:_MOST_BANDS], end),
+            end,
+        ),
+        note=f"one row is one job{_first(each.jobs, _MOST_BANDS)}",
+        tools=[*_label_keys(names), export_menu(f"bands-{each.place}", f"lists {each.side.label}", [])],
+    )
+
+
+def few(jobs: Sequence[str], view: View) -> tuple[list[str], int]:
+    """The jobs that are drawn in rows, and the page that they are."""
+    last = max((len(jobs) - 1) // JOBS_PER_PAGE, 0)
+    page = min(view.page, last)
+    return list(jobs[page * JOBS_PER_PAGE : (page + 1) * JOBS_PER_PAGE]), page
+
+
+def pager(jobs: Sequence[str], view: View) -> Node:
+    """Which few jobs are drawn, and the ways to the others."""
+    chosen, page = few(jobs, view)
+    first = page * JOBS_PER_PAGE
+    before = [link("‹ before", view.query(page=page - 1 or None), className="link")] if page else []
+    after = (
+        [link("next ›", view.query(page=page + 1), className="link")]
+        if first + len(chosen) < len(jobs)
+        else []
+    )
+    text = f"{first + 1} to {first + len(chosen)} of {len(jobs):,}, by arrival"
+    return html.Span([*before, html.Span(text, className="ink3 small num"), *after], className="row")
+
+
+def rows_card(each: Shown, view: View, end: float, jobs: Sequence[str]) -> html.Section:
+    """CPU and limits of a few jobs."""
+    chosen, page = few(jobs, view)
+
+    def make() -> go.Figure:
+        series = each.series
+        return run_rows.cpu_rows(series, run_rows.job_rows(series, chosen), end, _highest(series, chosen))
+
+    label = f"CPU and limits of {len(chosen)} jobs under {each.side.label}"
+    return card(
+        f"CPU and limits per job, {each.side.label}",
+        drawn(each, "rows", label, make, end, page, *chosen),
+        tools=[pager(jobs, view), export_menu(f"rows-{each.place}", f"CPU per job {each.side.label}", [])],
+    )
+
+
+def _highest(series: Mapping[str, Any], jobs: Sequence[str]) -> float:
+    values = [value for job in jobs for value in series["jobs"].get(job, {}).get("cpu", [])]
+    return max([value for value in values if value is not None], default=1.0) * 1.25 or 1.0
+
+
+def workers_card(each: Shown, end: float) -> html.Section:
+    """CPU of each worker: a row for each of a few, a heat map of many."""
+    few_of_them = each.facts is not None and each.facts.workers <= _FEW_WORKERS
+
+    def make() -> go.Figure:
+        series = each.series
+        rows = run_rows.worker_rows(series)[:_MOST_BANDS]
+        if few_of_them:
+            return run_rows.cpu_rows(series, rows, end, each.facts.largest if each.facts else 1.0)
+        bounds, values = run_rows.coarse(series, [row.used for row in rows])
+        said = "%{y}: %{z:.2f} cores<extra></extra>"
+        return lanes.heat([row.name for row in rows], bounds, values, end, said)
+
+    return card(
+        f"CPU per worker, {each.side.label}",
+        drawn(each, "workers", f"CPU of each worker under {each.side.label}", make, end),
+        note="dashed: its cores" if few_of_them else "darker is more",
+        tools=[export_menu(f"workers-{each.place}", f"CPU per worker {each.side.label}", [])],
+    )

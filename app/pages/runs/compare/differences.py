@@ -1,0 +1,147 @@
+"""The table of differences: two policies beside each other in every measure, paired over seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import html
+
+from app.figures.provisioning import gains
+from app.ui.basics import Node, aria, card, scrolling
+from core.units import format_change, format_number, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.pages.runs.stored import Row
+
+_BETTER = {"better": "worse", "worse": "better", "open": "open"}
+_COUNTS = ("migrations", "failed_jobs")
+_RATIOS = ("worst_slowdown",)
+_SHARES = {"used": 0, "controller": 1}
+_SHORT = {
+    "mean": "Mean completion",
+    "median": "Median completion",
+    "p95": "95th percentile completion",
+    "t90": "To 90% of final loss",
+    "t95": "To 95% of final loss",
+    "t99": "To 99% of final loss",
+    "worst_slowdown": "Worst slowdown",
+    "controller": "PhaseDock’s own CPU",
+}
+
+
+def quantity(name: str, value: float | None) -> str:
+    """A measure's value with its unit."""
+    if value is None:
+        return "–"
+    if name in _COUNTS:
+        return format_number(value, 0 if value == round(value) else 1)
+    if name in _SHARES:
+        return format_share(value, _SHARES[name])
+    return f"{format_number(value)}×" if name in _RATIOS else f"{format_number(value, 1)} s"
+
+
+def said(row: Row) -> str:
+    """A difference with its interval in words."""
+    if row.value is None:
+        return f"{row.label}: not tested"
+    words = f"{row.label}: {format_change(row.value)}"
+    if row.low is None or row.high is None:
+        return f"{words}, one seed, no interval"
+    return f"{words}, 95% interval {_span(row.low, row.high)}"
+
+
+def differences_card(
+    rows: Sequence[Row], names: tuple[str, str], seeds: int, tools: Sequence[Node]
+) -> html.Section:
+    """The card with the table.
+
+    Parameters
+    ----------
+    rows
+        As `app.pages.runs.stored.differences` gives them.
+    names
+        What A and B are called.
+    seeds
+        How many seeds both were run on.
+    tools
+        What stands at the right of the title.
+    """
+    on = gains.track((row.value, row.low, row.high) for row in rows if row.value is not None)
+    head = html.Tr(
+        [
+            html.Th(f"{seeds} paired seeds" if seeds != 1 else "1 seed", scope="col"),
+            *(html.Th(_short(name), className="num", scope="col", title=name) for name in names),
+            html.Th("Difference, 95% interval" if seeds > 1 else "Difference", colSpan=3, scope="colgroup"),
+        ]
+    )
+    table = html.Table(
+        [
+            html.Caption(f"{names[1]} against {names[0]} in every measure", className="sr"),
+            html.Thead(head),
+            html.Tbody([_row(row, on) for row in rows]),
+        ],
+        className="plain differences",
+    )
+    return card(
+        "Differences",
+        scrolling(table, "Differences of B from A"),
+        note="B against A, less is better",
+        tools=tools,
+        flush=True,
+    )
+
+
+def _row(row: Row, on: gains.Track) -> html.Tr:
+    cells: list[Node] = [
+        html.Th(_SHORT.get(row.name, row.label), scope="row", title=row.label),
+        html.Td(quantity(row.name, row.a), className="num"),
+        html.Td(quantity(row.name, row.b), className="num strong"),
+    ]
+    if row.value is None:
+        cells.append(html.Td("not tested", colSpan=3, className="ink3"))
+        return html.Tr(cells)
+    kind = _BETTER[gains.verdict(row.low, row.high)]
+    cells += [
+        html.Td(_dot(row, on)),
+        html.Td(
+            format_change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"
+        ),
+        html.Td(
+            "one seed" if row.low is None or row.high is None else _span(row.low, row.high),
+            className="num ink3 span",
+        ),
+    ]
+    return html.Tr(cells)
+
+
+def _worse(kind: str) -> str:
+    return "bad" if kind == "worse" else ""
+
+
+def _dot(row: Row, on: gains.Track) -> html.Div:
+    """The dot and whisker of one row on the common track."""
+    found = gains.mark(row.value or 0.0, row.low, row.high, on)
+    kind = _BETTER[found.verdict]
+    parts: list[Node] = [html.Span(className="zero", style={"left": f"{on.place(0.0)}%"})]
+    if found.dot is None:
+        arrow = "◂ off scale" if found.off == "left" else "off scale ▸"
+        parts.append(html.Span(arrow, className=f"off {kind} {found.off}"))
+    else:
+        width = max(found.end - found.start, 0.0)
+        parts += [
+            html.Span(
+                className=f"whisker {kind}", style={"left": f"{found.start}%", "width": f"{width:.1f}%"}
+            ),
+            html.Span(className=f"dot {kind}", style={"left": f"{found.dot}%"}),
+        ]
+    return html.Div(parts, className="gain", role="img", title=said(row), **aria(label=said(row)))
+
+
+def _span(low: float, high: float) -> str:
+    return f"{format_change(low).removesuffix('%')} to {format_change(high)}"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 18 else f"{name[:17]}…"

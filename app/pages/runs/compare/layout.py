@@ -1,0 +1,254 @@
+"""Two policies of an experiment beside each other: the table of differences, and every figure twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.pages.provisioning.address import link, segments
+from app.pages.provisioning.exports import download
+from app.pages.runs import stored
+from app.pages.runs.address import BY, LEDGER, PATH
+from app.pages.runs.compare import charts, exports
+from app.pages.runs.compare.differences import differences_card
+from app.pages.runs.compare.predicted import predicted_card
+from app.pages.runs.compare.shown import Shown, ends, facts_of
+from app.pages.runs.words import about, state_words
+from app.ui.basics import (
+    Node,
+    aria,
+    card,
+    data,
+    empty,
+    icon,
+    link_button,
+    notice,
+    page_head,
+    state_badge,
+)
+from app.ui.tasks import card as task_card
+from core.errors import ConflictError, NotFoundError
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.pages.runs.address import View
+    from app.pages.runs.stored import Side
+    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runtime.infos import TaskInfo
+
+_POLL_MS = 2_500
+
+
+def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
+    """The page of an experiment."""
+    first, second, every = stored.pair(info, view.a, view.b)
+    task = stored.task_of(info)
+    seeds = stored.shared_seeds(first, second)
+    shown = _shown(first, second, _seed(view, seeds)) if seeds else []
+    differences = exports.differences_address(info, first.key, second.key) if second and seeds else None
+    actions: list[Node] = [
+        *_pickers(view, first, second, every),
+        link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh"),
+        exports.menu(info, shown, differences),
+    ]
+    return [
+        page_head(info.name, None, actions),
+        _status(info, task),
+        *_live(task, len(seeds)),
+        html.Div(_cards(info, view, shown, seeds, differences), className="stack"),
+    ]
+
+
+def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
+    word, kind, picture = state_words(stored.state_of(info))
+    words = about(info.experiment)
+    if task is not None and task.started is not None and task.finished is not None:
+        taken = max((task.finished - task.started).total_seconds(), 0.1)
+        words += f", {format_duration(round(taken, 1))} of computing"
+    parts: list[Node] = [state_badge(word, kind, picture), html.Span(words, className="ink3")]
+    if info.experiment.about:
+        parts.append(html.Span(info.experiment.about, className="ink2 small"))
+    return html.Div(parts, className="row wrap runstate")
+
+
+def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
+    """The task's card while it goes on, and after it went wrong.
+
+    While it goes on, the page asks for results again and again, and is drawn anew when they have doubled.
+    """
+    if task is None or task.state.value == "done":
+        return []
+    made: list[Node] = [html.Div(task_card.live(task), className="spaced")]
+    if not task.state.ended:
+        made += [dcc.Interval(id="run-poll", interval=_POLL_MS), dcc.Store(id="run-seen", data=seeds)]
+    return made
+
+
+def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
+    """Whether there are so many more results that the page is worth drawing anew."""
+    first, second, _ = stored.pair(info, view.a, view.b)
+    return len(stored.shared_seeds(first, second)) >= max(2 * seen, 1)
+
+
+def _pickers(view: View, first: Side, second: Side | None, every: Mapping[str, Side]) -> list[Node]:
+    options = [{"value": side.key, "label": side.label} for side in every.values()]
+    made: list[Node] = [_picker("a", options, first.key)]
+    if second is not None:
+        swap = {"a": second.key, "b": first.key}
+        made.append(
+            link(
+                icon("switch-horizontal"),
+                view.query(**swap),
+                className="iconbtn",
+                title="Swap A and B",
+                **aria(label="Swap A and B"),
+            )
+        )
+        made.append(_picker("b", options, second.key))
+    return made
+
+
+def _picker(place: str, options: list[dict[str, str]], value: str) -> Node:
+    return dmc.Select(
+        id={"type": "run-side", "name": place},
+        data=options,
+        value=value,
+        allowDeselect=False,
+        searchable=len(options) > 8,
+        size="xs",
+        leftSection=html.Span(place.upper(), className=f"abside {place}"),
+        leftSectionWidth=42,
+        rightSection=icon("selector", "sm"),
+        className="sidepick",
+        **aria(label=f"Policy {place.upper()}"),
+    )
+
+
+def _seed(view: View, seeds: Sequence[int]) -> int:
+    return view.seed if view.seed in seeds and view.seed is not None else seeds[0]
+
+
+def _shown(first: Side, second: Side | None, seed: int) -> list[Shown]:
+    made = []
+    for place, side in (("a", first), ("b", second)):
+        if side is None:
+            continue
+        try:
+            run = side.runs[seed]
+            made.append(Shown(place, side, run, stored.result(run), facts_of(run)))
+        except (KeyError, NotFoundError, ConflictError):
+            continue
+    return made
+
+
+def _cards(
+    info: ExperimentInfo, view: View, shown: Sequence[Shown], seeds: Sequence[int], differences: str | None
+) -> list[Node]:
+    if not shown:
+        return [_nothing(info)]
+    top: list[Node] = []
+    if len(shown) == 2 and differences:
+        a, b = shown
+        top.append(
+            differences_card(
+                [*stored.differences(a.side, b.side), *_used(a, b)],
+                (a.side.label, b.side.label),
+                len(seeds),
+                [_copy(differences), download("differences", differences)],
+            )
+        )
+    top.append(charts.bars_card(shown, view, f"/api/experiments/{info.id}/jobs.csv"))
+    return [
+        html.Div(top, className="grid runs-top" if len(top) == 2 else "grid"),
+        *_predicted(info, shown),
+        _seed_line(view, shown, seeds),
+        *_lines(view, shown),
+    ]
+
+
+def _predicted(info: ExperimentInfo, shown: Sequence[Shown]) -> list[Node]:
+    if len(shown) != 2:
+        return []
+    a, b = shown
+    made = predicted_card(info, stored.differences(a.side, b.side), (a.side.label, b.side.label))
+    return [] if made is None else [made]
+
+
+def _used(a: Shown, b: Shown) -> list[stored.Row]:
+    """How much of the machines was used, of the seed that is drawn."""
+    if a.facts is None or b.facts is None:
+        return []
+    return [stored.Row("used", "CPU used, this seed", a.facts.used, b.facts.used)]
+
+
+def _copy(address: str) -> html.Button:
+    return html.Button(
+        [icon("copy"), html.Span("Copy", className="sr", **data(label="true"))],
+        type="button",
+        className="iconbtn",
+        title="Copy the table",
+        **data(fetch=address),
+        **aria(label="Copy the table"),
+    )
+
+
+def _nothing(info: ExperimentInfo) -> Node:
+    if stored.state_of(info) in stored.UNDER_WAY:
+        text = "The first results are shown when every policy has been run on the first seed."
+        return card(None, empty("hourglass", "Nothing to compare yet", text))
+    text = "None of its runs is kept. Run it again; runs that are still there are not made twice."
+    again = link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh", "primary")
+    return card(None, empty("player-play", "No runs", text, [again]))
+
+
+def _seed_line(view: View, shown: Sequence[Shown], seeds: Sequence[int]) -> html.Div:
+    """Which seed is drawn, the ways to others, and to the ledgers."""
+    seed = _seed(view, seeds)
+    at = list(seeds).index(seed)
+    near: list[Node] = []
+    if at:
+        near.append(
+            link("‹", view.query(seed=seeds[at - 1]), className="iconbtn", **aria(label="Seed before"))
+        )
+    near.append(html.Span(f"Seed {seed}, {at + 1} of {len(seeds)}", className="num"))
+    if at + 1 < len(seeds):
+        near.append(link("›", view.query(seed=seeds[at + 1]), className="iconbtn", **aria(label="Next seed")))
+    steps: list[Node] = [
+        link_button(
+            f"Step through {each.side.label}",
+            view.query.only("experiment", "a", "b", look=LEDGER, of=each.side.key, seed=seed),
+            "player-track-next",
+            "small",
+        )
+        for each in shown
+        if each.facts is not None
+    ]
+    by = segments(view, "by", BY, view.by, "What CPU is stacked by")
+    return html.Div(
+        [html.Div([*near, by], className="row wrap"), html.Div(steps, className="row wrap")],
+        className="seedline",
+    )
+
+
+def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
+    """The figures over time."""
+    kept = [each for each in shown if each.facts is not None]
+    if not kept:
+        return [notice("info", "Choose the first seed, or run it again with every ledger kept.",
+                       strong="Lines over time were not kept for this seed.")]  # fmt: skip
+    end = ends(kept)
+    cores = max(each.facts.cores for each in kept if each.facts)
+    jobs = shown[0].jobs
+    height = max(each.facts.height for each in kept if each.facts)
+    rows: list[list[Any]] = [
+        [charts.areas_card(each, view, end, cores, f"/api/runs/{each.run}/lines.csv") for each in kept],
+        [charts.lanes_card(each, end, height) for each in kept],
+        [made for each in kept if (made := charts.bands_card(each, end)) is not None],
+        [charts.rows_card(each, view, end, jobs) for each in kept],
+        [charts.workers_card(each, end) for each in kept],
+    ]
+    return [html.Div(row, className=f"grid {'cols-2' if len(row) > 1 else ''} pairs") for row in rows if row]

@@ -1,0 +1,131 @@
+"""One policy's run on the seed that is drawn: what is known of it, and its figures, kept between visits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from app.cache import cached
+from app.figures.runs import lanes
+from app.figures.runs.steps import label_names, used_share
+from app.pages.runs import stored
+from app.ui.graph import graph
+from core.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import plotly.graph_objects as go
+    from dash import html
+
+    from app.pages.runs.stored import Side
+    from core.experiments.outcome import RunResult
+
+_LOOK = 1
+"""Changes with what figures of runs look like, so that those drawn by an earlier release are not shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a run's lines over time without reading them again.
+
+    Parameters
+    ----------
+    names
+        The lists of its policy, from heavy to light.
+    workers, cores, largest
+        How many machines there are, their cores together, and those of the largest.
+    used
+        The share of the cores that was used until the last end, or None.
+    height
+        The pixels that the jobs of all workers need.
+    bars
+        Whether each job can be drawn as a bar of its own.
+    """
+
+    names: tuple[str, ...]
+    workers: int
+    cores: float
+    largest: float
+    used: float | None
+    height: int
+    bars: bool
+
+
+def facts_of(run: str) -> Facts | None:
+    """The facts of a run; None where its lines were not kept, or not yet."""
+    try:
+        return cached(lambda: _facts(run), "run-facts", _LOOK, run)
+    except NotFoundError:
+        return None
+
+
+def _facts(run: str) -> Facts:
+    series = stored.recent_series(run)
+    if series is None:
+        raise NotFoundError("The lines over time of this run were not kept.", "Choose the first seed.")
+    cores = [float(lines["capacity"]) for lines in series["workers"].values()]
+    return Facts(
+        label_names(series),
+        len(cores),
+        sum(cores),
+        max(cores, default=1.0),
+        used_share(series),
+        lanes.lanes_height(series),
+        lanes.has_bars(series),
+    )
+
+
+def drawn(each: Shown, what: str, label: str, make: Callable[[], go.Figure], *key: object) -> html.Div:
+    """A figure of one run, kept between visits; `key` is everything it depends on beside the run."""
+    plain = cached(lambda: orjson.loads(make().to_json()), "run-figure", _LOOK, what, each.run, *key)
+    return graph(f"{what}-{each.place}", plain, label)
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One policy's run on the seed that is drawn.
+
+    Parameters
+    ----------
+    place
+        ``a`` or ``b``.
+    side, run
+        The policy, and the run's id.
+    result
+        What it came to.
+    facts
+        What its figures need to know of its lines over time; None where they were not kept.
+    """
+
+    place: str
+    side: Side
+    run: str
+    result: RunResult
+    facts: Facts | None
+
+    @property
+    def series(self) -> Mapping[str, Any]:
+        """Its lines over time; read only when a figure has to be drawn anew."""
+        return stored.recent_series(self.run) or {"time": [], "jobs": {}, "workers": {}, "moves": []}
+
+    def names(self) -> tuple[str, ...]:
+        """The lists of its policy, from heavy to light."""
+        return self.facts.names if self.facts is not None else ()
+
+    @property
+    def last(self) -> float:
+        """When its last job ended, on the run's clock."""
+        return max((job.ended for job in self.result.jobs), default=1.0)
+
+    @property
+    def jobs(self) -> list[str]:
+        """Its jobs by arrival."""
+        return [job.id for job in self.result.jobs]
+
+
+def ends(shown: Sequence[Shown]) -> float:
+    """The common end of all time axes."""
+    return max(each.last for each in shown) * 1.04

@@ -1,0 +1,1 @@
+"""Stepping through every decision of a run."""

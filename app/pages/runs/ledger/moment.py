@@ -1,0 +1,222 @@
+"""The cards of one tick of a ledger: its jobs, what was decided, one job's changes, and the workers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+
+from app.figures.runs.rows import job_moment
+from app.pages.runs import stored
+from app.pages.runs.ledger.tick import asked_because, cores, figures, history, lines, sentence
+from app.ui.basics import Node, card, data, icon, scrolling
+from app.ui.graph import graph
+from core.units import format_cores, format_duration, format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.pages.runs.ledger.tick import Line
+    from core.scheduling.actions import Reason
+    from core.scheduling.loop import Entry
+
+_MOST_ROWS = 200
+_MOST_MOMENTS = 60
+_HEAVY = {
+    "NL": "heavy",
+    "PC": "heavy",
+    "to 90%": "heavy",
+    "WL": "middle",
+    "WC": "middle",
+    "to the end": "middle",
+}
+
+
+def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
+    """What is shown of one tick.
+
+    Parameters
+    ----------
+    run
+        The run's id.
+    tick
+        The entry's number.
+    job
+        The only job to show, or None for all.
+    """
+    entry, series = stored.entry(run, tick), stored.recent_series(run)
+    every = lines(entry, series)
+    shown = [each for each in every if job in (None, each.job.id)]
+    right: list[Node] = [_decision(entry, job), _workers(entry)]
+    if job is not None and series is not None:
+        right.insert(1, _history(series, job, tick))
+    left: list[Node] = [_jobs(entry, shown, len(every), tick)]
+    if job is not None and series is not None and job in series["jobs"]:
+        figure = job_moment(series, job, entry.observation.time)
+        label = f"CPU and limit of {job} over time, this tick marked"
+        left.append(
+            card(f"CPU and limit of {job}", graph("moment", figure, label), note="the line is this tick")
+        )
+    return [
+        html.Div(
+            [html.Div(left, className="stack"), html.Div(right, className="stack")],
+            className="grid ledger",
+        )
+    ]
+
+
+def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Section:
+    ordered = (
+        sorted(shown, key=lambda each: not each.decided)[:_MOST_ROWS] if len(shown) > _MOST_ROWS else shown
+    )
+    heads = (
+        ("Job", 0),
+        ("Worker", 0),
+        ("List", 0),
+        ("G", 1),
+        ("Used", 1),
+        ("Limit", 1),
+        ("Loss", 1),
+        ("Why", 0),
+    )
+    table = html.Table(
+        [
+            html.Caption(f"Jobs at tick {tick}", className="sr"),
+            html.Thead(
+                html.Tr([html.Th(head, className="num" if n else "", scope="col") for head, n in heads])
+            ),
+            html.Tbody([_row(each) for each in ordered]),
+        ],
+        className="plain ticks jobs",
+    )
+    note = f"{len(shown):,} of {every:,}" if len(ordered) != every else f"{every:,}"
+    body: Node = scrolling(table, "Jobs at this tick")
+    if not shown:
+        body = html.Div(
+            "This job is not there at this tick.", className="ink3", style={"padding": "6px 14px 14px"}
+        )
+    title = f"Tick {tick:,}, {format_duration(entry.observation.time)}"
+    return card(title, body, note=f"jobs: {note}", flush=True)
+
+
+def _row(each: Line) -> html.Tr:
+    worker = each.job.worker or "–"
+    state = "" if each.job.state.value == "running" else f", {each.job.state.value}"
+    limit: Node = cores(each.limit)
+    if each.limit != each.before:
+        limit = [html.Span(f"{_short(each.before)} → ", className="ink3"), html.B(cores(each.limit))]
+    return html.Tr(
+        [
+            html.Th(each.job.id, scope="row"),
+            html.Td(f"{worker}{state}"),
+            html.Td(
+                html.Span(each.label, className=f"listbadge {_HEAVY.get(each.label, 'light')}")
+                if each.label
+                else "–"
+            ),
+            html.Td(_number(each.growth), className="num"),
+            html.Td("–" if each.used is None else format_cores(each.used), className="num"),
+            html.Td(limit, className="num"),
+            html.Td(_number(each.loss), className="num"),
+            html.Td(
+                [_why(reason) for reason in each.reasons] or html.Span("–", className="ink3"), className="why"
+            ),
+        ],
+        className="decided" if each.decided else "",
+    )
+
+
+def _short(value: float | None) -> str:
+    return "none" if value is None else format_number(value)
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}".replace("-", "−")
+
+
+def _why(reason: Reason) -> html.Div:
+    """A reason: its sentence, its rule and its figures."""
+    tail = figures(reason)
+    return html.Div(
+        [
+            html.Div(reason.text),
+            html.Div(f"{reason.rule}{f': {tail}' if tail else ''}", className="ink3 because"),
+        ],
+        className="reason",
+    )
+
+
+def _decision(entry: Entry, job: str | None) -> html.Section:
+    actions = [action for action in entry.actions if job in (None, action.job)]
+    items = [html.Li([icon("arrow-right", "sm"), sentence(action)]) for action in actions[:_MOST_ROWS]]
+    failed = [
+        html.Li([icon("alert-triangle", "sm warn"), f"{sentence(each.action)}: {each.why}"])
+        for each in (*entry.observation.failures, *entry.failures)
+        if job in (None, each.action.job)
+    ]
+    general = [_why(reason) for reason in entry.reasons if reason.job is None]
+    parts: list[Node] = [html.P(asked_because(entry), className="ink2")]
+    parts.append(
+        html.Ul(items, className="acts") if items else html.P("Nothing was changed.", className="ink3")
+    )
+    if failed:
+        parts += [html.H3("Failed"), html.Ul(failed, className="acts")]
+    if general:
+        parts += [html.H3("Why"), html.Div(general, className="stack tight why")]
+    if entry.wake is not None:
+        parts.append(
+            html.P(f"Asks again at {format_duration(entry.wake)} at the latest.", className="ink3 small")
+        )
+    return card(
+        "Decided",
+        html.Div(parts, className="stack close"),
+        note=f"{len(actions):,} {'action' if len(actions) == 1 else 'actions'}" if actions else None,
+    )
+
+
+def _workers(entry: Entry) -> html.Section:
+    counts: dict[str, int] = {}
+    for job in entry.observation.jobs:
+        if job.worker is not None:
+            counts[job.worker] = counts.get(job.worker, 0) + 1
+    rows = [
+        html.Tr(
+            [
+                html.Th(worker.id, scope="row"),
+                html.Td(f"{counts.get(worker.id, 0):,}", className="num"),
+                html.Td(f"{format_number(worker.used)} of {format_cores(worker.capacity)}", className="num"),
+            ]
+        )
+        for worker in entry.observation.workers[:_MOST_ROWS]
+    ]
+    head = html.Tr(
+        [html.Th("Worker", scope="col"), *(html.Th(t, className="num", scope="col") for t in ("Jobs", "CPU"))]
+    )
+    table = html.Table(
+        [html.Caption("Workers", className="sr"), html.Thead(head), html.Tbody(rows)], className="plain ticks"
+    )
+    return card(
+        "Workers",
+        scrolling(table, "Workers", "scroll"),
+        flush=True,
+    )
+
+
+def _history(series: dict[str, Any], job: str, tick: int) -> html.Section:
+    found = history(series, job)
+    near = next((at for at, (number, _) in enumerate(found) if number >= tick), len(found))
+    first = max(0, min(near - _MOST_MOMENTS // 2, len(found) - _MOST_MOMENTS))
+    items = [
+        html.Button(
+            [
+                html.Span(f"{number:,}", className="n"),
+                html.Span(format_duration(series["time"][number]), className="t"),
+                what,
+            ],
+            type="button",
+            className="moment on" if number == tick else "moment",
+            **data(tick=number),
+        )
+        for number, what in found[first : first + _MOST_MOMENTS]
+    ]
+    return card(f"Changes of {job}", html.Div(items, className="moments"), note=f"{len(found):,}", flush=True)

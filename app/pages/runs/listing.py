@@ -1,0 +1,235 @@
+"""The list of experiments that were run, filtered by text and state, and those that are bundled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.context import workspace
+from app.pages.provisioning.address import segments
+from app.pages.runs import stored
+from app.pages.runs import words as run_words
+from app.pages.runs.address import PATH
+from app.pages.runs.build.bundled import bundled
+from app.ui.attached_runs import attached_card
+from app.ui.basics import (
+    Node,
+    aria,
+    button,
+    card,
+    data,
+    empty,
+    icon,
+    icon_button,
+    link_button,
+    page_head,
+    scrolling,
+    state_badge,
+)
+from app.ui.when import when
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.pages.runs.address import View
+    from app.pages.runs.build.bundled import Bundled
+    from core.runtime.experiments.infos import ExperimentInfo
+
+ACT = "run-act"
+_LOOK_BACK = 500
+_STATES = {
+    "any": "All",
+    "running": "Running",
+    "done": "Finished",
+    "failed": "Failed",
+    "cancelled": "Cancelled",
+}
+
+
+def list_page(view: View) -> list[Node]:
+    """The page with both lists."""
+    infos = workspace().runs.experiments(_LOOK_BACK)
+    tasks = stored.tasks_by_experiment()
+    states = {info.id: stored.state_of(info, tasks) for info in infos}
+    known = [info for info in infos if view.state is None or _is(states[info.id], view.state)]
+    lead = "policies compared on the same jobs, simulated or in real containers, with every decision kept"
+    new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
+    return [
+        page_head("Runs", lead, [new]),
+        html.Div(
+            [
+                _experiments(known, states, view, any_at_all=bool(infos)),
+                attached_card(),
+                _bundled_card(bundled(), bool(infos)),
+            ],
+            className="stack",
+        ),
+    ]
+
+
+def _is(state: str, wanted: str) -> bool:
+    """Whether an experiment is in the state that is asked for; one that waits counts as running."""
+    return state == wanted or (wanted == "running" and state in stored.UNDER_WAY)
+
+
+def _experiments(
+    infos: Sequence[ExperimentInfo], states: dict[str, str], view: View, *, any_at_all: bool
+) -> html.Section:
+    if not any_at_all:
+        text = (
+            "An experiment runs several policies on the same machines and jobs, over as many seeds as you "
+            "like, and says which is better and by how much. Start a bundled one with one click."
+        )
+        first = next(iter(bundled()), None)
+        acts: list[Node] = [link_button("Build your own", f"{PATH}?look=build", "plus")]
+        if first is not None:
+            acts.insert(0, _start(first, f"Run “{first.experiment.name}”", "primary"))
+        return card(None, empty("player-play", "No runs yet", text, acts))
+    tools: list[Node] = [
+        segments(view, "state", _STATES, view.state or "any", "State"),
+        dmc.TextInput(
+            id="runs-filter",
+            value=view.text,
+            placeholder="Filter",
+            size="xs",
+            leftSection=icon("search", "sm"),
+            **aria(label="Filter experiments"),
+        ),
+    ]
+    rows = [_row(info, states[info.id], view.text) for info in infos]
+    heads = ("Experiment", "State", "Policies", "Jobs on machines", "Seeds", "When", "")
+    table = html.Table(
+        [
+            html.Caption("Experiments, the newest first", className="sr"),
+            html.Thead(
+                html.Tr(
+                    [html.Th(head or html.Span("Actions", className="sr"), scope="col") for head in heads]
+                )
+            ),
+            html.Tbody(rows, id="runs-rows"),
+        ],
+        className="plain runlist",
+    )
+    body: Node = scrolling(table, "Experiments")
+    none = html.Div("No experiment is in this state.", className="ink3 small", style={"padding": "10px 14px"})
+    return card(
+        "Experiments", body, *([] if rows else [none]), note=f"{len(infos):,}", tools=tools, flush=True
+    )
+
+
+def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
+    word, kind, picture = run_words.state_words(state)
+    experiment = info.experiment
+    searched = f"{info.name} {' '.join(arm.label for arm in experiment.policies)} {word}".lower()
+    hidden = bool(text) and text.lower() not in searched
+    return html.Tr(
+        [
+            html.Th(
+                dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy"), scope="row"
+            ),
+            html.Td(state_badge(word, kind, picture)),
+            html.Td(run_words.policies(experiment), className="truncate"),
+            html.Td(f"{experiment.n_jobs:,} on {run_words.machines(experiment)}", className="num"),
+            html.Td(f"{len(experiment.seeds):,}", className="num"),
+            html.Td(when(info.created), className="ink3"),
+            html.Td(
+                html.Div(
+                    [
+                        dcc.Link(
+                            [icon("refresh"), html.Span(f"Run {info.name} again", className="sr")],
+                            href=f"{PATH}?look=build&from={info.id}",
+                            className="iconbtn",
+                            title=f"Run {info.name} again",
+                        ),
+                        icon_button("trash", f"Delete {info.name}", **data(act="ask", id=info.id, store=ACT)),
+                    ],
+                    className="row",
+                )
+            ),
+        ],
+        hidden=hidden,
+        **data(filter=searched),
+    )
+
+
+def _start(each: Bundled, label: str, kind: str = "small") -> html.Button:
+    return button(label, "player-play", kind, **data(act="start", id=each.name, store=ACT))
+
+
+def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
+    rows = [
+        html.Tr(
+            [
+                html.Th(
+                    [
+                        dcc.Link(
+                            each.experiment.name,
+                            href=f"{PATH}?look=build&from={each.name}",
+                            className="policy",
+                        ),
+                        html.Div(each.experiment.about, className="small ink3 about"),
+                    ],
+                    scope="row",
+                ),
+                html.Td(run_words.policies(each.experiment), className="truncate"),
+                html.Td(
+                    f"{each.experiment.n_jobs:,} on {run_words.machines(each.experiment)}", className="num"
+                ),
+                html.Td(f"{len(each.experiment.seeds):,}", className="num"),
+                html.Td(_start(each, "Run")),
+            ]
+        )
+        for each in found
+    ]
+    heads = ("Experiment", "Policies", "Jobs on machines", "Seeds", "")
+    table = html.Table(
+        [
+            html.Caption("Experiments that come with PhaseDock", className="sr"),
+            html.Thead(
+                html.Tr([html.Th(head or html.Span("Start", className="sr"), scope="col") for head in heads])
+            ),
+            html.Tbody(rows),
+        ],
+        className="plain runlist bundled",
+    )
+    return card(
+        "Bundled experiments",
+        scrolling(table, "Bundled experiments"),
+        note="from the theses, to run as they are or to change" if anything else "one click starts one",
+        flush=True,
+    )
+
+
+def plumbing() -> list[Node]:
+    """The store of the lists' buttons, and the window that asks before something is deleted."""
+    return [
+        dcc.Store(id=ACT),
+        dmc.Modal(
+            id="run-delete",
+            title="Delete for good?",
+            closeButtonProps={"aria-label": "Close"},
+            children=html.Div(id="run-delete-what", className="stack"),
+        ),
+    ]
+
+
+def asked(experiment: str) -> list[Node]:
+    """What is about to be deleted, and the button that does it."""
+    info = workspace().runs.experiment(experiment)
+    own = len(workspace().runs.list(100_000, experiment=experiment))
+    text = (
+        f"“{info.name}” and its {own:,} run{'s' if own != 1 else ''} with their ledgers are deleted. "
+        "Comparisons of other experiments that used these runs keep their figures."
+    )
+    return [
+        html.P(text),
+        html.Div(
+            [
+                button("Keep it", None, "", **data(act="close", id="", store=ACT)),
+                button("Delete", "trash", "danger", **data(act="delete", id=experiment, store=ACT)),
+            ],
+            className="row ends",
+        ),
+    ]

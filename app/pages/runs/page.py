@@ -1,0 +1,147 @@
+"""Runs: experiments that compare policies are built, started, watched, compared and stepped through.
+
+One path has all of it, and the address says what: nothing is the list, ``look=build`` the form,
+``experiment`` a comparison, and ``look=ledger`` the ledger of one of its runs, or of an attached policy's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import ALL, Input, Output, State, html, set_props
+
+from app.context import workspace
+from app.errors import notify, safe_page
+from app.pages.runs import listing, stored
+from app.pages.runs.address import BUILD, COMPARE, LEDGER, PATH, View
+from app.pages.runs.build import callbacks as run_building
+from app.pages.runs.build.bundled import find
+from app.pages.runs.build.layout import build_page
+from app.pages.runs.compare.layout import compare_page, more_seeds
+from app.pages.runs.ledger import layout as run_ledger
+from app.pages.runs.ledger.layout import ledger_page, run_page
+from app.pages.runs.listing import ACT, list_page
+from app.ui.links import Query
+from app.ui.tasks import card as task_card
+
+if TYPE_CHECKING:
+    from dash import Dash
+
+    from app.ui.basics import Node
+
+_LOCATION = "_pages_location"
+
+
+def body(query: Query) -> list[Node]:
+    """The page for an address."""
+    view = View.read(query)
+    if view.look == BUILD:
+        return build_page(view)
+    if view.look == LEDGER and view.experiment is None and view.run is not None:
+        return run_page(workspace().runs.get(view.run), view)
+    if view.experiment is None:
+        return list_page(view)
+    info = workspace().runs.experiment(view.experiment)
+    return ledger_page(info, view) if view.look == LEDGER else compare_page(info, view)
+
+
+@safe_page("Runs")
+def layout(**values: str) -> Node:
+    """Lay the page out."""
+    return [
+        html.Div(body(Query(PATH, values)), id="runs-page"),
+        *listing.plumbing(),
+        *task_card.plumbing(),
+    ]
+
+
+def _register_list(app: Dash) -> None:
+    @app.callback(
+        Output(_LOCATION, "href", allow_duplicate=True),
+        Output("runs-page", "children", allow_duplicate=True),
+        Input(ACT, "data"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
+        keep = dash.no_update
+        match (asked or {}).get("act"):
+            case "start":
+                return run_building.started(find((asked or {})["id"]).experiment), keep
+            case "ask":
+                set_props("run-delete-what", {"children": listing.asked((asked or {})["id"])})
+                set_props("run-delete", {"opened": True})
+            case "delete":
+                set_props("run-delete", {"opened": False})
+                removed = stored.removed((asked or {})["id"])
+                notify(f"The experiment and {removed:,} run{'s' if removed != 1 else ''} were deleted.")
+                set_props("changed", {"data": None})
+                return keep, body(Query.parse(PATH, search))
+            case "close":
+                set_props("run-delete", {"opened": False})
+        return keep, keep
+
+
+def _register_compare(app: Dash) -> None:
+    @app.callback(
+        Output(_LOCATION, "search", allow_duplicate=True),
+        Input({"type": "run-side", "name": ALL}, "value"),
+        State({"type": "run-side", "name": ALL}, "id"),
+        State(_LOCATION, "search"),
+        State(_LOCATION, "pathname"),
+        prevent_initial_call=True,
+    )
+    def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
+        query = Query.parse(PATH, search)
+        experiment = query.get("experiment")
+        if pathname != PATH or not ids or experiment is None:
+            return dash.no_update
+        first, second, _ = stored.pair(
+            workspace().runs.experiment(experiment), query.get("a"), query.get("b")
+        )
+        shown = {"a": first.key, "b": second.key if second is not None else None}
+        asked = {each["name"]: value for each, value in zip(ids, values, strict=True)}
+        if asked == {name: shown[name] for name in asked}:
+            return dash.no_update
+        return f"?{query.search(**asked)}"
+
+    @app.callback(
+        Output("runs-page", "children", allow_duplicate=True),
+        Input("changed", "data"),
+        State(_LOCATION, "pathname"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
+        """Show the results in place when the task of the experiment that is open has ended."""
+        query = Query.parse(PATH, search)
+        view = View.read(query)
+        if pathname != PATH or not task_id or view.look != COMPARE or view.experiment is None:
+            return dash.no_update
+        return body(query) if stored.experiment_of(task_id) == view.experiment else dash.no_update
+
+    @app.callback(
+        Output("runs-page", "children", allow_duplicate=True),
+        Input("run-poll", "n_intervals"),
+        State("run-seen", "data"),
+        State(_LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def more(_ticks: int, seen: int, search: str | None) -> Any:
+        """Show results as they come."""
+        query = Query.parse(PATH, search)
+        view = View.read(query)
+        if view.look != COMPARE or view.experiment is None:
+            return dash.no_update
+        info = workspace().runs.experiment(view.experiment)
+        return body(query) if more_seeds(info, view, int(seen or 0)) else dash.no_update
+
+
+def register(app: Dash) -> None:
+    """Put the pages into the application."""
+    dash.register_page(__name__, path=PATH, name="Runs", title="Runs · PhaseDock", layout=layout)
+    _register_list(app)
+    _register_compare(app)
+    run_building.register(app)
+    run_ledger.register(app)

@@ -1,0 +1,257 @@
+"""The experiments and runs that the store keeps, as the Runs pages ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from app.cache import cached
+from app.context import workspace
+from core.errors import ConflictError, NotFoundError
+from core.experiments.compare import MEASURES, difference
+from core.experiments.outcome import RunResult
+from core.runtime.experiments.infos import RunState
+from core.runtime.infos import TaskState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.runtime.experiments.infos import ExperimentInfo
+    from core.runtime.infos import TaskInfo
+    from core.scheduling.loop import Entry
+
+KIND = "simulate"
+UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
+_APART = "@"
+_LOOK_BACK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One policy of an experiment with its runs that are done.
+
+    Parameters
+    ----------
+    key
+        Its name in addresses: its label, and the id of its experiment where that is another one.
+    label, policy
+        What it is called, and the policy's name in the register.
+    settings
+        The settings that were given.
+    experiment
+        The id of its experiment.
+    runs
+        The id of its run on each seed.
+    """
+
+    key: str
+    label: str
+    policy: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    experiment: str = ""
+    runs: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table of differences.
+
+    Parameters
+    ----------
+    name, label
+        The measure's name, and what it is called.
+    a, b
+        Means over the seeds that both have, or None.
+    value, low, high
+        The paired relative difference of B from A and its 95% interval, or None where it is not tested.
+    n
+        How many seeds.
+    """
+
+    name: str
+    label: str
+    a: float | None
+    b: float | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+
+
+def sides(info: ExperimentInfo) -> dict[str, Side]:
+    """The policies of an experiment by key, in order."""
+    return {
+        arm.label: Side(
+            arm.label, arm.label, arm.policy, arm.settings, info.id, dict(info.runs.get(arm.label, {}))
+        )
+        for arm in info.experiment.policies
+    }
+
+
+def rivals(info: ExperimentInfo) -> dict[str, Side]:
+    """Policies of other experiments that met the same machines, jobs and rules, by key."""
+    found: dict[str, Side] = {}
+    scenario = info.experiment.scenario_dict()
+    for other in workspace().runs.experiments():
+        if other.id == info.id or other.experiment.scenario_dict() != scenario:
+            continue
+        for side in sides(other).values():
+            if side.runs:
+                key = f"{side.label}{_APART}{other.id}"
+                found[key] = Side(
+                    key, f"{side.label} · {other.name}", side.policy, side.settings, other.id, side.runs
+                )
+    return found
+
+
+def pair(info: ExperimentInfo, a: str | None, b: str | None) -> tuple[Side, Side | None, dict[str, Side]]:
+    """The two policies that an address asks for, and all that can be asked for.
+
+    Without a choice, A is the experiment's baseline and B the last other policy.
+    """
+    own = sides(info)
+    every = own | rivals(info)
+    first = every.get(a or "") or own[info.experiment.baseline]
+    others = [side for side in own.values() if side.key != first.key]
+    second = every.get(b or "") or (others[-1] if others else None)
+    return first, second, every
+
+
+def result(run: str) -> RunResult:
+    """What a run came to, from the cache where it was asked for before.
+
+    Raises
+    ------
+    NotFoundError
+        If it was removed.
+    ConflictError
+        If it is not done.
+    """
+    return RunResult.from_dict(cached(lambda: workspace().runs.result(run).to_dict(), "run-result", run))
+
+
+def series(run: str) -> dict[str, Any] | None:
+    """A run's lines over time; None where they were not kept, or not yet."""
+    try:
+        return workspace().runs.series(run)
+    except NotFoundError:
+        return None
+
+
+@lru_cache(maxsize=4)
+def _kept_series(_home: str, run: str) -> dict[str, Any]:
+    return workspace().runs.series(run)
+
+
+def recent_series(run: str) -> dict[str, Any] | None:
+    """A run's lines over time, kept in memory while its ledger is stepped through; nobody may change them.
+
+    None where they were not kept, or not yet.
+    """
+    try:
+        return _kept_series(str(workspace().settings.home), run)
+    except NotFoundError:
+        return None
+
+
+def shared_seeds(first: Side, second: Side | None) -> list[int]:
+    """The seeds that both policies were run on, in order."""
+    seeds = set(first.runs) if second is None else set(first.runs) & set(second.runs)
+    return sorted(seeds)
+
+
+def differences(first: Side, second: Side) -> list[Row]:
+    """How B differs from A in every measure, paired over seeds."""
+    seeds = shared_seeds(first, second)
+    ids = [(first.runs[seed], second.runs[seed]) for seed in seeds]
+    made: list[Row] = cached(lambda: _differences(ids), "run-differences", ids)
+    return made
+
+
+def _differences(ids: Sequence[tuple[str, str]]) -> list[Row]:
+    found = [(_summary(a), _summary(b)) for a, b in ids]
+    pairs = [(a, b) for a, b in found if a is not None and b is not None]
+    rows = []
+    for name, label in MEASURES.items():
+        mine, base = [b.get(name) for _, b in pairs], [a.get(name) for a, _ in pairs]
+        made = difference(mine, base)
+        rows.append(
+            Row(name, label, _mean(base), _mean(mine), made.value, made.low, made.high, made.n),
+        )
+    for name, label in (("migrations", "Migrations per run"), ("failed_jobs", "Failed jobs per run")):
+        a, b = _mean([a.get(name) for a, _ in pairs]), _mean([b.get(name) for _, b in pairs])
+        if name == "migrations" or a or b:
+            rows.append(Row(name, label, a, b, n=len(pairs)))
+    a, b = (_mean([pair[side].get("controller") for pair in pairs]) for side in (0, 1))
+    if a is not None or b is not None:
+        rows.append(Row("controller", "PhaseDock’s own share of a core", a, b, n=len(pairs)))
+    return rows
+
+
+def _summary(run: str) -> Mapping[str, Any] | None:
+    try:
+        return workspace().runs.get(run).summary
+    except NotFoundError:
+        return None
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [float(value) for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def tasks_by_experiment() -> dict[str, TaskInfo]:
+    """The newest task of each experiment."""
+    found: dict[str, TaskInfo] = {}
+    for task in workspace().tasks.list(_LOOK_BACK):
+        if task.kind == KIND:
+            found.setdefault(str(task.params.get("experiment")), task)
+    return found
+
+
+def task_of(info: ExperimentInfo) -> TaskInfo | None:
+    """The task that makes or made an experiment, the last of several; None if it was cleared."""
+    return tasks_by_experiment().get(info.id)
+
+
+def experiment_of(task: str) -> str | None:
+    """The experiment that a task makes; None for other tasks."""
+    try:
+        found = workspace().tasks.get(task)
+    except NotFoundError:
+        return None
+    return str(found.params.get("experiment")) if found.kind == KIND else None
+
+
+def state_of(info: ExperimentInfo, tasks: Mapping[str, TaskInfo] | None = None) -> str:
+    """How an experiment stands: queued, running, done, failed, cancelled or interrupted."""
+    if info.report is not None:
+        return RunState.DONE.value
+    task = (tasks if tasks is not None else tasks_by_experiment()).get(info.id)
+    return RunState.INTERRUPTED.value if task is None else task.state.value
+
+
+def entry(run: str, tick: int) -> Entry:
+    """One entry of a run's ledger.
+
+    Raises
+    ------
+    NotFoundError
+        If the ledger was not kept.
+    """
+    return workspace().runs.ledger(run, tick)
+
+
+def removed(experiment: str) -> int:
+    """Remove an experiment with the runs that it made; says how many runs there were.
+
+    Raises
+    ------
+    ConflictError
+        If it is under way.
+    """
+    info = workspace().runs.experiment(experiment)
+    if state_of(info) in UNDER_WAY:
+        raise ConflictError(f"“{info.name}” is still running.", "Cancel its task first.")
+    return workspace().runs.delete_experiment(experiment)

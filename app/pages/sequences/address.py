@@ -1,0 +1,177 @@
+"""What the Sequences page shows, as its address says it, and the texts of that address.
+
+A state is written as its phases' ids with dots between them (``2.4``), the end as ``end``. What was picked
+is ``node:2.4``, ``edge:2.4:1``, ``path:17`` or ``tree:17``; the last two are nodes of the prefix tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from app.context import workspace
+from app.figures.theme import phase_name
+from core.errors import NotFoundError
+from core.sequences import END, Step, Warmup
+from core.units import format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.runtime.storage.sequences import SequenceAnalysis
+    from core.sequences import Element
+    from core.traces.model import IntArray
+
+HIDE = ("0", "0.02", "0.05", "0.10", "0.20", "0.30")
+AHEAD = ("1", "2", "3", "5", "10")
+State = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The choices of the page; anything that an address says wrongly has its default.
+
+    Parameters
+    ----------
+    traces, model
+        Ids of the trace set and the model.
+    memory, step, warmup
+        Of the graph, and what becomes of warm-up.
+    hide
+        Edges of a smaller probability are not drawn.
+    ahead
+        How many phases ahead the forecast looks.
+    """
+
+    traces: str
+    model: str
+    memory: int = 1
+    step: Step = Step.RUN
+    warmup: Warmup = Warmup.SKIP
+    hide: float = 0.1
+    ahead: int = 1
+
+    @classmethod
+    def read(cls, traces: str, model: str, query: dict[str, str]) -> View:
+        """Read the choices of an address."""
+        memory, step, warmup = query.get("memory"), query.get("step"), query.get("warmup")
+        hide, ahead = query.get("hide"), query.get("ahead")
+        return cls(
+            traces,
+            model,
+            memory=int(memory) if memory in {"1", "2", "3"} else 1,
+            step=Step(step) if step in list(Step) else Step.RUN,
+            warmup=Warmup(warmup) if warmup in list(Warmup) else Warmup.SKIP,
+            hide=float(hide) if hide in HIDE else 0.1,
+            ahead=int(ahead) if ahead in AHEAD else 1,
+        )
+
+    def analysis(self) -> SequenceAnalysis:
+        """The sequences of its trace set under its model."""
+        return workspace().sequences.get(self.traces, self.model, self.warmup)
+
+    def prints(self) -> tuple[str, ...]:
+        """What its sequences depend on."""
+        place = workspace()
+        return (
+            place.traces.get(self.traces).fingerprint,
+            place.models.get(self.model).fingerprint,
+            self.warmup.value,
+        )
+
+
+def written(state: Sequence[int]) -> str:
+    """A state as the address has it."""
+    return ".".join("end" if phase == END else str(phase) for phase in state)
+
+
+def state_of(text: str | None) -> State:
+    """A state of an address; empty where it is none."""
+    try:
+        return tuple(END if part == "end" else int(part) for part in (text or "").split("."))[-3:]
+    except ValueError:
+        return ()
+
+
+def name_of(phase: int) -> str:
+    """A phase as people read it, the end included."""
+    return "end" if phase == END else phase_name(phase)
+
+
+def named(state: Sequence[int]) -> str:
+    """A state as people read it: ``φ3 › φ5``."""
+    return " › ".join(name_of(phase) for phase in state)
+
+
+def written_path(elements: Sequence[Element]) -> str:
+    """A path as people read it: ``φ3 (φ5·φ1)×n``."""
+    return " ".join(each.written("n") for each in elements) or "warm-up only"
+
+
+def default_after(analysis: SequenceAnalysis, memory: int) -> State:
+    """The state of this memory that was seen most often."""
+    graph = analysis.graph(memory)
+    full = [number for number, state in enumerate(graph.states) if len(state) == memory]
+    candidates = full or list(range(len(graph.states)))
+    if not candidates:
+        return ()
+    return graph.states[max(candidates, key=lambda number: int(graph.visits[number]))]
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The executions behind something that was picked: what it is, who they are, how often each did it."""
+
+    title: str
+    note: str
+    executions: IntArray
+    times: IntArray
+
+
+def behind(view: View, pick: str) -> Behind:
+    """Find the executions behind a pick.
+
+    Raises
+    ------
+    NotFoundError
+        If the address names something that is not there.
+    """
+    kind, _, rest = pick.partition(":")
+    found = _behind_state(view, kind, rest) if kind in {"node", "edge"} else _behind_tree(view, kind, rest)
+    if found is None:
+        raise NotFoundError("What this address points to is not in these sequences.", "Click something else.")
+    return found
+
+
+def _behind_state(view: View, kind: str, rest: str) -> Behind | None:
+    text, _, target = rest.partition(":")
+    state, to = state_of(text), state_of(target) if kind == "edge" else ()
+    if not state or (kind == "edge" and len(to) != 1):
+        return None
+    graph, analysis = view.analysis().graph(view.memory, view.step), view.analysis()
+    if state == (END,):
+        last = np.flatnonzero(np.diff(analysis.sequences.offsets) > 0)
+        return Behind("The end", _said(len(last), len(last), analysis), last, np.ones_like(last))
+    who, times = graph.executions(state, to[0] if to else None)
+    title = f"{named(state)} → {name_of(to[0])}" if to else named(state)
+    return Behind(title, _said(len(who), int(times.sum()), analysis), who, times)
+
+
+def _behind_tree(view: View, kind: str, rest: str) -> Behind | None:
+    analysis = view.analysis()
+    tree = analysis.tree
+    if kind not in {"path", "tree"} or not rest.isdigit() or int(rest) >= tree.n_nodes:
+        return None
+    node = int(rest)
+    who = np.flatnonzero(tree.end == node) if kind == "path" else tree.executions(node)
+    title = written_path(tree.path(node)) if node or kind == "path" else "All executions"
+    more = " and what follows" if kind == "tree" and node else ""
+    return Behind(f"{title}{more}", _said(len(who), len(who), analysis), who, np.ones_like(who))
+
+
+def _said(executions: int, times: int, analysis: SequenceAnalysis) -> str:
+    share = format_share(executions / max(analysis.sequences.n_executions, 1))
+    often = f", {times:,} times" if times > executions else ""
+    return f"{executions:,} execution{'' if executions == 1 else 's'} ({share}){often}"

@@ -1,0 +1,179 @@
+"""The transition graph as a picture and as a table.
+
+States lie on a circle, the first phase on top and the end at the bottom; an edge is as wide as it is
+probable. The browser, which knows the scheme, gives the colours, and lays longer states out in layers with
+dagre (``assets/sequences.js``): cytoscape's own bundle of layouts needs ``eval``, which pages forbid.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import dash_cytoscape as cyto
+from dash import html
+
+from app.pages.sequences.address import name_of, written
+from app.ui.basics import Node, aria
+from app.ui.grid import grid
+from core.sequences import END
+
+if TYPE_CHECKING:
+    from app.pages.sequences.address import View
+    from core.sequences import TransitionGraph
+
+GRAPH, EDGES = "sequence-graph", "sequence-edges"
+MOST_STATES = 14
+_MANY_EDGES = 26
+_RADIUS, _WIDER = 150.0, 1.3
+_HEIGHT = 336
+
+
+def drawn_states(graph: TransitionGraph) -> list[int]:
+    """The states to draw, in their order: all, or those seen most often."""
+    numbers = sorted(range(len(graph.states)), key=lambda number: (-int(graph.visits[number]), number))
+    chosen = sorted(numbers[:MOST_STATES])
+    return sorted(chosen, key=lambda number: tuple(reversed(graph.states[number])))
+
+
+def _class_of(phase: int) -> str:
+    if phase == END:
+        return "end"
+    return "p0" if phase < 0 else f"p{phase % 8 + 1}"
+
+
+def _angle(place: int, n: int) -> float:
+    """Around from the top against the clock; the place at the bottom is the end's."""
+    bottom = (n + 1) // 2
+    slot = place if place < bottom else place + 1
+    return -math.pi / 2 - 2 * math.pi * slot / (n + 1)
+
+
+def elements(graph: TransitionGraph, hide: float) -> tuple[list[dict[str, Any]], str]:
+    """The nodes and edges to draw, and a note about those that are not."""
+    states = drawn_states(graph)
+    n = len(states)
+    if not n:
+        return [], ""
+    made = [
+        _node(graph, number, _angle(place, n), long=graph.memory > 1) for place, number in enumerate(states)
+    ]
+    bottom = -math.pi / 2 - 2 * math.pi * ((n + 1) // 2) / (n + 1)
+    made.append(_placed({"id": "end", "label": "end", "pick": "node:end"}, "end", bottom))
+    edges: list[dict[str, Any]] = []
+    known, hidden = {*states, graph.end}, 0
+    for source, target, count, p in zip(
+        graph.source.tolist(), graph.target.tolist(), graph.count.tolist(), graph.probability, strict=True
+    ):
+        if source in known and target in known and p >= hide:
+            edges.append(_edge(graph, source, target, count, float(p)))
+        else:
+            hidden += 1
+    if len(edges) > _MANY_EDGES:
+        edges = [{**edge, "classes": f"{edge['classes']} quiet"} for edge in edges]
+    return [*made, *edges], f"{hidden:,} hidden" if hidden else ""
+
+
+def _placed(data: dict[str, Any], classes: str, angle: float) -> dict[str, Any]:
+    wide = _WIDER if "long" in classes else 1.0
+    position = {"x": round(wide * _RADIUS * math.cos(angle), 1), "y": round(_RADIUS * math.sin(angle), 1)}
+    return {"data": data, "classes": classes, "position": position, "grabbable": False}
+
+
+def _node(graph: TransitionGraph, number: int, angle: float, *, long: bool) -> dict[str, Any]:
+    state = graph.states[number]
+    text = "".join(name_of(phase) for phase in state)
+    data: dict[str, Any] = {"id": str(number), "width": 14 + 17 * len(state)}
+    data |= {"label": text, "pick": f"node:{written(state)}", "after": written(state)}
+    return _placed(data, f"{_class_of(state[-1])} {'long' if long else ''}".strip(), angle)
+
+
+def _edge(graph: TransitionGraph, source: int, target: int, count: int, p: float) -> dict[str, Any]:
+    to = int(graph.last[target])
+    state = graph.states[source]
+    data = {
+        "id": f"{source}-{target}",
+        "source": str(source),
+        "target": "end" if target == graph.end else str(target),
+        "p": round(p, 4),
+        "label": f"{p:.2f}".lstrip("0") if p < 0.995 else "1",
+        "count": count,
+        "pick": f"edge:{written(state)}:{written((to,))}",
+    }
+    kind = "ending" if target == graph.end else "loop" if source == target else "going"
+    return {"data": data, "classes": kind}
+
+
+def graph_view(graph: TransitionGraph, view: View) -> Node:
+    """The picture; a table beside it has the same for those who do not see it."""
+    made, _ = elements(graph, view.hide)
+    return html.Div(
+        cyto.Cytoscape(
+            id=GRAPH,
+            elements=made,
+            layout={"name": "preset", "fit": True, "padding": 26},
+            stylesheet=[],
+            style={"width": "100%", "height": f"{_HEIGHT}px"},
+            userZoomingEnabled=False,
+            userPanningEnabled=False,
+            boxSelectionEnabled=False,
+            autoungrabify=True,
+            responsive=True,
+        ),
+        className="graphbox",
+        role="img",
+        **aria(label="Graph of transitions between phases; its table has the same numbers"),
+    )
+
+
+def edge_rows(graph: TransitionGraph) -> list[dict[str, Any]]:
+    """One row per edge, the most frequent first."""
+    rows = [
+        {
+            "from": list(graph.states[source]),
+            "to": int(graph.last[target]),
+            "p": round(float(p), 4),
+            "count": count,
+            "pick": f"edge:{written(graph.states[source])}:{written((int(graph.last[target]),))}",
+        }
+        for source, target, count, p in zip(
+            graph.source.tolist(), graph.target.tolist(), graph.count.tolist(), graph.probability, strict=True
+        )
+    ]
+    return sorted(rows, key=lambda row: -int(str(row["count"])))
+
+
+def edge_table(graph: TransitionGraph) -> Node:
+    """The edges in a sortable table; a row lists the executions behind it."""
+    columns = [
+        {"field": "from", "headerName": "From", "cellRenderer": "StateCell", "flex": 1, "sortable": False},
+        {"field": "to", "headerName": "To", "cellRenderer": "StateCell", "width": 84},
+        {
+            "field": "p",
+            "headerName": "Probability",
+            "type": "rightAligned",
+            "width": 104,
+            "valueFormatter": {"function": "params.value.toFixed(3)"},
+            "sortingOrder": ["desc", "asc", None],
+        },
+        {
+            "field": "count",
+            "headerName": "Times",
+            "type": "rightAligned",
+            "width": 90,
+            "valueFormatter": {"function": "phasedockTable.count(params.value)"},
+            "sortingOrder": ["desc", "asc", None],
+        },
+    ]
+    return grid(
+        EDGES,
+        columns,
+        edge_rows(graph),
+        height=f"{_HEIGHT}px",
+        options={"suppressCellFocus": False},
+        eventListeners={
+            "cellClicked": ["phasedockSequences.row(params)"],
+            "cellKeyDown": ["phasedockSequences.row(params)"],
+        },
+        columnSize=None,
+    )

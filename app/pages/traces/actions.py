@@ -1,0 +1,222 @@
+"""What can be done to trace sets and uploads: rename, report, trash, restore, delete, discard.
+
+All buttons of the page's lists fill one store (``assets/actions.js``); one callback does what they say.
+Whatever throws something away can be undone, or asks first and names what it is about to delete.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import Input, Output, State, dcc, html, set_props
+
+from app.context import workspace
+from app.errors import notify, sentences
+from app.pages.traces.import_card import upload_of
+from app.pages.traces.listing import ACTIONS, does
+from app.pages.traces.report import report_view
+from app.ui.basics import Node, button, data
+from core.errors import PhaseDockError
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dash import Dash
+
+
+_CLOSE = {"aria-label": "Close"}
+
+
+def plumbing() -> list[Node]:
+    """The store of the buttons, and the windows that some of them open."""
+    return [
+        dcc.Store(id=ACTIONS),
+        dcc.Store(id="rename-of"),
+        dmc.Modal(
+            id="rename",
+            closeButtonProps=_CLOSE,
+            title="Rename the trace set",
+            children=html.Div(
+                [
+                    dmc.TextInput(id="rename-name", label="Name", **data(autofocus=True)),
+                    html.Div(
+                        [
+                            button("Cancel", None, "", **does("close")),
+                            button("Rename", None, "primary", id="rename-ok"),
+                        ],
+                        className="row ends",
+                    ),
+                ],
+                className="stack",
+            ),
+        ),
+        dmc.Modal(
+            id="delete",
+            closeButtonProps=_CLOSE,
+            title="Delete for good?",
+            children=html.Div(id="delete-what", className="stack"),
+        ),
+        dmc.Modal(id="report", closeButtonProps=_CLOSE, size=900, children=html.Div(id="report-what")),
+    ]
+
+
+def _close() -> None:
+    for window in ("rename", "delete", "report"):
+        set_props(window, {"opened": False})
+
+
+def ask_name(trace_set: str) -> None:
+    """Open the window for a new name."""
+    set_props("rename-of", {"data": trace_set})
+    set_props("rename-name", {"value": workspace().traces.get(trace_set).name, "error": None})
+    set_props("rename", {"opened": True})
+
+
+def show_report(trace_set: str) -> None:
+    """Open the report of the import that a set came from."""
+    set_props("report-what", {"children": report_view(workspace().traces.report(trace_set))})
+    set_props(
+        "report", {"opened": True, "title": f"Import report of “{workspace().traces.get(trace_set).name}”"}
+    )
+
+
+def ask_delete(trace_set: str) -> None:
+    """Ask before a set is deleted for good, and name it."""
+    info = workspace().traces.get(trace_set)
+    facts = f"{info.n_executions:,} executions, {info.n_samples:,} samples, {format_bytes(info.n_bytes)}"
+    buttons = [
+        button("Keep it", None, "", **does("close")),
+        button("Delete for good", "trash", "danger", **does("delete-now", info.id)),
+    ]
+    said = html.P([html.B(f"“{info.name}”"), f" ({facts}) will be gone. This cannot be undone."])
+    set_props("delete-what", {"children": [said, html.Div(buttons, className="row ends")]})
+    set_props("delete", {"opened": True})
+
+
+def trash(trace_set: str) -> None:
+    """Put a set into the trash and offer to take it out again."""
+    info = workspace().traces.trash(trace_set)
+    undo = button("Undo", "arrow-back-up", "small", **does("restore", trace_set))
+    notify(html.Div([html.Span("It waits there until you delete it."), undo], className="row between"),
+           "info", title=f"“{info.name}” is in the trash.")  # fmt: skip
+
+
+def restore(trace_set: str) -> None:
+    """Take a set out of the trash."""
+    info = workspace().traces.restore(trace_set)
+    notify("It is in the list again.", "ok", title=f"“{info.name}” is back.")
+
+
+def delete_now(trace_set: str) -> None:
+    """Delete a set for good; it was asked before."""
+    name = workspace().traces.get(trace_set).name
+    workspace().traces.delete(trace_set)
+    notify("Its samples were removed from the disk.", "ok", title=f"“{name}” is deleted.")
+
+
+def discard(upload: str) -> None:
+    """Remove a file that was sent and not imported."""
+    name = workspace().uploads.get(upload).name
+    workspace().uploads.discard(upload)
+    notify("Nothing of it was kept.", "info", title=f"“{name}” is discarded.")
+
+
+def retry(task: str) -> str:
+    """Do an import once more; gives the new task."""
+    return workspace().tasks.retry(task)
+
+
+_OPENS: dict[str, Callable[[str], None]] = {
+    "rename": ask_name,
+    "report": show_report,
+    "delete": ask_delete,
+}
+_TASKS: dict[str, Callable[[str], str]] = {
+    "samples": lambda _: workspace().tasks.submit("samples", "Load the sample", {}),
+    "cancel": lambda task: workspace().tasks.cancel(task).id,
+    "retry": retry,
+}
+_CHANGES: dict[str, Callable[[str], None]] = {
+    "trash": trash,
+    "restore": restore,
+    "delete-now": delete_now,
+    "discard": discard,
+}
+_LEAVES = {"trash": "traces", "discard": "upload", "delete-now": "traces"}
+
+
+def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:
+    """Do what a button says; gives the address to go to afterwards, or None to stay.
+
+    Parameters
+    ----------
+    asked
+        ``{"act": …, "id": …}`` of the button.
+    query
+        The address's parameters.
+    refresh
+        Draws the lists anew for an address.
+    """
+    what, target = asked["act"], asked["id"]
+    if what in _OPENS:
+        _OPENS[what](target)
+        return None
+    _close()
+    if what in _TASKS:
+        return {"task": _TASKS[what](target)}
+    if what not in _CHANGES:
+        return None
+    _CHANGES[what](target)
+    set_props("changed", {"data": f"{what} {target}"})
+    gone = _gone(what, target, query)
+    if gone:
+        return {key: value for key, value in query.items() if key not in gone}
+    refresh(query)
+    return None
+
+
+def _gone(what: str, target: str, query: dict[str, str]) -> set[str]:
+    """The parameters of the address that stand for what is no longer there."""
+    if what == "discard" and upload_of(query.get("task")) == target:
+        return {"task"}
+    key = _LEAVES.get(what)
+    return {key, "model"} if key and query.get(key) == target else set()
+
+
+def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Callable[[Any], Any]) -> None:
+    """Connect the window for a new name.
+
+    Parameters
+    ----------
+    app
+        The application.
+    refresh
+        Draws the lists anew for an address.
+    query_of
+        Reads the address's search part.
+    """
+
+    @app.callback(
+        Output("rename-name", "error"),
+        Input("rename-ok", "n_clicks"),
+        Input("rename-name", "n_submit"),
+        State("rename-name", "value"),
+        State("rename-of", "data"),
+        State("_pages_location", "search"),
+        prevent_initial_call=True,
+    )
+    def rename(clicks: int | None, submits: int | None, name: str, of: str, search: str | None) -> Any:
+        if not clicks and not submits:
+            return dash.no_update
+        try:
+            info = workspace().traces.rename(of, (name or "").strip())
+        except PhaseDockError as error:
+            return " ".join(sentences(error))
+        _close()
+        notify("Its models and links stay as they are.", "ok", title=f"It is called “{info.name}” now.")
+        set_props("changed", {"data": f"rename {of} {info.name}"})
+        refresh(query_of(search))
+        return None

@@ -1,0 +1,172 @@
+"""An import on the screen: its progress while it runs, its report when it is done, the next step.
+
+The card stands in the address (``task=…``), so that it is still there after a reload, and the Tasks
+page knows of it too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import dcc, html
+
+from app.context import Choice, address, workspace
+from app.pages.traces.listing import does
+from app.pages.traces.report import problem_table, summary
+from app.ui.basics import Node, button, icon, link_button, notice
+from app.ui.tasks.words import badge, no_worker, progress_bar, timing
+from core.errors import NotFoundError
+from core.runtime.infos import TaskState
+
+if TYPE_CHECKING:
+    from core.runtime.infos import TaskInfo, TraceSetInfo
+
+_EVERY_MS = 1000
+_MOST_TASKS = 200
+_KINDS = ("ingest", "samples")
+
+
+def import_card(task_id: str, known: bool = True) -> Node:
+    """The card of an import (or of loading the sample), which follows the task until it ends.
+
+    Parameters
+    ----------
+    task_id
+        The import.
+    known
+        Whether the address names a trace set. If not, even a task that ended before it was first drawn is
+        asked once, so that its set becomes the chosen one.
+    """
+    try:
+        task = workspace().tasks.get(task_id)
+    except NotFoundError as error:
+        return notice("info", error.hint, strong=error.message)
+    return html.Div(
+        [
+            dcc.Interval(id="import-tick", interval=_EVERY_MS, disabled=task.state.ended and known),
+            dcc.Store(id="import-task", data=task.id),
+            dcc.Store(id="import-made"),
+            html.Section(inside(task), id="import-card", className="card importcard"),
+        ]
+    )
+
+
+def inside(task: TaskInfo) -> list[Node]:
+    """What the card says about the task as it is now."""
+    close = html.Div(_tools(task), className="tools")
+    head = html.Div([html.H2(task.title, className="truncate"), badge(task), close], className="head")
+    body = _ended(task) if task.state.ended else _running(task)
+    return [head, html.Div(body, className="body stack")]
+
+
+def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
+    """The trace set that the task made, if it is (still) there."""
+    made = (task.result or {}).get("trace_set")
+    try:
+        return workspace().traces.get(made) if made else None
+    except NotFoundError:
+        return None
+
+
+def unfinished_import() -> str | None:
+    """The newest import that waits or runs, for people who come back to the page."""
+    unfinished = workspace().tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
+    return next((task.id for task in unfinished if task.kind in _KINDS), None)
+
+
+def upload_of(task_id: str | None) -> str | None:
+    """The upload that a task reads, or read."""
+    if not task_id:
+        return None
+    try:
+        return workspace().tasks.get(task_id).params.get("upload")
+    except NotFoundError:
+        return None
+
+
+def _tools(task: TaskInfo) -> list[Node]:
+    if not task.state.ended:
+        return (
+            [] if task.cancelling else [button("Cancel", "player-stop", "small", **does("cancel", task.id))]
+        )
+    info = trace_set_of(task)
+    back = address("/traces", Choice(info, None)) if info else "/traces"
+    return [dcc.Link(icon("x"), href=back, className="iconbtn", title="Close")]
+
+
+def _running(task: TaskInfo) -> list[Node]:
+    waits = "Waits for a worker" if task.state is TaskState.QUEUED else "Begins"
+    line = html.Div(
+        [
+            html.Span(task.message or waits, className="truncate"),
+            html.Span(timing(task), className="num ink3"),
+        ],
+        className="row between small ink2",
+    )
+    leave = html.Div(
+        [
+            "You may leave this page; the import goes on, and ",
+            dcc.Link("Tasks", href=f"/tasks?task={task.id}", className="link"),
+            " shows it too.",
+        ],
+        className="small ink3",
+    )
+    idle = no_worker(workspace().tasks.worker()) if task.state is TaskState.QUEUED else None
+    return [html.Div([progress_bar(task), line], className="stack tight"), leave, *([idle] if idle else [])]
+
+
+def _ended(task: TaskInfo) -> list[Node]:
+    if task.state is TaskState.DONE:
+        return _done(task)
+    if task.state is TaskState.CANCELLED:
+        return [notice("info", "Nothing was kept.", strong="Cancelled.", actions=_ways_out(task))]
+    message, hint = task.error or ("This did not work.", "Try again.")
+    kind = "warn" if task.state is TaskState.INTERRUPTED else "bad"
+    return [notice(kind, hint, strong=message, actions=_ways_out(task)), *_why(task)]
+
+
+def _done(task: TaskInfo) -> list[Node]:
+    info = trace_set_of(task)
+    if info is None:
+        return [notice("info", "It is not here any more.", strong="Imported.")]
+    models = workspace().models.compatible(info.id)
+    choice = Choice(info, None)
+    see = link_button("See phases", address("/phases", choice), "timeline", "primary")
+    train = link_button(
+        "Train a model", address("/models", choice, view="train"), "stack-2", "" if models else "primary"
+    )
+    executions = html.A([icon("table"), "See its executions"], href="#trace-executions", className="btn")
+    steps = html.Div([*([see] if models else []), train, executions], className="row wrap")
+    report = workspace().traces.report(info.id)
+    said = notice("ok", summary(report), strong=f"“{info.name}” is here.")
+    if not report.problems:
+        return [said, steps]
+    return [said, steps, problem_table(report.problems, "What was found in the file")]
+
+
+def _ways_out(task: TaskInfo) -> list[Node]:
+    """Try with other columns while the file is still there; else once more, or the log."""
+    ways: list[Node] = []
+    upload = str(task.params.get("upload", ""))
+    if upload and _is_there(upload):
+        ways.append(
+            link_button("Choose columns", f"/traces?upload={upload}", "adjustments-horizontal", "small")
+        )
+        ways.append(button("Discard the file", "trash", "small", **does("discard", upload)))
+    if task.state is not TaskState.FAILED or not upload:
+        ways.insert(0, button("Try again", "refresh", "small", **does("retry", task.id)))
+    ways.append(link_button("See the log", f"/tasks?task={task.id}", "list-check", "small"))
+    return ways
+
+
+def _is_there(upload: str) -> bool:
+    return any(info.id == upload for info in workspace().uploads.list())
+
+
+def _why(task: TaskInfo) -> list[Node]:
+    """What was found before the import gave up, line by line as its log has it."""
+    lines = [text for _, text in workspace().tasks.log(task.id)]
+    if len(lines) < 2:
+        return []
+    found = html.Ul([html.Li(line) for line in lines], className="found")
+    return [html.Details([html.Summary(f"See all {len(lines)} lines of its log"), found])]

@@ -1,0 +1,184 @@
+"""The list of trace sets and the trash, with what can be done to a set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from app.context import Choice, address, workspace
+from app.ui.basics import (
+    Node,
+    aria,
+    button,
+    card,
+    data,
+    empty,
+    icon,
+    link_button,
+    opener,
+    scrolling,
+    state_badge,
+)
+from app.ui.when import when
+from core.traces.model import Resampling
+from core.units import format_bytes, format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.runtime.infos import TraceSetInfo
+
+_RULES = {Resampling.HOLD: "last value held", Resampling.MEAN: "mean", Resampling.NONE: "as it came"}
+_HEAD = (
+    ("Name", ""), ("Executions", "num"), ("Samples", "num"), ("Size", "num"), ("Sampling", ""),
+    ("Source", ""), ("Created", ""), ("", "menu"),
+)  # fmt: skip
+
+
+ACTIONS = "traces-act"
+
+
+def does(act: str, target: str = "") -> dict[str, Any]:
+    """What makes a control do something to a set, an upload or a task (see ``assets/actions.js``)."""
+    return data(act=act, id=target, store=ACTIONS)
+
+
+def sampling(info: TraceSetInfo) -> str:
+    """The sampling period of a set and how its samples were brought to it."""
+    return f"every {format_duration(info.period)}, {_RULES[info.resampling]}"
+
+
+def sample_badge(info: TraceSetInfo) -> Node:
+    """Says that a set was made by a program; None for measured ones."""
+    return state_badge("sample", "", "flask") if info.sample else None
+
+
+def set_list(chosen: str | None) -> html.Section:
+    """All trace sets that are not in the trash; the chosen one is marked."""
+    found = workspace().traces.list()
+    rows = [_row(info, info.id == chosen) for info in found]
+    table = html.Table(
+        [
+            html.Caption("Trace sets", className="sr"),
+            html.Thead(html.Tr([_head_cell(title, kind) for title, kind in _HEAD])),
+            html.Tbody(rows),
+        ],
+        className="plain sets",
+    )
+    return card("Trace sets", scrolling(table, "Trace sets", "tall"), note=f"{len(found):,}", flush=True)
+
+
+def _head_cell(title: str, kind: str) -> html.Th:
+    return html.Th(title or html.Span("Actions", className="sr"), className=kind, scope="col")
+
+
+def _row(info: TraceSetInfo, chosen: bool) -> html.Tr:
+    link = dcc.Link(
+        info.name,
+        href=address("/traces", Choice(info, None)),
+        className="name truncate",
+        title=info.name,
+    )
+    short = f"{info.n_executions:,} executions · {info.n_samples:,} samples · {format_bytes(info.n_bytes)}"
+    name = [html.Div([link, sample_badge(info)], className="row"), html.Div(short, className="meta")]
+    return html.Tr(
+        [
+            html.Td(name),
+            html.Td(f"{info.n_executions:,}", className="num"),
+            html.Td(f"{info.n_samples:,}", className="num"),
+            html.Td(format_bytes(info.n_bytes), className="num"),
+            html.Td(sampling(info), className="ink2"),
+            html.Td(html.Div(info.source, className="truncate", title=info.source), className="ink2 source"),
+            html.Td(when(info.created), className="ink2"),
+            html.Td(_menu(info), className="menu"),
+        ],
+        className="on" if chosen else "",
+        **(aria(current="true") if chosen else {}),
+    )
+
+
+def _menu(info: TraceSetInfo) -> dmc.Menu:
+    choice = Choice(info, None)
+
+    def acts(label: str, act: str, icon_name: str, **more: Any) -> dmc.MenuItem:
+        return dmc.MenuItem(label, leftSection=icon(icon_name), **does(act, info.id), **more)
+
+    def leads(label: str, href: str, icon_name: str, **more: Any) -> dmc.MenuItem:
+        return dmc.MenuItem(label, href=href, leftSection=icon(icon_name), **more)
+
+    return dmc.Menu(
+        [
+            dmc.MenuTarget(icon("dots-vertical"), boxWrapperProps=opener(f"Actions on {info.name}")),
+            dmc.MenuDropdown(
+                [
+                    leads("See its phases", address("/phases", choice), "timeline", refresh=False),
+                    leads(
+                        "Train a model", address("/models", choice, view="train"), "stack-2", refresh=False
+                    ),
+                    dmc.MenuDivider(),
+                    acts("Rename", "rename", "pencil"),
+                    acts("Import report", "report", "file-text"),
+                    leads("Executions as CSV", executions_csv(info.id), "download", target="_blank"),
+                    dmc.MenuDivider(),
+                    acts("Move to trash", "trash", "trash", color="var(--bad)"),
+                ]
+            ),
+        ],
+        position="bottom-end",
+        width=190,
+    )
+
+
+def executions_csv(trace_set_id: str) -> str:
+    """Where the table of executions of a set is to be had as CSV."""
+    return f"/api/traces/{trace_set_id}/executions.csv"
+
+
+def nothing_yet() -> html.Section:
+    """What stands here before the first import."""
+    return card(
+        None,
+        empty(
+            "database",
+            "No traces yet",
+            "Drop a file above, or start with the sample: recordings of real training jobs and a model "
+            "that was trained on them. It can be removed at any time.",
+            [button("Load the sample", "flask", "primary", **does("samples"))],
+        ),
+        class_name="nothing",
+    )
+
+
+def trash_list() -> html.Section:
+    """The sets in the trash, with the ways back and the way out."""
+    found = workspace().traces.list(trashed=True)
+    if not found:
+        back = [link_button("Back to the trace sets", "/traces", "arrow-back-up")]
+        return card(None, empty("trash", "The trash is empty", "Sets that you throw away wait here.", back))
+    rows: Sequence[Node] = [_trash_row(info) for info in found]
+    return card("Trash", *rows, note=f"{len(found):,}, kept until you delete them", flush=True)
+
+
+def _trash_row(info: TraceSetInfo) -> html.Div:
+    facts = f"{info.n_executions:,} executions · {info.n_samples:,} samples · {format_bytes(info.n_bytes)}"
+    thrown: list[Node] = [" · thrown away ", when(info.trashed)] if info.trashed else []
+    return html.Div(
+        [
+            icon("database"),
+            html.Div(
+                [
+                    html.Div(
+                        [html.Span(info.name, className="strong truncate"), sample_badge(info)],
+                        className="row",
+                    ),
+                    html.Div([facts, *thrown], className="small ink3"),
+                ],
+                className="grow",
+            ),
+            button("Restore", "arrow-back-up", "small", **does("restore", info.id)),
+            button("Delete for good", "trash", "small danger", **does("delete", info.id)),
+        ],
+        className="item row wrap",
+    )

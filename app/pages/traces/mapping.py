@@ -1,0 +1,186 @@
+"""The screen between an upload and its import: the form, the preview, the name, and the button."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import Input, Output, State, dcc, html
+
+from app.context import workspace
+from app.errors import sentences
+from app.pages.traces.listing import does
+from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
+from app.pages.traces.mapping_preview import preview, recognised
+from app.pages.traces.mapping_values import FIELDS, mapping_of, needs_machine, suggested
+from app.pages.traces.report import problem_table
+from app.ui.basics import Node, button, card, icon, link_button, notice
+from core.errors import InputError, PhaseDockError
+from core.traces.model import Resampling, Role
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from dash import Dash
+
+    from core.traces.mapping import ColumnMapping
+
+_LOCATION = "_pages_location"
+_SUFFIXES = re.compile(r"(\.(csv|tsv|txt|json|parquet|pq|gz|zip|bz2|xz|zst))+$", re.IGNORECASE)
+
+
+def set_name(file_name: str) -> str:
+    """A name for the set of a file: the file's, without its endings."""
+    return _SUFFIXES.sub("", file_name) or file_name
+
+
+def mapping_view(upload_id: str) -> Node:
+    """The form for one upload; a file that cannot be read gets its reason and the ways out."""
+    uploads = workspace().uploads
+    try:
+        info = uploads.get(upload_id)
+        inspection: Any = uploads.inspect(upload_id)
+    except PhaseDockError as error:
+        return _unreadable(upload_id, error)
+    values = suggested(inspection)
+    count = f"about {inspection.n_rows:,} rows" if inspection.n_rows else None
+    facts = [format_bytes(info.size), f"{len(inspection.columns):,} columns", count]
+    return html.Div(
+        [
+            dcc.Store(id="map-upload", data=upload_id),
+            card(
+                info.name,
+                recognised(inspection),
+                form(inspection),
+                note=" · ".join(fact for fact in facts if fact),
+                class_name="mapcard",
+            ),
+            _found(inspection),
+            card(
+                "First rows",
+                html.Div(preview(inspection, values), id="map-preview"),
+                note="marked columns will be read",
+                flush=True,
+            ),
+            _bar(info.name, upload_id),
+        ],
+        className="stack",
+    )
+
+
+def _found(inspection: Any) -> Node:
+    if not inspection.problems:
+        return None
+    return card(
+        "Found so far",
+        problem_table(inspection.problems, "Found in the first rows"),
+        note="in the part that was looked at; the import checks every row",
+        flush=True,
+    )
+
+
+def _bar(file_name: str, upload_id: str) -> html.Div:
+    """The end of the form, always in sight: what is wrong, the name, and the button."""
+    return html.Div(
+        [
+            html.Div(id="map-state", className="grow", role="status"),
+            dmc.TextInput(id="map-name", label="Name of the set", value=set_name(file_name)),
+            button("Discard", "trash", "", **does("discard", upload_id)),
+            button("Import", "database", "primary", id="map-import"),
+        ],
+        className="card importbar",
+    )
+
+
+def _unreadable(upload_id: str, error: PhaseDockError) -> Node:
+    message, hint = sentences(error)
+    ways = [
+        button("Choose another file", "file-import", "small choose-file"),
+        button("Discard this one", "trash", "small", **does("discard", upload_id)),
+        link_button("Back to the trace sets", "/traces", "arrow-back-up", "small"),
+    ]
+    return notice("bad", hint, strong=message, actions=ways)
+
+
+def _verdict(values: dict[str, Any], upload_id: str) -> tuple[Node, bool]:
+    """What the form comes to, in a sentence, and whether it can be imported."""
+    inspection: Any = workspace().uploads.inspect(upload_id)
+    try:
+        mapping = mapping_of(values, inspection.mapping)
+    except InputError as error:
+        return html.Span([icon("circle-x"), html.B(error.message), " ", error.hint], className="bad"), False
+    cores, memory = needs_machine(values)
+    notes = []
+    if cores and mapping.cores is None:
+        notes.append("CPU stays a share: the cores of the machine are not known.")
+    if memory and mapping.memory_bytes is None:
+        notes.append("Memory stays a share: the memory of the machine is not known.")
+    if notes:
+        return html.Span([icon("info-circle"), " ".join(notes)], className="ink2"), True
+    return html.Span([icon("circle-check"), _what(mapping)], className="ink2"), True
+
+
+def _what(mapping: ColumnMapping) -> str:
+    """What will be read, in a sentence."""
+    roles = [one.role for one in mapping.features]
+    parts = [word for role, word in ((Role.CPU, "CPU"), (Role.MEMORY, "memory")) if role in roles]
+    further = len(roles) - len(parts)
+    if further:
+        parts.append(f"{further} further feature{'s' if further != 1 else ''}")
+    listed = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    return f"{listed[0].upper()}{listed[1:]} will be read."
+
+
+def register(app: Dash) -> None:
+    """Let the preview follow the form, and the button import."""
+    fields = {field: Input(field_id(field), "value") for field in FIELDS}
+    kept = {field: State(field_id(field), "value") for field in FIELDS}
+
+    @app.callback(
+        output={
+            "preview": Output("map-preview", "children"),
+            "state": Output("map-state", "children"),
+            "blocked": Output("map-import", "disabled"),
+            "time_unit": Output(field_id("time_unit"), "disabled"),
+            "cpu_unit": Output(field_id("cpu_unit"), "disabled"),
+            "memory_unit": Output(field_id("memory_unit"), "disabled"),
+            "resampling": Output(field_id("resampling"), "description"),
+            "cores": Output("map-cores-box", "hidden"),
+            "memory": Output("map-memory-gib-box", "hidden"),
+        },
+        inputs={"values": fields, "upload_id": State("map-upload", "data")},
+    )
+    def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
+        inspection: Any = workspace().uploads.inspect(upload_id)
+        said, good = _verdict(values, upload_id)
+        cores, memory = needs_machine(values)
+        absent = {key: not (values[key] or "").strip() for key in ("time", "cpu", "memory")}
+        return {
+            "preview": preview(inspection, values),
+            "state": said,
+            "blocked": not good,
+            **{f"{key}_unit": gone for key, gone in absent.items()},
+            "resampling": RESAMPLING_HELP[Resampling(values["resampling"])],
+            "cores": not cores,
+            "memory": not memory,
+        }
+
+    @app.callback(
+        output=Output(_LOCATION, "search", allow_duplicate=True),
+        inputs={
+            "clicks": Input("map-import", "n_clicks"),
+            "values": kept,
+            "name": State("map-name", "value"),
+            "upload_id": State("map-upload", "data"),
+        },
+        prevent_initial_call=True,
+    )
+    def start(clicks: int | None, values: dict[str, Any], name: str, upload_id: str) -> Any:
+        if not clicks:
+            return dash.no_update
+        uploads = workspace().uploads
+        inspection: Any = uploads.inspect(upload_id)
+        mapping = mapping_of(values, inspection.mapping)
+        file_name = uploads.get(upload_id).name
+        return f"?task={uploads.accept(upload_id, mapping, (name or '').strip() or set_name(file_name))}"

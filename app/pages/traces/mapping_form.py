@@ -1,0 +1,165 @@
+"""The form that says which column of a file is what: its controls, filled in with a suggestion.
+
+What they hold and what it comes to is in `app.pages.traces.mapping_values`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash_mantine_components as dmc
+from dash import html
+
+from app.pages.traces.mapping_values import NOTHING, suggested
+from core.traces.mapping import TIME_UNITS
+from core.traces.model import Resampling
+from core.units import FILE_UNITS, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from app.ui.basics import Node
+
+RESAMPLING_HELP = {
+    Resampling.HOLD: "Every period gets the last value before it; right for most recorders.",
+    Resampling.MEAN: "Every period gets the mean of its samples; right when samples are denser than it.",
+    Resampling.NONE: "Rows stay as they come; right when they are a period apart already.",
+}
+_RESAMPLING = {
+    Resampling.HOLD: "SavedLimits the last value",
+    Resampling.MEAN: "Mean of each period",
+    Resampling.NONE: "None: as they come",
+}
+
+
+def field_id(field: str) -> str:
+    """The id of a field's control."""
+    return f"map-{field.replace('_', '-')}"
+
+
+def form(inspection: Any) -> Node:
+    """The controls, filled in with the suggestion."""
+    values, names = suggested(inspection), [column.name for column in inspection.columns]
+    columns = html.Div(
+        [
+            html.Div(
+                _column("execution", "Execution", names, values, "None: the file is one execution"),
+                className="alone",
+            ),
+            html.Div(
+                _many(
+                    "attributes", "Attributes", names, values, "One text per execution, such as its workload."
+                ),
+                className="alone",
+            ),
+            _column("time", "Time", names, values, "None: row number × period"),
+            _choice("time_unit", "Unit of time", _time_units(), values),
+            _column("cpu", "CPU", names, values, "None"),
+            _choice("cpu_unit", "Unit of CPU", _units(Unit.CORES), values),
+            _column("memory", "Memory", names, values, "None"),
+            _choice("memory_unit", "Unit of memory", _units(Unit.BYTES), values),
+            html.Div(
+                _many("features", "Further features", names, values, "Numbers that a model may also read."),
+                className="wide",
+            ),
+        ],
+        className="mapgrid",
+    )
+    sampling = html.Div(
+        [
+            _number(
+                "period", "Sampling period", values, " s", "Left empty, it is found from the file.", "auto"
+            ),
+            _choice("resampling", "Irregular samples", _resamplings(), values, " "),
+            _number("max_gap", "Longest gap", values, " periods", "A longer one splits the execution there."),
+            _number("cores", "Cores of the machine", values, " cores", "Turns shares into cores.", "unknown"),
+            _number(
+                "memory_gib", "Memory of the machine", values, " GiB", "Turns shares into GiB.", "unknown"
+            ),
+        ],
+        className="mapgrid one",
+    )
+    return html.Div([columns, html.Div(className="rule"), sampling], className="mapform")
+
+
+def _options(names: Sequence[str], none: str) -> list[dict[str, str]]:
+    return [{"value": NOTHING, "label": none}, *({"value": name, "label": name} for name in names)]
+
+
+def _units(canonical: Unit) -> list[dict[str, str]]:
+    return [
+        {"value": unit.key, "label": unit.label}
+        for unit in FILE_UNITS.values()
+        if unit.unit is canonical or unit.of_machine
+    ]
+
+
+def _time_units() -> list[dict[str, str]]:
+    return [{"value": key, "label": label} for key, label in TIME_UNITS.items() if key != "none"]
+
+
+def _resamplings() -> list[dict[str, str]]:
+    return [{"value": rule.value, "label": label} for rule, label in _RESAMPLING.items()]
+
+
+def _column(field: str, label: str, names: Sequence[str], values: Mapping[str, Any], none: str) -> dmc.Select:
+    return dmc.Select(
+        id=field_id(field),
+        label=label,
+        data=_options(names, none),
+        value=values[field],
+        allowDeselect=False,
+        searchable=len(names) > 8,
+        nothingFoundMessage="No column of that name",
+    )
+
+
+def _choice(
+    field: str, label: str, data: list[dict[str, str]], values: Mapping[str, Any], text: str | None = None
+) -> dmc.Select:
+    return dmc.Select(
+        id=field_id(field),
+        label=label,
+        data=data,
+        value=values[field],
+        allowDeselect=False,
+        description=text,
+        inputWrapperOrder=["label", "input", "description", "error"],
+    )
+
+
+def _many(
+    field: str, label: str, names: Sequence[str], values: Mapping[str, Any], text: str
+) -> dmc.MultiSelect:
+    return dmc.MultiSelect(
+        id=field_id(field),
+        label=label,
+        data=list(names),
+        value=values[field],
+        searchable=True,
+        clearable=True,
+        hidePickedOptions=True,
+        description=text,
+        inputWrapperOrder=["label", "input", "description", "error"],
+        nothingFoundMessage="No column of that name",
+    )
+
+
+def _number(
+    field: str, label: str, values: Mapping[str, Any], unit: str, text: str, placeholder: str = ""
+) -> html.Div:
+    """A number with its unit; in a box of its own, so that it can be hidden where it means nothing."""
+    control = dmc.NumberInput(
+        id=field_id(field),
+        label=label,
+        value=values[field] if values[field] is not None else "",
+        suffix=unit,
+        min=0,
+        allowNegative=False,
+        hideControls=True,
+        placeholder=placeholder,
+        description=text,
+        inputWrapperOrder=["label", "input", "description", "error"],
+        debounce=250,
+    )
+    return html.Div(control, id=f"{field_id(field)}-box")

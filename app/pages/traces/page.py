@@ -1,0 +1,186 @@
+"""Trace sets: upload, check, look at, rename, throw away.
+
+The address says what is on the screen: ``upload`` the form for a file that has arrived, ``task`` an
+import under way, ``show=trash`` the trash, and ``traces`` the set whose executions are listed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, urlencode
+
+import dash
+from dash import Input, Output, State, html, set_props
+
+from app.context import LOCATION, Choice, chosen, workspace
+from app.errors import safe_page
+from app.pages.traces import actions, executions, mapping
+from app.pages.traces.import_card import import_card, inside, trace_set_of, unfinished_import, upload_of
+from app.pages.traces.listing import nothing_yet, set_list, trash_list
+from app.pages.traces.upload import drop_zone, pending, upload_list
+from app.ui.basics import Node, link_button, page_head
+from core.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from dash import Dash
+
+    from core.runtime.infos import TaskInfo
+
+Query = dict[str, str]
+
+
+def query_of(search: str | None) -> Query:
+    """The parameters of an address."""
+    return {key: values[0] for key, values in parse_qs((search or "").lstrip("?")).items()}
+
+
+def search_of(query: Query) -> str:
+    """The parameters as the search part of an address."""
+    return f"?{urlencode(query)}" if query else ""
+
+
+def choice_in(query: Query) -> Choice:
+    """What an address is about; a set that is gone or in the trash falls back to the newest."""
+    try:
+        choice = chosen(query.get("traces"), query.get("model"))
+    except NotFoundError:
+        return chosen()
+    return chosen() if choice.traces is not None and choice.traces.trashed else choice
+
+
+@safe_page("Traces")
+def layout(**query: str) -> Node:
+    """Lay the page out."""
+    return [
+        html.Div(_head(query), id="traces-head"),
+        html.Div(
+            [
+                *_adding(query),
+                html.Div(_main(query), id="traces-main", className="stack"),
+            ],
+            className="stack",
+        ),
+        *actions.plumbing(),
+    ]
+
+
+def _head(query: Query) -> Node:
+    place = workspace()
+    if query.get("show") == "trash" or query.get("upload"):
+        lead = "what you threw away" if query.get("show") else "choose what the columns are"
+        return page_head("Traces", lead, [link_button("All trace sets", "/traces", "arrow-back-up", "small")])
+    thrown = len(place.traces.list(trashed=True))
+    trash = link_button(f"Trash, {thrown}", "/traces?show=trash", "trash", "small") if thrown else None
+    return page_head("Traces", "samples of CPU and memory, execution by execution", [trash] if trash else [])
+
+
+def _adding(query: Query) -> list[Node]:
+    """Everything about files that are not trace sets yet."""
+    upload, task = query.get("upload"), query.get("task") or unfinished_import()
+    parts: list[Node] = []
+    if not upload and query.get("show") != "trash":
+        parts.append(drop_zone(workspace().settings.max_upload))
+    parts += upload_list()
+    if upload:
+        parts.append(mapping.mapping_view(upload))
+    if task and not upload:
+        parts.append(import_card(task, known="traces" in query))
+    parts.append(html.Div(_pending(query), id="traces-pending"))
+    return parts
+
+
+def _main(query: Query) -> list[Node]:
+    """The lists of what is stored."""
+    if query.get("upload"):
+        return []
+    if query.get("show") == "trash":
+        return [trash_list()]
+    choice = choice_in(query)
+    if choice.traces is None:
+        return [] if query.get("task") else [nothing_yet()]
+    return [set_list(choice.traces.id), html.Div(executions.executions_card(choice), id="trace-executions")]
+
+
+def refresh(query: Query) -> None:
+    """Draw the lists anew; to be called in a callback."""
+    set_props("traces-main", {"children": _main(query)})
+    set_props("traces-pending", {"children": _pending(query)})
+    set_props("traces-head", {"children": _head(query)})
+
+
+def _pending(query: Query) -> Node:
+    """The files that wait, but for the one that the screen is about already."""
+    if query.get("show") == "trash":
+        return None
+    return pending(query.get("upload") or upload_of(query.get("task")))
+
+
+def register(app: Dash) -> None:
+    """Put the page into the application."""
+    dash.register_page(__name__, path="/traces", name="Traces", title="Traces · PhaseDock", layout=layout)
+    mapping.register(app)
+    executions.register(app)
+    actions.register(app, refresh, query_of)
+
+    @app.callback(
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("traces-act", "data"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def act(asked: dict[str, Any] | None, search: str | None) -> Any:
+        if not asked:
+            return dash.no_update
+        after = actions.act(asked, query_of(search), refresh)
+        return dash.no_update if after is None else search_of(after)
+
+    @app.callback(
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("upload-done", "data"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def arrived(upload: dict[str, str] | None, search: str | None) -> Any:
+        """Show the form of the file that arrived; while another form is open, list it."""
+        if not upload:
+            return dash.no_update
+        query = query_of(search)
+        if not query.get("upload"):
+            return search_of({"upload": upload["id"]})
+        set_props("traces-pending", {"children": _pending(query)})
+        return dash.no_update
+
+    @app.callback(
+        Output("import-card", "children"),
+        Output("import-tick", "disabled"),
+        Output("import-made", "data"),
+        Input("import-tick", "n_intervals"),
+        State("import-task", "data"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )
+    def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:
+        """Follow an import; when it is done, its set becomes the chosen one."""
+        task = workspace().tasks.get(task_id)
+        if not task.state.ended:
+            return inside(task), False, dash.no_update
+        set_props("changed", {"data": task.id})
+        return inside(task), True, _made(task, query_of(search))
+
+    @app.callback(
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("import-made", "data"),
+        prevent_initial_call=True,
+    )
+    def choose(made: str | None) -> Any:
+        """Choose it by way of the page: an answer that comes after one has left it changes nothing."""
+        return made or dash.no_update
+
+
+def _made(task: TaskInfo, query: Query) -> Any:
+    """The address of what an import made; where the address is about something else, that stays chosen."""
+    info = trace_set_of(task)
+    if info is not None and query.get("task") == task.id:
+        return search_of({"task": task.id, "traces": info.id})
+    refresh(query | {"task": task.id})
+    return dash.no_update

@@ -1,0 +1,59 @@
+"""What an import found wrong with a file, and what was done about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import html
+
+from app.ui.basics import Node, notice, plain_table, state_badge
+from core.traces.validation import KINDS, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.traces.validation import Problem, Report
+
+_BADGES = {
+    Severity.ERROR: ("lost", "bad", "circle-x"),
+    Severity.WARNING: ("mended", "warn", "alert-triangle"),
+    Severity.INFO: ("note", "", "info-circle"),
+}
+_ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+
+
+def summary(report: Report) -> str:
+    """How much of the file was kept, in one sentence."""
+    lost = report.rows_read - report.rows_kept
+    rows = f"{report.rows_kept:,} of {report.rows_read:,} rows" if lost else f"All {report.rows_read:,} rows"
+    word = "execution" if report.executions_kept == 1 else "executions"
+    return f"{rows} were kept, in {report.executions_kept:,} {word}."
+
+
+def problem_table(problems: Sequence[Problem], label: str = "Problems found") -> Node:
+    """The problems as a table, the severe ones first; a note where there is none."""
+    if not problems:
+        return notice("ok", "Every row could be read as it is.", strong="Nothing was wrong with this file.")
+    ranked = sorted(problems, key=lambda one: _ORDER.index(one.severity))
+    head = (("", False), ("What was found", False), ("Row", True), ("Column", False), ("Times", True))
+    return html.Div(
+        plain_table((*head, ("What was done, and what you can do", False)), map(_row, ranked), label),
+        className="problems",
+    )
+
+
+def _row(one: Problem) -> list[Node]:
+    word, kind, picture = _BADGES[one.severity]
+    return [
+        state_badge(word, kind, picture),
+        one.message,
+        f"{one.row:,}" if one.row is not None else "–",
+        html.Code(one.column) if one.column else "–",
+        f"{one.count:,}",
+        [html.Span(KINDS[one.kind].done), " ", html.Span(one.hint, className="ink3")],
+    ]
+
+
+def report_view(report: Report) -> html.Div:
+    """A whole report: how much was kept, and the problems."""
+    return html.Div([html.P(summary(report)), problem_table(report.problems)], className="stack close")

@@ -1,0 +1,111 @@
+"""Sending files: the drop zone, what is on its way, and what has arrived but is not imported yet.
+
+The sending itself is in ``assets/upload.js``; here is only what the server draws.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import dcc, html
+
+from app.context import workspace
+from app.pages.traces.listing import does
+from app.ui.basics import Node, aria, button, card, data, icon, link_button
+from app.ui.when import when
+from core.runtime.infos import TaskState
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from core.runtime.infos import UploadInfo
+
+_MOST_TASKS = 200
+
+
+def drop_zone(limit: int) -> html.Div:
+    """The place to drop files on, with the button that does the same.
+
+    Parameters
+    ----------
+    limit
+        Largest file in bytes; the browser refuses larger ones before it sends anything.
+    """
+    return html.Div(
+        [
+            icon("upload", "lg"),
+            html.Div(
+                [
+                    html.Div("Drop trace files here", className="strong"),
+                    html.Div(
+                        f"CSV, CSV.gz, Parquet or JSON of Prometheus, up to {format_bytes(limit)} each",
+                        className="small ink3",
+                    ),
+                ],
+                className="grow",
+            ),
+            button("Choose files", "file-import", "choose-file", id="choose-file"),
+        ],
+        id="drop",
+        className="drop dropline",
+        **data(max=limit),
+    )
+
+
+def upload_list() -> list[Node]:
+    """Where the browser lists the files that it is sending, and what tells the server of one that arrived."""
+    return [html.Div(id="upload-list", **aria(live="polite")), dcc.Store(id="upload-done")]
+
+
+def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
+    """The files that have arrived and that no task is reading.
+
+    Parameters
+    ----------
+    but
+        The id of one to leave out: the one on the screen.
+    """
+    place = workspace()
+    unfinished = place.tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
+    taken = {task.params.get("upload") for task in unfinished} | {but}
+    return [info for info in place.uploads.list() if info.id not in taken]
+
+
+def pending(but: str | None = None) -> Node:
+    """The files that wait for their columns to be chosen, with “Continue” and “Discard”."""
+    found = waiting_uploads(but)
+    if not found:
+        return None
+    rows = [_pending_row(info) for info in found]
+    return card("Waiting for you", *rows, note="arrived, not imported yet", flush=True)
+
+
+def _pending_row(info: UploadInfo) -> html.Div:
+    return html.Div(
+        [
+            icon("file-text"),
+            html.Div(
+                [
+                    html.Div(info.name, className="strong truncate"),
+                    html.Div(
+                        [format_bytes(info.size), " · arrived ", when(info.created)], className="small ink3"
+                    ),
+                ],
+                className="grow",
+            ),
+            link_button(
+                "Continue",
+                f"/traces?upload={info.id}",
+                "arrow-right",
+                "small",
+                title=f"Continue with {info.name}",
+            ),
+            button(
+                "Discard",
+                None,
+                "small quiet",
+                **aria(label=f"Discard {info.name}"),
+                **does("discard", info.id),
+            ),
+        ],
+        className="item row",
+    )

@@ -1,0 +1,1 @@
+"""The frame around every page: rail, top bar, search, help, notifications."""

@@ -1,0 +1,286 @@
+"""The shell around every page: rail, top bar, search, help, notifications.
+
+The address is the only place that keeps what is chosen; the shell reads it and writes it. Its own
+state (counts, pickers, links) is filled by one callback after each change of the address.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+import dash_mantine_components as dmc
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+
+from app.context import LOCATION, Choice, address, chosen, workspace
+from app.figures.theme import dark_partners
+from app.pages.live import state as live_state
+from app.shell import search
+from app.shell.topbar import brand, topbar
+from app.ui.basics import Node, aria, icon
+from app.ui.places import Place
+from app.ui.polling import when_changed
+from core.errors import NotFoundError
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.config import Settings
+
+_PULSE_MS = 4_000
+
+
+PLACES = (
+    Place("/", "Overview", "layout-dashboard", 0),
+    Place("/traces", "Traces", "database", 1),
+    Place("/models", "Models", "stack-2", 1),
+    Place("/phases", "Phases", "timeline", 1),
+    Place("/sequences", "Sequences", "sitemap", 1),
+    Place("/provisioning", "Provisioning", "adjustments-horizontal", 2),
+    Place("/runs", "Runs", "player-play", 2),
+    Place("/live", "Live", "activity", 2),
+    Place("/tasks", "Tasks", "list-check", 3),
+)
+_SHORTCUTS = (
+    ("Ctrl K", "Search, or jump to a page, a trace set, a model, an experiment or an execution"),
+    ("?", "Show these keys"),
+    ("↑ ↓", "On Phases: the execution before, the one after"),
+    ("← →", "On a ledger of Runs: the tick before, the one after"),
+    ("P", "On Live: pause, go on; Enter on a row: look at the container and change it"),
+    ("Esc", "Close what is open; on Phases: show all of the time axis"),
+)
+
+
+def _counts() -> dict[str, int]:
+    place = workspace()
+    worker = place.tasks.worker()
+    return {
+        "/traces": len(place.traces.list()),
+        "/models": len(place.models.list()),
+        "/runs": place.runs.count(),
+        "/tasks": worker.queued + worker.running,
+    }
+
+
+def _dot() -> html.Span:
+    """Beside Live while a policy is attached somewhere."""
+    return html.Span(
+        html.Span("a policy is attached", className="sr"), className="dot", title="A policy is attached"
+    )
+
+
+def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
+    attached = live_state.anything_attached()
+    links: list[Node] = []
+    group = PLACES[0].group
+    for place in PLACES:
+        if place.group != group:
+            links.append(html.Hr())
+            group = place.group
+        count = counts.get(place.path)
+        active = pathname == place.path
+        links.append(
+            dcc.Link(
+                [
+                    icon(place.icon),
+                    html.Span(place.name, className="label", **(aria(current="page") if active else {})),
+                    html.Span(str(count), className="count") if count else None,
+                    _dot() if place.path == live_state.PATH and attached else None,
+                ],
+                href=address(place.path, choice),
+                className="active" if active else "",
+                title=place.name,
+            )
+        )
+    return links
+
+
+def _overlays() -> list[Node]:
+    return [
+        search.window(),
+        dmc.Modal(
+            id="help",
+            title="Keys",
+            closeButtonProps=aria(label="Close the keys"),
+            children=html.Div(
+                [part for key, text in _SHORTCUTS for part in (html.Kbd(key), html.Span(text))],
+                className="kbdlist",
+            ),
+        ),
+        dmc.Drawer(
+            id="menu",
+            size=280,
+            title=brand(),
+            closeButtonProps=aria(label="Close the menu"),
+            children=[
+                html.Nav(id="menu-links", className="nav", **aria(label="Pages")),
+                html.Div(
+                    [
+                        dmc.Select(id="phone-traces", label="Traces", data=[], allowDeselect=False, mt=16),
+                        dmc.Select(id="phone-model", label="Model", data=[], allowDeselect=False, mt=8),
+                        dmc.Select(id="phone-engine", label="Engine", data=[], allowDeselect=False, mt=8),
+                    ]
+                ),
+            ],
+        ),
+    ]
+
+
+def _page() -> list[Node]:
+    """Where Dash puts the page: its own container, but with a title from the start.
+
+    The container of Dash has none until the first page came, which its title callback cannot bear
+    when the components of the shell load later than that callback.
+    """
+    return [
+        dcc.Location(id=LOCATION, refresh="callback-nav"),
+        html.Div(id="_pages_content"),
+        dcc.Store(id="_pages_store", data={"title": "PhaseDock"}),
+        html.Div(id="_pages_dummy"),
+    ]
+
+
+def layout() -> dmc.MantineProvider:
+    """The whole page around the container of pages."""
+    return dmc.MantineProvider(
+        defaultColorScheme="auto",
+        theme={"fontFamily": "var(--sans)", "primaryColor": "indigo", "defaultRadius": 6},
+        children=[
+            html.A("Skip to the page", href="#page", className="skip"),
+            dcc.Store(id="scheme"),
+            dcc.Store(id="partners", data=dark_partners()),
+            dcc.Store(id="changed"),
+            dcc.Store(id="resolved", data={}),
+            dcc.Interval(id="pulse", interval=_PULSE_MS),
+            html.Span(id="scheme-anchor", hidden=True),
+            dmc.NotificationContainer(id="notices", position="bottom-right"),
+            html.Div(
+                [
+                    html.Aside(
+                        [
+                            brand(),
+                            html.Nav(id="rail-links", className="nav", **aria(label="Pages")),
+                            html.Div(id="rail-foot", className="foot"),
+                        ],
+                        className="rail",
+                    ),
+                    topbar(),
+                    html.Main(_page(), id="page"),
+                ],
+                className="shell",
+            ),
+            *_overlays(),
+        ],
+    )
+
+
+def _options(infos: Sequence[Any]) -> list[dict[str, str]]:
+    return [{"value": info.id, "label": info.name} for info in infos]
+
+
+def choice_of(search: str | None) -> Choice:
+    """The choice that an address makes; one that names something gone falls back to what is here."""
+    query = parse_qs((search or "").lstrip("?"))
+    engine = query.get("engine", [None])[0]
+    try:
+        choice = chosen(*(query.get(key, [None])[0] for key in ("traces", "model")))
+    except NotFoundError:
+        choice = chosen()
+    return replace(choice, engine=engine)
+
+
+def _foot(settings: Settings) -> list[Node]:
+    size = sum(info.n_bytes for info in workspace().traces.list())
+    kept = f"Store {format_bytes(size)}" if size else "Store empty"
+    listens = "Open to this machine only" if settings.loopback else f"Signed in on {settings.host}"
+    return [html.Div(listens), html.Div(kept)]
+
+
+def register(app: Dash, settings: Settings) -> None:
+    """Connect the shell to the address, the keyboard and the library."""
+
+    @app.callback(
+        Output("rail-links", "children"),
+        Output("menu-links", "children"),
+        Output("rail-foot", "children"),
+        Output("pick-traces", "data"),
+        Output("pick-traces", "value"),
+        Output("pick-model", "data"),
+        Output("pick-model", "value"),
+        Output("phone-traces", "data"),
+        Output("phone-traces", "value"),
+        Output("phone-model", "data"),
+        Output("phone-model", "value"),
+        Output("pick-engine", "data"),
+        Output("pick-engine", "value"),
+        Output("phone-engine", "data"),
+        Output("phone-engine", "value"),
+        Output("engine-state", "className"),
+        Output("engine-state", "title"),
+        Output("resolved", "data"),
+        Input(LOCATION, "pathname"),
+        Input(LOCATION, "search"),
+        Input("changed", "data"),
+    )
+    def fill(pathname: str, search: str | None, _changed: Any) -> tuple[Any, ...]:
+        choice, place = choice_of(search), workspace()
+        links = _links(pathname, choice, _counts())
+        traces = _options(place.traces.list())
+        models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
+        of_traces = (traces, choice.traces.id if choice.traces else None)
+        of_model = (models, choice.model.id if choice.model else None)
+        pickers = (*of_traces, *of_model, *of_traces, *of_model)
+        engine, of_engine = live_state.engine_named(choice.engine), live_state.engine_options()
+        name = engine.name if engine else None
+        state = live_state.dot(engine)
+        resolved = {**choice.query(), "engine": name}
+        engines = (of_engine, name, of_engine, name)
+        return links, links, _foot(settings), *pickers, *engines, *state, resolved
+
+    @app.callback(
+        Output("rail-links", "children", allow_duplicate=True),
+        Input("pulse", "n_intervals"),
+        State(LOCATION, "pathname"),
+        State(LOCATION, "search"),
+        State("rail-links", "children"),
+        prevent_initial_call=True,
+    )
+    def refresh_counts(_ticks: int, pathname: str, search: str | None, before: Any) -> Any:
+        links = _links(pathname, choice_of(search), _counts())
+        return when_changed(links, before)
+
+    search.register(app, PLACES, choice_of)
+    _register_browser_side(app)
+
+
+def _register_browser_side(app: Dash) -> None:
+    app.clientside_callback(
+        ClientsideFunction("shell", "choose"),
+        Output(LOCATION, "search"),
+        Input("pick-traces", "value"),
+        Input("pick-model", "value"),
+        Input("pick-engine", "value"),
+        State(LOCATION, "search"),
+        State("resolved", "data"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("shell", "choose"),
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("phone-traces", "value"),
+        Input("phone-model", "value"),
+        Input("phone-engine", "value"),
+        State(LOCATION, "search"),
+        State("resolved", "data"),
+        prevent_initial_call=True,
+    )
+    for button, overlay in (("open-help", "help"), ("open-menu", "menu")):
+        app.clientside_callback(
+            ClientsideFunction("shell", "openOverlay"),
+            Output(overlay, "opened"),
+            Input(button, "n_clicks"),
+            Input(LOCATION, "href"),
+            prevent_initial_call=True,
+        )

@@ -1,0 +1,69 @@
+"""The bar on top of every page: what is chosen, the search, the colour scheme, the help."""
+
+from __future__ import annotations
+
+import dash_mantine_components as dmc
+from dash import html
+
+from app.ui.basics import Node, aria, icon, icon_button
+
+
+def _picker(component_id: str, label: str, state: Node = None) -> html.Div:
+    return html.Div(
+        [
+            html.Label(label, htmlFor=component_id),
+            state,
+            dmc.Select(
+                id=component_id,
+                data=[],
+                placeholder="None yet",
+                allowDeselect=False,
+                searchable=True,
+                rightSection=icon("selector", "sm"),
+                className="picker",
+                comboboxProps={"width": 300, "position": "bottom-start"},
+                nothingFoundMessage="Nothing of that name",
+            ),
+        ],
+        className="pick",
+    )
+
+
+def brand() -> html.Div:
+    """The name and its mark."""
+    return html.Div([html.Img(src="/assets/logo.svg", alt=""), html.Span("PhaseDock")], className="brand")
+
+
+def topbar() -> html.Header:
+    """The whole bar."""
+    return html.Header(
+        [
+            icon_button("menu-2", "Menu", id="open-menu", class_name="only-phone"),
+            html.Div(brand(), className="only-phone"),
+            _picker("pick-traces", "Traces"),
+            _picker("pick-model", "Model"),
+            _picker("pick-engine", "Engine", html.Span(id="engine-state", className="enginedot")),
+            html.Div(
+                [
+                    html.Button(
+                        [icon("search"), "Search or jump to", html.Kbd("Ctrl K")],
+                        id="open-search",
+                        type="button",
+                        className="searchbox only-desktop",
+                    ),
+                    icon_button("search", "Search", id="open-search-phone", class_name="only-phone"),
+                    dmc.ColorSchemeToggle(
+                        lightIcon=icon("moon"),
+                        darkIcon=icon("sun"),
+                        variant="transparent",
+                        size=30,
+                        c="var(--ink2)",
+                        **aria(label="Switch between light and dark"),
+                    ),
+                    icon_button("help-circle", "Keys and help", id="open-help", class_name="only-desktop"),
+                ],
+                className="right",
+            ),
+        ],
+        className="topbar",
+    )

@@ -1,0 +1,1 @@
+"""Controls and pieces that more than one page uses."""

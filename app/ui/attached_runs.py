@@ -1,0 +1,57 @@
+"""The runs of policies that were attached to running containers: a list whose rows lead to their ledgers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dash import dcc, html
+
+from app.context import workspace
+from app.pages.runs import words as run_words
+from app.pages.runs.address import LEDGER, PATH
+from app.ui.basics import card, scrolling, state_badge
+from app.ui.when import when
+from core.runtime.experiments.infos import NO_EXPERIMENT
+
+if TYPE_CHECKING:
+    from core.runtime.experiments.infos import RunInfo
+
+_MOST = 50
+
+
+def address(run: str) -> str:
+    """Where the ledger of such a run is."""
+    return f"{PATH}?look={LEDGER}&run={run}"
+
+
+def attached_card() -> html.Section | None:
+    """The newest of them, or None where no policy was attached yet."""
+    found = workspace().runs.list(_MOST, experiment=NO_EXPERIMENT)
+    if not found:
+        return None
+    heads = (("Policy", ""), ("State", ""), ("Decisions", "num"), ("When", ""))
+    table = html.Table(
+        [
+            html.Caption("Policies attached to running containers, the newest first", className="sr"),
+            html.Thead(html.Tr([html.Th(head, scope="col", className=kind) for head, kind in heads])),
+            html.Tbody([_row(info) for info in found]),
+        ],
+        className="plain runlist attached",
+    )
+    return card(
+        "Attached policies",
+        scrolling(table, "Attached policies"),
+        note="on running containers, from Live",
+        flush=True,
+    )
+
+
+def _row(info: RunInfo) -> html.Tr:
+    return html.Tr(
+        [
+            html.Th(dcc.Link(info.name, href=address(info.id), className="policy"), scope="row"),
+            html.Td(state_badge(*run_words.state_words(info.state))),
+            html.Td(f"{info.ticks:,}", className="num"),
+            html.Td(when(info.created), className="ink3"),
+        ]
+    )

@@ -1,0 +1,165 @@
+"""A form made from a settings dataclass: one control per setting, its help under it, its errors beside it.
+
+`core.settings_fields` says what each setting is. `controls` draws it, `read` brings what a person typed
+back to an instance and says of every field by itself what is wrong with it. Nothing is corrected
+silently: a value out of bounds stays where it is, with its sentence.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import dash_mantine_components as dmc
+from dash import html
+
+from app.ui.basics import Node, icon
+from core.errors import InputError
+from core.settings_fields import FieldSpec, build, check, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+S = TypeVar("S")
+
+_ORDER = ["label", "input", "description", "error"]
+
+
+def field_id(form: str, name: Any) -> dict[str, Any]:
+    """The id of one control; `name` may be ``dash.ALL``."""
+    return {"type": "field", "form": form, "name": name}
+
+
+def data(**values: str) -> dict[str, Any]:
+    """Values as ``data-…`` attributes of an element, for style sheets and scripts."""
+    return {f"data-{name}": value for name, value in values.items()}
+
+
+def aria(label: str) -> dict[str, Any]:
+    """A label for assistive technology, as a keyword of an element."""
+    return {"aria-label": label}
+
+
+def text_of(value: object) -> str:
+    """A number as people write it: ``0.001`` and ``1e-07``, never ``1e-3``'s long tail of noughts."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def control(form: str, spec: FieldSpec, value: Any) -> html.Div:
+    """One setting with its label, unit and help."""
+    common: dict[str, Any] = {
+        "id": field_id(form, spec.name),
+        "label": spec.label,
+        "description": spec.help,
+        "size": "xs",
+        "inputWrapperOrder": _ORDER,
+    }
+    unit = (
+        {"rightSection": html.Span(spec.unit, className="unit"), "rightSectionWidth": 62} if spec.unit else {}
+    )
+    match spec.kind:
+        case "choice":
+            options = [{"value": key, "label": label} for key, label in spec.choices]
+            made = dmc.Select(
+                **common,
+                data=options,
+                value=str(value),
+                allowDeselect=False,
+                rightSection=icon("selector", "sm"),
+                comboboxProps={"width": "max-content", "position": "bottom-start"},
+            )
+        case "bool":
+            common.pop("inputWrapperOrder")
+            made = dmc.Switch(**common, checked=bool(value))
+        case "int":
+            more = unit | ({"hideControls": True} if unit else {})
+            made = dmc.NumberInput(
+                **common,
+                **more,
+                value=value,
+                min=spec.low,
+                max=spec.high,
+                allowDecimal=False,
+                clampBehavior="none",
+                thousandSeparator="",
+            )
+        case _:
+            made = dmc.TextInput(**common, **unit, value=text_of(value))
+    return html.Div(made, className="field", **data(field=spec.name))
+
+
+def controls(
+    form: str,
+    cls: type[Any],
+    values: Mapping[str, Any] | None = None,
+    only: Sequence[str] | None = None,
+) -> list[Node]:
+    """The controls of a settings dataclass.
+
+    Parameters
+    ----------
+    form
+        The form's name, unique on its page.
+    cls
+        The dataclass.
+    values
+        What to fill in instead of defaults; what may not be is left to `read` to complain about.
+    only
+        The names to show, in this order; all when left out.
+    """
+    given = values or {}
+    specs = {spec.name: spec for spec in describe(cls)}
+    names = list(specs) if only is None else only
+    return [control(form, specs[name], given.get(name, specs[name].default)) for name in names]
+
+
+def values_of(ids: Iterable[Mapping[str, str]], values: Iterable[Any]) -> dict[str, Any]:
+    """What the controls of a form hold, by name."""
+    return {each["name"]: value for each, value in zip(ids, values, strict=True)}
+
+
+def read(cls: type[S], values: Mapping[str, Any]) -> tuple[S | None, dict[str, str]]:
+    """Bring what a person entered to an instance.
+
+    Returns
+    -------
+    tuple
+        The instance, or None when anything is wrong; and what is wrong, by field.
+    """
+    wrong: dict[str, str] = {}
+    good: dict[str, Any] = {}
+    for spec in describe(cls):
+        if spec.name not in values:
+            continue
+        try:
+            good[spec.name] = check(spec, _clean(values[spec.name]))
+        except InputError as error:
+            wrong[spec.name] = error.hint
+    return (None if wrong else build(cls, good)), wrong
+
+
+def _clean(value: object) -> object:
+    return value.strip() if isinstance(value, str) else "" if value is None else value
+
+
+def errors_for(ids: Iterable[Mapping[str, str]], wrong: Mapping[str, str]) -> list[str | None]:
+    """The sentences of `read` in the order of the controls, for their ``error`` property."""
+    return [wrong.get(each["name"]) for each in ids]
+
+
+def numbers(text: str, label: str, kind: type[float] = float) -> list[float]:
+    """Read a list of numbers such as ``5, 10, 20``.
+
+    Raises
+    ------
+    InputError
+        If there is none, or one of them is not a number; names the list.
+    """
+    parts = [part for part in str(text or "").replace(";", ",").replace(" ", ",").split(",") if part]
+    try:
+        found = [kind(part) for part in parts]
+    except ValueError:
+        found = []
+    if not found:
+        what = "whole numbers" if kind is int else "numbers"
+        raise InputError(f"{label} cannot be “{text}”.", f"Write {what} with commas between them.")
+    return found

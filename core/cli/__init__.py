@@ -1,0 +1,1 @@
+"""The ``phasedock`` command: one file a group of commands, and how their answers look."""

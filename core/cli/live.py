@@ -1,0 +1,112 @@
+"""The commands of running containers: watch, record, release."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from core.cli import output as show
+from core.cli.answers import Json, answers, print_json
+from core.config import load_settings
+
+Engine = Annotated[
+    str, typer.Option("--engine", help="An engine of PHASEDOCK_DOCKER; the first if left out.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.command("watch")(watch)
+    app.command("record")(record)
+    app.command("release")(release)
+
+
+@answers
+def watch(
+    engine: Engine = "",
+    seconds: Annotated[float, typer.Option(help="How long; 0: until Ctrl+C.")] = 0.0,
+    as_json: Json = False,
+) -> None:
+    """Show what labelled and picked containers use, once a second; --json shows one sample."""
+    settings = load_settings()
+    from core.cli import live_output as table
+    from core.runtime.offline import live
+    from core.runtime.workspace import open_workspace
+
+    workspace = open_workspace(settings)
+    try:
+        name = live.engine_of(workspace, engine)
+        with live.watching(workspace):
+            views = live.views(workspace, name)
+            if as_json:
+                print_json(asdict(next(views)))
+            else:
+                table.watch(views, seconds)
+    finally:
+        workspace.close()
+
+
+@answers
+def record(
+    name: Annotated[str, typer.Argument(help="What the trace set is to be called.")],
+    seconds: Annotated[float, typer.Option(help="How long; 0: until Ctrl+C.")] = 0.0,
+    container: Annotated[
+        list[str] | None,
+        typer.Option(help="A container's name or id; repeat for more. All ours if left out."),
+    ] = None,
+    model: Annotated[str, typer.Option(help="Id of a model in the workspace, to record its phases.")] = "",
+    engine: Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Record running containers into a trace set, one sample a second."""
+    settings = load_settings()
+    from core.cli import live_output as table
+    from core.runtime.offline import live
+    from core.runtime.workspace import open_workspace
+
+    workspace = open_workspace(settings)
+    try:
+        with show.progress(quiet=as_json) as progress:
+            made = live.record(
+                workspace,
+                live.engine_of(workspace, engine),
+                name,
+                seconds,
+                containers=container or (),
+                model=model or None,
+                progress=progress,
+            )
+        info = workspace.traces.get(made)
+    finally:
+        workspace.close()
+    if as_json:
+        facts = {"executions": info.n_executions, "samples": info.n_samples}
+        print_json({"trace_set": info.id, "name": info.name, **facts})
+    else:
+        table.recorded(info)
+
+
+@answers
+def release(
+    engine: Annotated[str, typer.Option("--engine", help="Only this engine; all if left out.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Detach every policy and put every limit back that PhaseDock changed; needs no worker."""
+    settings = load_settings()
+    from core.cli import live_output as table
+    from core.runtime.offline import live
+    from core.runtime.workspace import open_workspace
+
+    workspace = open_workspace(settings)
+    try:
+        done = live.release(workspace, engine or None)
+    finally:
+        workspace.close()
+    if as_json:
+        print_json(asdict(done))
+    else:
+        table.released(done)
+    if done.failed:
+        raise typer.Exit(1)

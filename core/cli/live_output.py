@@ -1,0 +1,86 @@
+"""How running containers look on the command line."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from core.units import format_bytes, format_cores, format_number, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.runtime.infos import TraceSetInfo
+    from core.runtime.live.view.values import ContainerRow, LiveView, Released
+
+_HEADS = ("container", "CPU", "limit", "memory", "limit", "throttled", "loss", "held")
+
+
+def watch(views: Iterable[LiveView], seconds: float) -> None:
+    """Samples in one table, each over the one before; ends after so many seconds, or with Ctrl+C."""
+    until = time.monotonic() + seconds
+    try:
+        with Live(console=Console(), auto_refresh=False) as screen:
+            for view in views:
+                screen.update(_table(view), refresh=True)
+                if seconds and time.monotonic() >= until:
+                    return
+    except KeyboardInterrupt:
+        return
+
+
+def recorded(info: TraceSetInfo) -> None:
+    """A trace set that was recorded."""
+    Console(soft_wrap=True).print(
+        f"[bold]{escape(info.name)}[/]: {info.n_executions:,} containers, {info.n_samples:,} samples. "
+        "It is in the list of trace sets.",
+        highlight=False,
+    )
+
+
+def released(done: Released) -> None:
+    """What releasing came to."""
+    console = Console(soft_wrap=True)
+    if not (done.restored or done.gone or done.failed):
+        console.print("Nothing was held: PhaseDock has changed no limit.")
+    for name in done.restored:
+        console.print(f"The limits of {escape(name)} are back.", highlight=False)
+    for name in done.gone:
+        console.print(f"{escape(name)} is not there any more.", highlight=False)
+    for name, why in done.failed:
+        console.print(f"[bold red]{escape(name)}[/] could not be put back: {escape(why)}", highlight=False)
+
+
+def _table(view: LiveView) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", caption_justify="left")
+    for place, head in enumerate(_HEADS):
+        table.add_column(head, justify="right" if 0 < place < len(_HEADS) - 1 else "left")
+    for row in view.rows:
+        table.add_row(*_cells(row))
+    totals = view.totals
+    table.title = f"{view.engine.name}: {_cores(totals.cpu)} of {_cores(totals.cores)}"
+    table.caption = f"{view.others:,} other containers are neither labelled nor picked."
+    return table
+
+
+def _cells(row: ContainerRow) -> tuple[str, ...]:
+    return (
+        escape(row.name),
+        _cores(row.cpu),
+        "none" if row.cpu_limit is None else format_cores(row.cpu_limit),
+        "–" if row.memory is None else format_bytes(row.memory),
+        "none" if row.memory_limit is None else format_bytes(row.memory_limit),
+        "–" if row.throttled is None else format_share(row.throttled, 0),
+        "–" if row.loss is None else format_number(row.loss, 4),
+        "yes" if row.held else "",
+    )
+
+
+def _cores(value: float | None) -> str:
+    return "–" if value is None else format_cores(value)

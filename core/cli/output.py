@@ -1,0 +1,230 @@
+"""How the command line looks to people: tables with units, sentences, and a bar while work goes on."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from core.units import format_duration, format_number, format_share, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from core.phases import FeatureStatistics, PhaseModel
+    from core.phases.crbm.training import Progress
+    from core.runtime.offline.models import Checked
+    from core.runtime.offline.sequences import FoundSequences
+
+_RUNS_SHOWN = 12
+_WIDE = 126
+_COMPARED = (
+    "policy", "over", "short", "over matched", "short", "less than best", "containers", "groups", "gap"
+)  # fmt: skip
+_PATHS_SHOWN = 20
+
+
+def error(message: str, hint: str) -> None:
+    """An error in two sentences, on standard error."""
+    _console(stderr=True).print(f"[bold red]Error:[/] {_plain(message)}\n{_plain(hint)}", highlight=False)
+
+
+def address(where: str, home: Path, ready: bool) -> None:
+    """The address to open, so that it cannot be missed."""
+    console = _console()
+    if not ready:
+        console.print(
+            f"\n[bold]PhaseDock does not answer yet.[/] The log is in {_plain(str(home / 'logs'))}\n"
+        )
+        return
+    console.print(f"\n  [bold]PhaseDock is ready.[/] Open  [bold cyan]{where}[/]")
+    console.print("  Ctrl+C ends it.\n", highlight=False)
+
+
+def checked(file: Path, found: Checked) -> None:
+    """What a trace file holds, and what was wrong with it."""
+    console, traces, summary = _console(), found.traces, found.summary
+    console.print(f"[bold]{_plain(file.name)}[/]: {_plain(found.inspection.label)}", highlight=False)
+    console.print(
+        f"{traces.n_executions:,} executions, {traces.n_samples:,} samples, "
+        f"one every {format_duration(traces.period)}, lasting {_range(summary['duration_s'])}",
+        highlight=False,
+    )
+    table = _table("feature", "stands for", "unit", right=())
+    for feature in traces.features:
+        table.add_row(_plain(feature.name), feature.role.value, feature.unit.value)
+    console.print(table)
+    sentences = found.report.sentences()
+    for sentence in sentences:
+        console.print(f"• {_plain(sentence)}", highlight=False)
+    if not sentences:
+        console.print("Nothing was wrong with it.")
+
+
+def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
+    """A model that was saved, with its phases."""
+    console = _console()
+    if facts.get("epochs"):
+        error_text = format_number(float(facts["final_error"]), 4)
+        console.print(
+            f"{facts['epochs']} epochs in {format_duration(float(facts['seconds']))}, error {error_text}",
+            highlight=False,
+        )
+    if trained.statistics:
+        table = _table("phase", "id", "share", "CPU", "memory", "stay", "description", right=(1, 2, 3, 4, 5))
+        for each in trained.statistics:
+            table.add_row(
+                phase_name(each.phase),
+                str(each.phase),
+                format_share(each.share),
+                _mean(each.cpu),
+                _mean(each.memory),
+                format_duration(each.median_stay),
+                _plain(each.description),
+            )
+        console.print(table)
+    else:
+        console.print(f"Phases: {', '.join(phase_name(phase) for phase in trained.phases)}", highlight=False)
+    console.print(f"Saved to [bold]{_plain(str(out))}[/]", highlight=False)
+
+
+def labels(by_execution: Mapping[str, Sequence[int]]) -> None:
+    """Each execution's phases as runs."""
+    table = _table("execution", "samples", "phases", right=(1,))
+    for name, values in by_execution.items():
+        table.add_row(_plain(name), f"{len(values):,}", _runs(values))
+    _console().print(table)
+
+
+def sequences(found: FoundSequences) -> None:
+    """Prototypes, transitions and stays, each in a table."""
+    console, analysis, graph = _console(), found.analysis, found.graph
+    console.print(found.sentence, highlight=False)
+    table = _table("no.", "packed sequence", "executions", "share", "covers", "length", right=(2, 3, 4, 5))
+    for number, path in enumerate(analysis.prototypes[:_PATHS_SHOWN], 1):
+        facts = (f"{path.count:,}", format_share(path.share), format_share(path.covered, 0))
+        table.add_row(f"P{number}", _plain(str(path)), *facts, format_duration(path.seconds))
+    console.print(table)
+    if len(analysis.prototypes) > _PATHS_SHOWN:
+        console.print(f"… and {len(analysis.prototypes) - _PATHS_SHOWN:,} more; --json has all of them.")
+    heads = [*(phase_name(phase) for phase in graph.phases), "end", "seen"]
+    table = _table("after", *heads, right=range(1, len(heads) + 1))
+    for state, row, visits in zip(
+        graph.states, graph.matrix()[0].tolist(), graph.visits.tolist(), strict=True
+    ):
+        shown = [f"{chance:.2f}" if chance else "·" for chance in row]
+        table.add_row(" ".join(phase_name(phase) for phase in state), *shown, f"{visits:,}")
+    console.print(table)
+    table = _table(
+        "phase",
+        "stays",
+        "median",
+        *(f"in {format_duration(s)}" for s in found.within),
+        right=range(1, 9),
+    )
+    for phase, stays in found.stays.items():
+        chances = [format_share(stays.leave_within(seconds), 0) for seconds in found.within]
+        table.add_row(phase_name(phase), f"{stays.n_runs:,}", format_duration(stays.median), *chances)
+    console.print(table)
+
+
+def comparison(report: Mapping[str, Any]) -> None:
+    """Policies compared on held-out containers, one table per resource."""
+    console = _console(width=_WIDE)
+    console.print(_plain(report["summary"]), highlight=False)
+    for resource, best in report["best_reactive"].items():
+        rows = [row for row in report["results"] if row["resource"] == resource]
+        console.print(
+            f"\n[bold]{resource}[/]; the best reactive rule is {_plain(str(best))}", highlight=False
+        )
+        table = _table(*_COMPARED, right=range(1, len(_COMPARED)))
+        table.columns[0].no_wrap = True
+        for row in rows:
+            matched, saved = row["matched"], row["matched"]["against_best"] or {}
+            shares = [row["over"], row["under_time_0"], matched["over"], matched["under_time_0"]]
+            table.add_row(
+                _plain(row["policy"]),
+                *(_share_of(value) for value in shares),
+                _share_of(saved.get("saving")),
+                _span(saved.get("low"), saved.get("high")),
+                _span(saved.get("group_low"), saved.get("group_high")),
+                _share_of(matched["gap_closed"]),
+            )
+        console.print(table)
+    for missing in report["unavailable"]:
+        console.print(
+            f"• {_plain(missing['policy'])} is left out. {_plain(missing['reason'])}", highlight=False
+        )
+    for note in report["notes"]:
+        console.print(f"• {_plain(note)}", highlight=False)
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{format_share(low)} to {format_share(high)}"
+
+
+def _share_of(value: float | None) -> str:
+    return "–" if value is None else format_share(value)
+
+
+def phase_name(phase: int) -> str:
+    """A phase's name for people: φ1 is the phase with id 0."""
+    return "warm-up" if phase < 0 else f"φ{phase + 1}"
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Progress | None]:
+    """A bar on standard error while the block runs."""
+    if quiet:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading traces", total=1.0)
+
+        def say(fraction: float, message: str, /, **_metrics: float) -> None:
+            bar.update(task, completed=fraction, description=message)
+
+        yield say
+
+
+def _runs(values: Sequence[int]) -> str:
+    runs: list[list[int]] = []
+    for value in values:
+        if runs and runs[-1][0] == value:
+            runs[-1][1] += 1
+        else:
+            runs.append([value, 1])
+    shown = " ".join(f"{phase_name(phase)}×{length}" for phase, length in runs[:_RUNS_SHOWN])
+    return shown if len(runs) <= _RUNS_SHOWN else f"{shown} … and {len(runs) - _RUNS_SHOWN} more"
+
+
+def _mean(statistics: FeatureStatistics | None) -> str:
+    return "–" if statistics is None else format_value(statistics.mean, statistics.unit)
+
+
+def _range(values: Any) -> str:
+    low, high = format_duration(float(values.min())), format_duration(float(values.max()))
+    return low if low == high else f"{low} to {high}"
+
+
+def _plain(text: str) -> str:
+    return escape(text)
+
+
+def _table(*heads: str, right: Sequence[int]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, head in enumerate(heads):
+        table.add_column(head, justify="right" if place in right else "left")
+    return table
+
+
+def _console(*, stderr: bool = False, width: int | None = None) -> Console:
+    return Console(stderr=stderr, soft_wrap=True, width=width)

@@ -1,0 +1,102 @@
+"""The commands of experiments: list them, run them, and replay what was run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from core.cli import output as show
+from core.cli.answers import Json, answers, print_json
+from core.config import load_settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.command("experiments")(experiments)
+    app.command("simulate")(simulate)
+    app.command("replay")(replay)
+
+
+@answers
+def experiments(
+    name: Annotated[str, typer.Option("--show", help="Print this one as it is written, in YAML.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List the bundled experiments."""
+    from core.cli import runs_output as table
+    from core.runtime.experiments import bundled
+
+    if name:
+        text = bundled.text(name)
+        if as_json:
+            print_json({"name": name, "experiment": bundled.load(name).to_dict(), "yaml": text})
+        else:
+            typer.echo(text, nl=False)
+        return
+    found = [(each, bundled.load(each)) for each in bundled.names()]
+    if as_json:
+        print_json({"experiments": [{"name": each, "experiment": made.to_dict()} for each, made in found]})
+    else:
+        table.experiments(found)
+
+
+@answers
+def simulate(
+    experiment: Annotated[str, typer.Argument(help="A YAML or JSON file, or the name of a bundled one.")],
+    seeds: Annotated[int, typer.Option(help="How many seeds; as the experiment says when left out.")] = 0,
+    policies: Annotated[str, typer.Option(help="Labels with commas between; all when left out.")] = "",
+    baseline: Annotated[str, typer.Option(help="The label that the others are compared with.")] = "",
+    change: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Change a field, such as world.gamma=0.02; repeat for more."),
+    ] = None,
+    ledgers: Annotated[
+        str, typer.Option(help="Keep ledgers of: first (seed of each policy), all, none.")
+    ] = "first",
+    as_json: Json = False,
+) -> None:
+    """Run an experiment, simulated or in containers as it says, and compare its policies."""
+    settings = load_settings()
+    from core.cli import runs_output as table
+    from core.runtime.offline import experiments as offline_runs
+    from core.runtime.workspace import open_workspace
+
+    made = offline_runs.chosen(
+        experiment, seeds=seeds, policies=policies, baseline=baseline, changes=change or []
+    )
+    keep = offline_runs.keep(ledgers)
+    workspace = open_workspace(settings)
+    try:
+        with show.progress(quiet=as_json) as progress:
+            report = offline_runs.simulate(workspace, made, keep, progress)
+    finally:
+        workspace.close()
+    if as_json:
+        print_json(report)
+    else:
+        table.simulated(report)
+
+
+@answers
+def replay(
+    run: Annotated[str, typer.Argument(help="The run's id, as simulate --json gives it.")],
+    as_json: Json = False,
+) -> None:
+    """Show a run's policy its ledger again, and say whether it decides the same."""
+    settings = load_settings()
+    from core.cli import runs_output as table
+    from core.runtime.offline import experiments as offline_runs
+    from core.runtime.workspace import open_workspace
+
+    workspace = open_workspace(settings)
+    try:
+        report = offline_runs.replay(workspace, run)
+    finally:
+        workspace.close()
+    if as_json:
+        print_json(report)
+    else:
+        table.replayed(report)
+    if not report["equal"]:
+        raise typer.Exit(1)

@@ -1,0 +1,1 @@
+"""What jobs say: through their agent's files, or in what they print."""

@@ -1,0 +1,1 @@
+"""The scheduling engine over Docker hosts: observing jobs and performing actions."""

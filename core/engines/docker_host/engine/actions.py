@@ -1,0 +1,130 @@
+"""What an action does on Docker, or the sentence that says why it cannot be done.
+
+Whatever is impossible is refused before anything is sent, by the same rules as in the simulated world; what
+the host refuses, and a host that is lost, become failures too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from core.engines.docker_host.engine import migration
+from core.engines.docker_host.engine.resize import announce, set_limit
+from core.engines.docker_host.engine.start import create, follow, prepare
+from core.engines.docker_host.engine.threads import wanted_threads
+from core.errors import PhaseDockError
+from core.scheduling import refusals
+from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.model import Failure, JobState
+from core.scheduling.refusals import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.engines.docker_host.engine.job import LiveJob
+    from core.engines.docker_host.engine.planned import DockerWorker
+    from core.engines.docker_host.engine.shared_state import SharedState
+    from core.scheduling.actions import Action
+
+
+def perform(shared: SharedState, actions: Sequence[Action]) -> tuple[Failure, ...]:
+    """Do `actions` in order; what does not work comes back, and does not hold up the rest."""
+    failed = []
+    until = announce(shared, actions)
+    for action in actions:
+        shared.pulse()
+        try:
+            _DOING[type(action)](shared, refusals.job_named(shared.jobs, action.job), action, until)
+        except Refused as refused:
+            failed.append(Failure(action, str(refused)))
+        except PhaseDockError as error:
+            failed.append(Failure(action, error.message))
+        except OSError as error:
+            failed.append(
+                Failure(action, f"The folder of job {action.job} cannot be written: {error.strerror}.")
+            )
+    shared.failures += failed
+    return tuple(failed)
+
+
+def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
+    worker = refusals.worker_named(shared.workers, action.worker)
+    refusals.waits(action.job, job.state)
+    if job.plan is None:
+        raise Refused(f"Job {action.job} was found running and cannot be started again.")
+    limit, weight = _limits(action.limit, action.weight, worker)
+    job.worker, job.limit, job.weight = worker, limit, weight
+    try:
+        prepare(shared, job, job.plan)
+        if job.agent is not None:
+            job.agent.want(threads=wanted_threads(shared, job, limit, worker))
+        container = create(shared, job, job.plan, worker)
+        worker.host.start(container)
+    except (PhaseDockError, OSError):
+        job.worker, job.limit, job.weight = None, None, 1.0
+        raise
+    job.begin_container(container)
+    follow(job, worker.host, container, job.plan.labels)
+    job.started, job.state = shared.clock.now(), JobState.RUNNING
+
+
+def _set_limit(shared: SharedState, job: LiveJob, action: SetLimit, until: float) -> None:
+    worker = refusals.placed(job.id, job.state, job.worker)
+    limit, weight = _limits(action.limit, action.weight, worker)
+    set_limit(shared, job, limit, weight, until)
+
+
+def _set_threads(shared: SharedState, job: LiveJob, action: SetThreads, _: float) -> None:  # noqa: ARG001 - one shape
+    refusals.placed(job.id, job.state, job.worker)
+    agent = refusals.told(action, job.agent if job.can_resize else None)
+    agent.want(threads=action.threads)
+    job.told = True
+
+
+def _migrate(shared: SharedState, job: LiveJob, action: Migrate, _: float) -> None:
+    to = refusals.worker_named(shared.workers, action.to)
+    writes = job.can_migrate and job.agent is not None and job.plan is not None
+    refusals.movable(action, job.state, writes=writes, there=job.worker is to)
+    if not to.has_folder:
+        raise Refused(f"Job {action.job} cannot migrate: {action.to} does not share its folder.")
+    _limits(job.limit, job.weight, to)
+    migration.begin(shared, job, action, to)
+
+
+def _pause(shared: SharedState, job: LiveJob, action: Pause, _: float) -> None:
+    refusals.runs(action.job, job.state, "be paused")
+    shared.host_of(job).pause(job.container)
+    job.state, job.paused_here = JobState.PAUSED, True
+
+
+def _resume(shared: SharedState, job: LiveJob, action: Resume, _: float) -> None:
+    refusals.is_paused(action.job, job.state)
+    shared.host_of(job).unpause(job.container)
+    job.state, job.paused_here = JobState.RUNNING, False
+
+
+def _stop(shared: SharedState, job: LiveJob, action: Stop, _: float) -> None:  # noqa: ARG001 - one shape
+    if job.giving_up is not None:
+        job.giving_up.set()
+    elif job.container:
+        host = shared.host_of(job)
+        if job.adopted:
+            host.stop(job.container)
+        else:
+            host.remove(job.container)
+    shared.end(job, JobState.FAILED, "The policy stopped it.")
+
+
+_DOING: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]]] = {
+    Start: _start,
+    SetLimit: _set_limit,
+    SetThreads: _set_threads,
+    Migrate: _migrate,
+    Pause: _pause,
+    Resume: _resume,
+    Stop: _stop,
+}
+
+
+def _limits(limit: float | None, weight: float, worker: DockerWorker) -> tuple[float | None, float]:
+    return refusals.possible(limit, weight, worker.name, worker.capacity)

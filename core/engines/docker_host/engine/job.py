@@ -1,0 +1,140 @@
+"""A job as the engine keeps it while a run goes on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host.agent.readings import Place
+from core.scheduling.model import Job, JobState
+
+if TYPE_CHECKING:
+    import threading
+
+    from core.engines.docker_host.agent.files import AgentFolder, Says
+    from core.engines.docker_host.agent.readings import Follower
+    from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
+    from core.engines.docker_host.host.counters import Counters
+    from core.engines.docker_host.host.limits import Limits
+    from core.scheduling.model import Reading
+
+
+@dataclass(eq=False)
+class LiveJob:
+    """Everything that is known of one job.
+
+    Parameters
+    ----------
+    id
+        Its name in the run.
+    arrived
+        Seconds of the run's clock.
+    plan
+        What was planned, or None of an adopted container.
+    state, worker, container
+        Where it is in its life, and in which container.
+    started
+        When it first ran, or None.
+    limit, weight
+        What was asked for last, or what an adopted container has.
+    can_migrate, can_resize
+        As its owner says.
+    told
+        Whether its policy said with how many threads it computes, so that nobody else changes them.
+    agent
+        Its folder, or None.
+    follower
+        Gives its readings, or None.
+    """
+
+    id: str
+    arrived: float
+    plan: PlannedJob | None = None
+    state: JobState = JobState.WAITING
+    worker: DockerWorker | None = None
+    container: str = ""
+    started: float | None = None
+    limit: float | None = None
+    weight: float = 1.0
+    can_migrate: bool = False
+    can_resize: bool = False
+    agent: AgentFolder | None = None
+    follower: Follower | None = None
+    silent: bool = False
+    changed: bool = False
+    told: bool = False
+    paused_here: bool = False
+    giving_up: threading.Event | None = None
+    readings: list[Reading] = field(default_factory=list)
+    _latest: float = -math.inf
+    _used_before: float = 0.0
+    _counted: float = 0.0
+
+    @property
+    def adopted(self) -> bool:
+        """True if its container was there before the run."""
+        return self.plan is None
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Core-seconds used so far, all starts together."""
+        return self._used_before + self._counted
+
+    def count(self, counters: Counters) -> None:
+        """Take a reading of its container; a counter that begins again is added to what was."""
+        if counters.cpu_seconds < self._counted:
+            self._used_before += self._counted
+        self._counted = counters.cpu_seconds
+
+    def begin_container(self, container: str) -> None:
+        """Go on in another container."""
+        self._used_before += self._counted
+        self._counted = 0.0
+        self.container = container
+
+    def add(self, news: list[Reading], now: float) -> None:
+        """Take readings by the run's clock; a clock of the day that jumped does not put them out of order.
+
+        What an adopted container printed before the run has times before its beginning.
+        """
+        for when, value in news:
+            self._latest = min(max(when, self._latest), max(now, self._latest))
+            self.readings.append((self._latest, value))
+
+    def limit_stands(self, limits: Limits, cores: float) -> bool:
+        """Whether a container on a machine of so many cores still has what was asked for last."""
+        return limits.agrees(limits.with_cores(self.limit).with_weight(self.weight), cores)
+
+    def shown(self) -> Job:
+        """What a policy sees of it now; its readings are taken from it."""
+        readings, self.readings = tuple(self.readings), []
+        says = self.agent.says() if self.agent is not None else None
+        place = self._place(says)
+        return Job(
+            self.id,
+            self.state,
+            self.worker.name if self.worker is not None else None,
+            self.arrived,
+            self.started,
+            self.cpu_seconds,
+            self.limit,
+            self.weight,
+            says.threads if says is not None else None,
+            readings,
+            place.steps,
+            place.total_steps,
+            self.plan.request if self.plan is not None else None,
+            self.can_migrate,
+            self.can_resize and not self._is_silent(says),
+        )
+
+    def _place(self, says: Says | None) -> Place:
+        if says is not None and says.state:
+            return Place(says.step, says.steps)
+        return self.follower.place() if self.follower is not None else Place()
+
+    def _is_silent(self, says: Says | None) -> bool:
+        """True while it owes an answer that it did not give in time."""
+        behind = says is None or self.agent is None or says.version < self.agent.wants.version
+        return self.silent and behind

@@ -1,0 +1,221 @@
+"""Moving a job: checkpoint, stop, start elsewhere from the checkpoint, confirm.
+
+A move is made by one of the engine's hands, so a run goes on meanwhile; only its outcome is brought back to
+the engine's own thread. Until the job has acknowledged its checkpoint nothing has happened; after that,
+whatever goes wrong ends with the job started again where it was, from that checkpoint. No step is lost and
+none is done twice: the job stands still from its checkpoint until it is stopped, and in its new container
+from the beginning until that has confirmed that it is at the checkpoint.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.api.errors import HostLost
+from core.engines.docker_host.engine.shared_state import PULSE
+from core.engines.docker_host.engine.start import create
+from core.engines.docker_host.engine.threads import wanted_threads
+from core.errors import PhaseDockError
+from core.scheduling.model import Failure, JobState, Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.engines.docker_host.agent.files import AgentFolder, Says
+    from core.engines.docker_host.engine.job import LiveJob
+    from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
+    from core.engines.docker_host.engine.shared_state import SharedState
+    from core.engines.docker_host.host.host import Host
+    from core.scheduling.actions import Migrate
+
+CHECKPOINT_IN: Final = 15.0
+"""Seconds that a job has to write its checkpoint."""
+
+CONFIRM_IN: Final = 30.0
+"""Seconds that a job has to go on where it was started anew."""
+
+MOST: Final = 300.0
+"""Seconds that either may take as long as its container computes: on a crowded worker all takes longer."""
+
+_LOOK: Final = 0.02
+_BREATH: Final = 50  # looks between two at whether a container computes
+_COMPUTES: Final = 0.02  # core-seconds in that time; a job that only waits uses less
+_GRACE: Final = 2.0
+
+
+class _Stays(Exception):  # noqa: N818 - a control flow inside this module; it never leaves it
+    """Why a job stays where it is."""
+
+
+@dataclass(frozen=True)
+class _Move:
+    """One move: who, where from, where to, and the container that it leaves."""
+
+    shared: SharedState
+    job: LiveJob
+    plan: PlannedJob
+    agent: AgentFolder
+    action: Migrate
+    origin: DockerWorker
+    to: DockerWorker
+    left: str
+    giving_up: threading.Event
+    halted: threading.Event = field(default_factory=threading.Event)
+
+
+def begin(shared: SharedState, job: LiveJob, action: Migrate, to: DockerWorker) -> None:
+    """Begin to move a running job that writes checkpoints; its outcome is seen later."""
+    if job.plan is None or job.agent is None or job.worker is None:
+        raise LookupError(job.id)
+    giving_up = threading.Event()
+    move = _Move(shared, job, job.plan, job.agent, action, job.worker, to, job.container, giving_up)
+    job.state, job.worker, job.giving_up = JobState.MIGRATING, to, giving_up
+    shared.executor.submit(_carry_out, move)
+
+
+def _carry_out(move: _Move) -> None:
+    """All of a move; never raises, since nobody would hear it."""
+    try:
+        container = _moved(move)
+    except _Stays as stays:
+        why, back = str(stays), _back(move)
+        move.shared.notify(lambda: _stayed(move, why, back))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the job must not be left between two workers
+        why, back = getattr(error, "message", None) or f"{type(error).__name__}: {error}.", _back(move)
+        move.shared.notify(lambda: _stayed(move, why, back))
+    else:
+        move.shared.notify(lambda: _arrived(move, container))
+
+
+def _moved(move: _Move) -> str:
+    """Move the job; gives its new container."""
+    wanted = move.agent.want(checkpoint=move.agent.wants.checkpoint + 1, hold=True)
+    number, host = move.agent.wants.checkpoint, move.origin.host
+    _until(
+        move,
+        lambda says: says.version >= wanted and says.checkpoint >= number and says.state == "held",
+        CHECKPOINT_IN,
+        f"Job {move.job.id} wrote no checkpoint within {CHECKPOINT_IN:g} s.",
+        (host, move.left),
+    )
+    _count(move, host)
+    move.halted.set()
+    host.stop(move.left, _GRACE)
+    before = move.agent.says()
+    _want(move, move.to, hold=True)
+    container = create(move.shared, move.job, move.plan, move.to)
+    try:
+        move.to.host.start(container)
+        _until(
+            move,
+            lambda says: says.started != before.started and _goes_on(says, before.checkpoint_step),
+            CONFIRM_IN,
+            f"Job {move.job.id} did not go on on {move.to.name} within {CONFIRM_IN:g} s.",
+            (move.to.host, container),
+        )
+        _want(move, move.to, hold=False)
+    except BaseException:
+        _remove(move.to.host, container)
+        raise
+    _remove(host, move.left)
+    return container
+
+
+def _goes_on(says: Says, step: int) -> bool:
+    return says.state in ("held", "running", "done") and (says.step or 0) >= step
+
+
+def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, at: tuple[Host, str]) -> None:
+    """Wait for the job to say something; it must be alive, or have said it before it ended.
+
+    It has so many seconds, and as many more after each look at which its container has computed.
+    """
+    begun, look, used = time.monotonic(), 0, 0.0
+    deadline = begun + seconds
+    while not true(move.agent.says()):
+        look += 1
+        if look % _BREATH == 0 and (now := _used(*at)) > used + _COMPUTES:
+            used, deadline = now, min(time.monotonic() + seconds, begun + MOST)
+        if move.giving_up.is_set():
+            raise _Stays(f"Job {move.job.id} was stopped while it moved.")
+        if look % 10 == 0 and not at[0].inspect(at[1]).running and not true(move.agent.says()):
+            raise _Stays(f"Job {move.job.id} ended while it moved.")
+        if time.monotonic() >= deadline:
+            raise _Stays(why)
+        time.sleep(_LOOK)
+
+
+def _want(move: _Move, worker: DockerWorker, hold: bool) -> None:
+    """Let the job stand still or go on where it is started next, with threads for that worker."""
+    move.agent.want(hold=hold, threads=wanted_threads(move.shared, move.job, move.job.limit, worker))
+
+
+def _back(move: _Move) -> str:
+    """Let the job go on where it was; gives a sentence if that did not work."""
+    if move.giving_up.is_set():
+        _remove(move.origin.host, move.left)
+        return ""
+    deadline = time.monotonic() + move.shared.reconnect_within
+    while True:
+        try:
+            return _resume_origin(move)
+        except (PhaseDockError, OSError) as error:
+            if not isinstance(error, HostLost) or time.monotonic() >= deadline or move.giving_up.is_set():
+                return f"It could not be started again either: {getattr(error, 'message', error)}"
+        time.sleep(PULSE)
+
+
+def _resume_origin(move: _Move) -> str:
+    _want(move, move.origin, hold=False)
+    ended = move.origin.host.inspect(move.left).running or move.agent.says().state == "done"
+    if move.halted.is_set() and not ended:
+        move.origin.host.start(move.left)
+    return ""
+
+
+def _used(host: Host, container: str) -> float:
+    """Core-seconds that a container has used; 0 if it is not there."""
+    counters = host.counters([host.inspect(container)]).get(container)
+    return 0.0 if counters is None else counters.cpu_seconds
+
+
+def _count(move: _Move, host: Host) -> None:
+    """A last look at what the container used, before it is stopped."""
+    counters = host.counters([host.inspect(move.left)]).get(move.left)
+    if counters is not None:
+        move.shared.notify(lambda: move.job.count(counters))
+
+
+def _remove(host: Host, container: str) -> None:
+    try:
+        host.remove(container)
+    except PhaseDockError:
+        return  # it is swept away at the end of the run
+
+
+def _arrived(move: _Move, container: str) -> None:
+    """In the engine's thread: the job is where it was sent."""
+    job = move.job
+    job.giving_up = None
+    move.shared.happened.add(Trigger.OUTCOME)
+    if job.id not in move.shared.jobs:
+        move.shared.executor.submit(_remove, move.to.host, container)
+        return
+    job.begin_container(container)
+    job.worker, job.state = move.to, JobState.RUNNING
+
+
+def _stayed(move: _Move, why: str, back: str) -> None:
+    """In the engine's thread: the job is where it was, and the failure is seen."""
+    job, shared = move.job, move.shared
+    job.giving_up = None
+    shared.happened.add(Trigger.OUTCOME)
+    if job.id not in shared.jobs:
+        return
+    job.worker, job.state = move.origin, JobState.RUNNING
+    shared.failures.append(Failure(move.action, f"{why} {back}".strip()))
+    if back:
+        shared.end(job, JobState.FAILED, f"{why} {back}")

@@ -1,0 +1,147 @@
+"""Bringing what is known of jobs up to date with what the hosts show."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.api.errors import ChangeRefused, ContainerGone, HostLost
+from core.engines.docker_host.engine.adoption import adopt_new
+from core.engines.docker_host.engine.job import LiveJob
+from core.engines.docker_host.engine.leave import put_back
+from core.errors import PhaseDockError
+from core.scheduling.model import JobState, Trigger
+
+if TYPE_CHECKING:
+    from core.engines.docker_host.engine.shared_state import SharedState
+    from core.engines.docker_host.host.containers import Container
+    from core.engines.docker_host.host.counters import Counters
+    from core.engines.docker_host.host.host import Host
+
+_MOST_LINES: Final = 3
+_JUST: Final = 10.0
+
+
+def arrive(shared: SharedState) -> None:
+    """Let planned jobs whose time has come arrive."""
+    now = shared.clock.now()
+    while shared.to_come and shared.to_come[0].arrival <= now:
+        plan = shared.to_come.pop(0)
+        shared.jobs[plan.id] = LiveJob(
+            plan.id, plan.arrival, plan, can_migrate=plan.can_migrate, can_resize=plan.can_resize
+        )
+        shared.happened.add(Trigger.ARRIVAL)
+
+
+def look(shared: SharedState) -> None:
+    """Look at every host once; one that is lost, or only says that it cannot, stays as it was last seen.
+
+    Raises
+    ------
+    HostLost
+        If a host has been lost for longer than the run's reconnect_within.
+    """
+    for name, host in shared.hosts.items():
+        try:
+            if name in shared.lost:
+                host.ping()
+                shared.returned[name] = time.monotonic()
+            _look_at(shared, host)
+        except (HostLost, ChangeRefused) as lost:
+            since = shared.lost.setdefault(name, time.monotonic())
+            if time.monotonic() - since > shared.reconnect_within:
+                raise HostLost(
+                    f"The Docker host {name} was lost, and did not come back within {shared.reconnect_within:g} s.",
+                    lost.hint,
+                    getattr(lost, "kind", "lost"),
+                ) from lost
+        else:
+            shared.lost.pop(name, None)
+
+
+def read(shared: SharedState) -> None:
+    """Take every job's new readings."""
+    for job in shared.jobs.values():
+        read_one(shared, job)
+
+
+def read_one(shared: SharedState, job: LiveJob, at_end: bool = False) -> None:
+    """Take one job's new readings; at its end for the last time, before its log is gone."""
+    if job.follower is not None:
+        news = job.follower.news(at_end)
+        job.add([(shared.clock.at(when), value) for when, value in news], shared.clock.now())
+
+
+def _look_at(shared: SharedState, host: Host) -> None:
+    running = {container.id: container for container in host.containers()}
+    if shared.adopt is not None:
+        adopt_new(shared, host, running)
+    counters = host.counters(tuple(running.values()))
+    shared.note_usage(host, running, counters)
+    for job in list(shared.jobs.values()):
+        here = job.worker is not None and job.worker.host is host and job.state is not JobState.MIGRATING
+        if here and job.container:
+            _update(shared, host, job, running.get(job.container), counters.get(job.container))
+
+
+def _update(
+    shared: SharedState, host: Host, job: LiveJob, container: Container | None, counters: Counters | None
+) -> None:
+    if counters is not None:
+        job.count(counters)
+    if container is None:
+        _gone(shared, host, job)
+    elif job.adopted and shared.adopt is not None and not shared.adopt(container):
+        shared.end(job, JobState.FAILED, "It was taken out of PhaseDock's hands.")
+        shared.executor.submit(put_back, host, job)
+    else:
+        job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
+        if job.adopted or not job.limit_stands(container.limits, host.info().cores):
+            job.limit, job.weight = container.limits.cores, container.limits.weight
+
+
+def _gone(shared: SharedState, host: Host, job: LiveJob) -> None:
+    """A container that does not run: it has ended, it begins again, or somebody removed it."""
+    try:
+        container = host.inspect(job.container)
+    except ContainerGone:
+        shared.end(job, JobState.FAILED, "Its container was removed.")
+        return
+    if container.running or container.state in ("restarting", "created"):
+        return
+    read_one(shared, job, at_end=True)
+    state, why = _ending(host, job, container)
+    if state is JobState.FAILED and time.monotonic() - shared.returned.get(host.name, float("-inf")) < _JUST:
+        why = f"Docker on {host.name} ended and was started again, and its containers ended with it."
+    shared.end(job, state, why)
+    if not job.adopted:
+        shared.executor.submit(_removed, host, job.container)
+
+
+def _ending(host: Host, job: LiveJob, container: Container) -> tuple[JobState, str]:
+    said = job.agent.says().state if job.agent is not None else ""
+    if container.exit_code == 0 and said in ("", "done"):
+        return JobState.DONE, "It came to its end."
+    if container.oom_killed:
+        return JobState.FAILED, "It used more memory than it may, and the kernel ended it."
+    if container.exit_code == 0:
+        return JobState.FAILED, "It was told to end before it was done."
+    return (
+        JobState.FAILED,
+        f"Its program ended with code {container.exit_code}{_last_lines(host, container)}.",
+    )
+
+
+def _last_lines(host: Host, container: Container) -> str:
+    try:
+        lines = [line.strip() for _, line in host.logs_since(container.id, 0.0, _MOST_LINES) if line.strip()]
+    except PhaseDockError:
+        return ""
+    return f": {lines[-1][:200].rstrip('.')}" if lines else ""
+
+
+def _removed(host: Host, container: str) -> None:
+    try:
+        host.remove(container)
+    except PhaseDockError:
+        return  # it is swept away at the end of the run

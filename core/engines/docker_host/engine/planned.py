@@ -1,0 +1,92 @@
+"""What a run on Docker is made of: workers, and jobs that are planned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.engines.docker_host.host.host import Host
+
+
+@dataclass(frozen=True, slots=True)
+class DockerWorker:
+    """A Docker host, or some of its processors, under a name.
+
+    Parameters
+    ----------
+    name
+        Its name; never used twice in a run.
+    host
+        The host.
+    cpus
+        Numbers of its processors, or None for all of them.
+    shared
+        Whether the run's folder is at the same place there; None: only if the host is this machine.
+    """
+
+    name: str
+    host: Host
+    cpus: tuple[int, ...] | None = None
+    shared: bool | None = None
+
+    @property
+    def capacity(self) -> float:
+        """Its cores."""
+        return float(len(self.cpus)) if self.cpus is not None else self.host.info().cores
+
+    @property
+    def cpuset(self) -> str:
+        """Its processors as Docker writes them; empty for all."""
+        return ",".join(map(str, self.cpus)) if self.cpus is not None else ""
+
+    @property
+    def has_folder(self) -> bool:
+        """True if a folder of this machine can be given to its containers."""
+        return self.host.info().local if self.shared is None else self.shared
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedJob:
+    """A job that arrives in the course of a run, and gets a container of its own when it is started.
+
+    Parameters
+    ----------
+    id
+        Its name; never used twice in a run.
+    image, command
+        What it runs.
+    arrival
+        When it arrives, seconds of the run's clock.
+    labels
+        Of its container, beside PhaseDock's own.
+    environment
+        Of its program.
+    memory
+        Bytes that it may use at most, or None.
+    request
+        Cores that its owner asked for, or None.
+    can_migrate
+        Whether its program writes checkpoints and goes on from them (`core.jobs.agent`).
+    can_resize
+        Whether its program follows its cores with its threads.
+    volumes
+        Folders of the host, and where its container sees them.
+    network
+        The network mode of its container.
+    """
+
+    id: str
+    image: str
+    command: tuple[str, ...] = ()
+    arrival: float = 0.0
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    environment: Mapping[str, str] = field(default_factory=dict, hash=False)
+    memory: int | None = None
+    request: float | None = None
+    can_migrate: bool = False
+    can_resize: bool = False
+    volumes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    network: str = "none"

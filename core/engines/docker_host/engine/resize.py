@@ -1,0 +1,85 @@
+"""Cores and threads of a job changed together: the protocol of elastic containers (Libutti).
+
+More threads than cores make a program wait for itself, so a job that follows shrinks its threads first,
+acknowledges, and only then loses its cores; when it grows, the cores come first. A job that does not answer
+in time gets its cores all the same and is shown as one that does not follow, until it answers again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.engine.threads import want, wanted_threads
+from core.scheduling.actions import SetLimit
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.engines.docker_host.engine.job import LiveJob
+    from core.engines.docker_host.engine.shared_state import SharedState
+    from core.scheduling.actions import Action
+
+ACKNOWLEDGED_IN: Final = 5.0
+"""Seconds that a job has to acknowledge fewer threads."""
+
+_LOOK: Final = 0.02
+
+
+def announce(shared: SharedState, actions: Sequence[Action]) -> float:
+    """Ask every job that is to shrink for fewer threads, all at once; gives until when they may answer."""
+    for action in actions:
+        job = shared.jobs.get(action.job)
+        if isinstance(action, SetLimit) and job is not None and _shrinks(shared, job, action.limit):
+            want(shared, job, action.limit)
+    return time.monotonic() + ACKNOWLEDGED_IN
+
+
+def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: float, until: float) -> None:
+    """Change a placed job's limit and weight, and its threads in the right order.
+
+    Parameters
+    ----------
+    shared
+        The run.
+    job
+        A job on a worker.
+    limit, weight
+        As in `SetLimit`, checked already.
+    until
+        Of the monotonic clock: how long an answer is waited for.
+
+    Raises
+    ------
+    PhaseDockError
+        If the host refuses or is lost.
+    """
+    if _shrinks(shared, job, limit):
+        want(shared, job, limit)
+        job.silent = not acknowledged(shared, job, until)
+    host = shared.host_of(job)
+    known = host.known(job.container) or host.inspect(job.container)
+    job.changed = True
+    host.set_limits(job.container, known.limits.with_cores(limit).with_weight(weight), hold=job.adopted)
+    job.limit, job.weight = limit, weight
+    want(shared, job, limit)
+
+
+def acknowledged(shared: SharedState, job: LiveJob, until: float) -> bool:
+    """Wait until a job has fulfilled what was wanted of it last; False if it did not in time."""
+    while job.agent is not None and job.agent.says().version < job.agent.wants.version:
+        if time.monotonic() >= until:
+            return False
+        shared.pulse()
+        time.sleep(_LOOK)
+    return True
+
+
+def _shrinks(shared: SharedState, job: LiveJob, limit: float | None) -> bool:
+    if job.agent is None or job.worker is None:
+        return False
+    if job.state is not JobState.RUNNING:
+        return False  # a frozen program acknowledges nothing
+    threads, now = wanted_threads(shared, job, limit, job.worker), job.agent.says().threads
+    return threads is not None and now is not None and threads < now

@@ -1,0 +1,195 @@
+"""What the parts of the engine share: workers, jobs, news, and the hands that do what takes long."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.engine.clock import RunClock
+from core.engines.docker_host.host.containers import parse_cpus
+from core.errors import InputError
+from core.scheduling.model import JobState, Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from core.engines.docker_host.engine.job import LiveJob
+    from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
+    from core.engines.docker_host.host.containers import Container
+    from core.engines.docker_host.host.counters import Counters
+    from core.engines.docker_host.host.host import Host
+    from core.scheduling.model import Failure
+
+PULSE: Final = 0.4
+"""Seconds between two looks at what goes on while the engine waits; `idle` is called as often."""
+
+
+_LEAST: Final = 0.3
+"""Seconds over which the cores in use are taken at least."""
+
+
+class SharedState:
+    """The state of a run on Docker.
+
+    Parameters
+    ----------
+    workers
+        In the order that policies see.
+    plans
+        Jobs to come.
+    folder
+        Where jobs' folders are made.
+    idle
+        Called a few times a second while anything is waited for; it may raise to end the run.
+    adopt
+        Which containers that are there, or will be, take part; None: none.
+    follow
+        Whether threads follow cores.
+    reconnect_within
+        Seconds for which a lost host is waited for.
+
+    Raises
+    ------
+    InputError
+        If a name comes twice, or there is no worker.
+    """
+
+    def __init__(
+        self,
+        workers: Sequence[DockerWorker],
+        plans: Sequence[PlannedJob],
+        folder: Path,
+        idle: Callable[[], None],
+        adopt: Callable[[Container], bool] | None,
+        follow: bool,
+        reconnect_within: float,
+    ) -> None:
+        _check(workers, plans)
+        self.workers = {worker.name: worker for worker in workers}
+        self.hosts: dict[str, Host] = {worker.host.name: worker.host for worker in workers}
+        self.to_come = sorted(plans, key=lambda plan: plan.arrival)
+        self.folder, self.idle, self.adopt, self.follow = folder, idle, adopt, follow
+        self.reconnect_within = reconnect_within
+        self.jobs: dict[str, LiveJob] = {}
+        self.ended: list[LiveJob] = []
+        self.failures: list[Failure] = []
+        self.happened: set[Trigger] = set()
+        self.reasons: dict[str, str] = {}
+        self.used: dict[str, float] = dict.fromkeys(self.workers, 0.0)
+        self.news_queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.executor = ThreadPoolExecutor(8, thread_name_prefix="docker-engine")
+        self.mine: dict[str, tuple[Host, LiveJob]] = {}
+        self.adopted: list[tuple[Host, LiveJob]] = []
+        self.adoptions: dict[str, int] = {}
+        self.lost: dict[str, float] = {}
+        self.returned: dict[str, float] = {}
+        self.numbers = count(1)
+        self._last: dict[str, Mapping[str, Counters]] = {}
+        self._noted: dict[str, float] = {}
+        self.token = secrets.token_hex(3)
+        self._clock: RunClock | None = None
+        self._pulsed = float("-inf")
+
+    @property
+    def clock(self) -> RunClock:
+        """The run's clock, which begins when it is first looked at."""
+        if self._clock is None:
+            self._clock = RunClock()
+        return self._clock
+
+    def new_folder(self, name: str) -> Path:
+        """A folder of this run for something of this name; never one that was there."""
+        path = self.folder / self.token / name
+        while path.exists():
+            path = path.with_name(f"{name}-{next(self.numbers)}")
+        path.mkdir(parents=True)
+        return path.resolve()
+
+    def host_of(self, job: LiveJob) -> Host:
+        """The host of a placed job."""
+        if job.worker is None:
+            raise LookupError(job.id)
+        return job.worker.host
+
+    def end(self, job: LiveJob, state: JobState, why: str) -> None:
+        """End a job for good, and remember why."""
+        if self.jobs.pop(job.id, None) is None:
+            return
+        job.state = state
+        self.reasons[job.id] = why
+        self.ended.append(job)
+        self.happened.add(Trigger.DEPARTURE)
+
+    def notify(self, news: Callable[[], None] | None = None) -> None:
+        """Wake the engine up, from any thread; `news` is then called in the engine's own."""
+        self.news_queue.put(news)
+
+    def rest(self, seconds: float) -> None:
+        """Wait so long, or until the bell rings; takes the news."""
+        try:
+            news = self.news_queue.get(timeout=max(seconds, 0.0))
+            while True:
+                if news is not None:
+                    news()
+                news = self.news_queue.get_nowait()
+        except Empty:
+            return
+
+    def pulse(self) -> None:
+        """Call `idle`, a few times a second at most."""
+        now = time.monotonic()
+        if now - self._pulsed >= PULSE / 2:
+            self._pulsed = now
+            self.idle()
+
+    def note_usage(
+        self, host: Host, running: Mapping[str, Container], counters: Mapping[str, Counters]
+    ) -> None:
+        """Work out the cores in use on a host's workers, everybody's containers together."""
+        now = time.monotonic()
+        if now - self._noted.get(host.name, float("-inf")) < _LEAST:
+            return
+        self._noted[host.name] = now
+        cores = int(host.info().cores)
+        last = self._last.get(host.name, {})
+        rates = {name: _rate(last.get(name), read) for name, read in counters.items()}
+        for worker in self.workers.values():
+            if worker.host is host:
+                own = set(worker.cpus) if worker.cpus is not None else set(range(cores))
+                shares = ((rate, parse_cpus(running[name].cpuset, cores)) for name, rate in rates.items())
+                used = sum(rate * len(own & cpus) / len(cpus) for rate, cpus in shares)
+                self.used[worker.name] = min(used, worker.capacity)
+        self._last[host.name] = counters
+
+    def worker_of(self, host: Host, container: Container) -> DockerWorker | None:
+        """The worker of a host on whose processors a container lies most; None if on none of them."""
+        cores = int(host.info().cores)
+        cpus = parse_cpus(container.cpuset, cores)
+        best, most = None, 0.0
+        for worker in self.workers.values():
+            if worker.host is host:
+                own = set(worker.cpus) if worker.cpus is not None else set(range(cores))
+                shared = len(own & cpus) / len(own)
+                best, most = (worker, shared) if shared > most else (best, most)
+        return best
+
+
+def _rate(before: Counters | None, now: Counters) -> float:
+    """Cores in use between two readings."""
+    if before is None or now.time <= before.time:
+        return 0.0
+    return max(now.cpu_seconds - before.cpu_seconds, 0.0) / (now.time - before.time)
+
+
+def _check(workers: Sequence[DockerWorker], plans: Sequence[PlannedJob]) -> None:
+    if not workers:
+        raise InputError("There is no worker.", "Name at least one Docker host.")
+    for what, names in (("workers", [w.name for w in workers]), ("jobs", [p.id for p in plans])):
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise InputError(f"Two {what} are called {min(twice)}.", "Give each a name of its own.")

@@ -1,0 +1,78 @@
+"""Giving a job a container: on its first worker, and on those that it moves to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.agent.files import INSIDE, VARIABLE, AgentFolder
+from core.engines.docker_host.agent.log_readings import AgentOrLog, LogReadings
+from core.engines.docker_host.agent.readings import AgentReadings
+from core.engines.docker_host.host.containers import AGENT, GOAL, JOB
+from core.engines.docker_host.host.creation import Creation
+from core.engines.docker_host.host.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.engines.docker_host.engine.job import LiveJob
+    from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
+    from core.engines.docker_host.engine.shared_state import SharedState
+    from core.engines.docker_host.host.host import Host
+
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def limits_of(limit: float | None, weight: float, memory: int | None = None) -> Limits:
+    """The limits of a container of our own, by quota."""
+    limits = Limits().with_cores(limit).with_weight(weight)
+    return limits if memory is None else limits.with_memory(memory)
+
+
+def prepare(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
+    """Make a job's folder, once, if its worker can see it."""
+    if job.agent is None and job.worker is not None and job.worker.has_folder:
+        path = shared.new_folder(safe(plan.id))
+        path.chmod(0o777)  # whatever user the program runs as
+        job.agent = AgentFolder(path)
+
+
+def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
+    """Create a container for a job on a worker, not yet started; gives its id.
+
+    Raises
+    ------
+    PhaseDockError
+        If the host refuses, or is lost.
+    """
+    agent = {} if job.agent is None else {str(job.agent.path): INSIDE}
+    labels = {JOB: plan.id, **plan.labels} | ({AGENT: str(job.agent.path)} if job.agent is not None else {})
+    creation = Creation(
+        f"phasedock-{shared.token}-{safe(plan.id)}-{next(shared.numbers)}",
+        plan.image,
+        plan.command,
+        labels,
+        dict(plan.environment) | ({VARIABLE: INSIDE} if job.agent is not None else {}),
+        limits_of(job.limit, job.weight, plan.memory),
+        worker.cpuset,
+        dict(plan.volumes) | agent,
+        plan.network,
+    )
+    container = worker.host.create(creation)
+    shared.mine[container] = (worker.host, job)
+    return container
+
+
+def follow(job: LiveJob, host: Host, container: str, labels: Mapping[str, str]) -> None:
+    """Read what a job prints: from its agent, or from its container's log."""
+    printed = LogReadings(host, container, labels)
+    if job.agent is None:
+        job.follower = printed
+    else:
+        reported = AgentReadings(job.agent.path / "readings.csv", labels.get(GOAL, ""))
+        job.follower = AgentOrLog(job.agent, reported, printed)
+
+
+def safe(name: str) -> str:
+    """A name that a folder and a container may have."""
+    return _UNSAFE.sub("-", name).strip("-.") or "job"

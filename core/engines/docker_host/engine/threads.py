@@ -1,0 +1,60 @@
+"""With how many threads a job computes: as many as it can have cores, beside its neighbours and in its limit.
+
+Threads above its cores wait for each other and burn what they have. A limit alone does not say how many cores
+a job gets: three jobs that may each use both cores of a machine get two thirds of one. So a job that follows
+is asked for its share of its worker, rounded up: weighted water-filling over what runs there
+(`core.simulation.contention`), whatever its neighbours are made of.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from math import ceil, inf
+from typing import TYPE_CHECKING, Final
+
+from core.scheduling.model import JobState
+from core.simulation.contention import water_fill
+
+if TYPE_CHECKING:
+    from core.engines.docker_host.engine.job import LiveJob
+    from core.engines.docker_host.engine.planned import DockerWorker
+    from core.engines.docker_host.engine.shared_state import SharedState
+
+_SLIVER: Final = 0.05
+"""Cores above a whole number that are not worth a thread of their own."""
+
+
+def wanted_threads(
+    shared: SharedState, job: LiveJob, limit: float | None, worker: DockerWorker
+) -> int | None:
+    """Threads of a job with this limit on that worker, beside what runs there.
+
+    None if it does not follow, or if its policy said how many.
+    """
+    if not (shared.follow and job.can_resize) or job.told:
+        return None
+    beside = [
+        each
+        for each in list(shared.jobs.values())
+        if each is not job and each.worker is worker and each.state is JobState.RUNNING
+    ]
+    caps = [inf if cap is None else cap for cap in (limit, *(each.limit for each in beside))]
+    share = water_fill(worker.capacity, caps, [job.weight, *(each.weight for each in beside)])[0]
+    return max(1, ceil(share - _SLIVER))
+
+
+def want(shared: SharedState, job: LiveJob, limit: float | None) -> None:
+    """Ask a job for the threads of a limit, unless it was asked for them already."""
+    if job.agent is None or job.worker is None:
+        return
+    threads = wanted_threads(shared, job, limit, job.worker)
+    if threads is not None and threads != job.agent.wants.threads:
+        job.agent.want(threads=threads)
+
+
+def fit(shared: SharedState) -> None:
+    """Ask every running job for the threads of what it has now; a container of others once it was changed."""
+    for job in shared.jobs.values():
+        if job.state is JobState.RUNNING and (job.changed or not job.adopted):
+            with suppress(OSError):  # a full disk: it is asked at the next look
+                want(shared, job, job.limit)

@@ -1,0 +1,231 @@
+"""Reading a local container's counters and limits from its control group, version 1 or 2.
+
+Docker's API takes milliseconds and a kilobyte of JSON for what a handful of small files say. Where a
+container's group is, the kernel tells in ``/proc/PID/cgroup`` and where the groups are mounted in
+``/proc/self/mountinfo``; both are looked up once for a container's life. A group is believed only if its path
+names the container, so a process id of another machine, or one that was given to a new process, reads
+nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from core.engines.docker_host.host.counters import (
+    Counters,
+    io_process,
+    io_v1,
+    io_v2,
+    network,
+    number_after,
+    throttling_v1,
+    throttling_v2,
+)
+
+if TYPE_CHECKING:
+    from core.engines.docker_host.host.containers import Container
+
+_MOST: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The files of one container's control group.
+
+    Parameters
+    ----------
+    version
+        1 or 2.
+    cpu, usage, memory
+        Folders of its controllers (all the same in version 2); `usage` is that of ``cpuacct``.
+    io
+        The file of its block devices.
+    net
+        The file of its network interfaces, or empty where it has none of its own.
+    process
+        The file of what its first process read and wrote, or empty.
+    """
+
+    version: int
+    cpu: str
+    usage: str
+    memory: str
+    io: str
+    net: str
+    process: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CpuLimits:
+    """What the kernel enforces: quota (None without one), period, and shares (v1) or weight (v2)."""
+
+    quota: int | None
+    period: int
+    weight: int
+
+
+def mounts(mountinfo: str) -> dict[str, str]:
+    """Where each controller of version 1 is mounted, and version 2 under the empty name.
+
+    Parameters
+    ----------
+    mountinfo
+        The text of ``/proc/self/mountinfo``.
+    """
+    found: dict[str, str] = {}
+    for line in mountinfo.splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split(" ", 2)
+        folder = left.split(" ")[4]
+        if kind == "cgroup2":
+            found.setdefault("", folder)
+        elif kind == "cgroup":
+            for controller in options.split(","):
+                found.setdefault(controller, folder)
+    return found
+
+
+def locate(membership: str, mounted: dict[str, str], container: str, net: str) -> Group | None:
+    """The group of a container's process, or None where it cannot be told.
+
+    Parameters
+    ----------
+    membership
+        The text of ``/proc/PID/cgroup``.
+    mounted
+        From `mounts`.
+    container
+        The container's full id, which the paths must name.
+    net
+        The file of its network interfaces, or empty.
+    """
+    paths: dict[str, str] = {}
+    for line in membership.splitlines():
+        _, controllers, path = line.split(":", 2)
+        if container in path:
+            paths.update(dict.fromkeys(controllers.split(","), path))
+    if all(name in paths and name in mounted for name in ("cpu", "cpuacct", "memory", "blkio")):
+        cpu, usage, memory, io = (mounted[n] + paths[n] for n in ("cpu", "cpuacct", "memory", "blkio"))
+        return Group(1, cpu, usage, memory, io + "/blkio.throttle.io_service_bytes_recursive", net)
+    if "" in paths and "" in mounted:
+        folder = mounted[""] + paths[""]
+        return Group(2, folder, folder, folder, folder + "/io.stat", net)
+    return None
+
+
+class CgroupReader:
+    """Reads the groups of this machine's containers, and remembers where they are."""
+
+    def __init__(self) -> None:
+        self._mounted = (
+            mounts(Path("/proc/self/mountinfo").read_text()) if Path("/proc/self").exists() else {}
+        )
+        self._groups: dict[tuple[str, int], Group | None] = {}
+
+    @property
+    def usable(self) -> bool:
+        """True if this machine has control groups at all."""
+        return bool(self._mounted)
+
+    def reads(self, container: Container) -> bool:
+        """True if a running container's group can be read from here."""
+        return self._group(container) is not None
+
+    def counters(self, container: Container) -> Counters | None:
+        """A reading of a running container, or None if it has just ended or is not of this machine."""
+        group = self._group(container)
+        if group is None:
+            return None
+        try:
+            return _read_v1(group) if group.version == 1 else _read_v2(group)
+        except OSError:
+            self._groups.pop((container.id, container.pid), None)
+            return None
+
+    def cpu_limits(self, container: Container) -> CpuLimits | None:
+        """What the kernel enforces on a running container, or None where it cannot be read."""
+        group = self._group(container)
+        if group is None:
+            return None
+        try:
+            return _cpu_v1(group) if group.version == 1 else _cpu_v2(group)
+        except OSError:
+            return None
+
+    def forget_all_but(self, containers: set[str]) -> None:
+        """Forget containers that are not among these ids."""
+        self._groups = {key: group for key, group in self._groups.items() if key[0] in containers}
+
+    def _group(self, container: Container) -> Group | None:
+        key = (container.id, container.pid)
+        if not container.pid:
+            return None
+        if key not in self._groups:
+            self._groups[key] = self._found(container)
+        return self._groups[key]
+
+    def _found(self, container: Container) -> Group | None:
+        own = container.network not in ("host", "none") and not container.network.startswith("container:")
+        net = f"/proc/{container.pid}/net/dev" if own else ""
+        try:
+            membership = Path(f"/proc/{container.pid}/cgroup").read_text()
+        except OSError:
+            return None
+        group = locate(membership, self._mounted, container.id, net)
+        return None if group is None else replace(group, process=f"/proc/{container.pid}/io")
+
+
+def _read_v1(group: Group) -> Counters:
+    used = int(_text(group.usage + "/cpuacct.usage")) / 1e9
+    now = time.monotonic()
+    charged = int(_text(group.memory + "/memory.usage_in_bytes"))
+    inactive = number_after(_text(group.memory + "/memory.stat"), "total_inactive_file")
+    read, written = _io(group, io_v1(_text(group.io)))
+    received, sent = network(_text(group.net)) if group.net else (0, 0)
+    held = throttling_v1(_text(group.cpu + "/cpu.stat"))
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
+
+
+def _read_v2(group: Group) -> Counters:
+    cpu = _text(group.cpu + "/cpu.stat")
+    now = time.monotonic()
+    charged = int(_text(group.memory + "/memory.current"))
+    inactive = number_after(_text(group.memory + "/memory.stat"), "inactive_file")
+    read, written = _io(group, io_v2(_text(group.io)))
+    received, sent = network(_text(group.net)) if group.net else (0, 0)
+    used, held = number_after(cpu, "usage_usec") / 1e6, throttling_v2(cpu)
+    return Counters(now, used, max(charged - inactive, 0), read, written, received, sent, *held)
+
+
+def _io(group: Group, counted: tuple[int, int]) -> tuple[int, int]:
+    """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
+    try:
+        read, written = io_process(_text(group.process)) if group.process else (0, 0)
+    except OSError:  # it belongs to somebody else
+        return counted
+    return max(read, counted[0]), max(written, counted[1])
+
+
+def _cpu_v1(group: Group) -> CpuLimits:
+    quota = int(_text(group.cpu + "/cpu.cfs_quota_us"))
+    period = int(_text(group.cpu + "/cpu.cfs_period_us"))
+    return CpuLimits(None if quota < 0 else quota, period, int(_text(group.cpu + "/cpu.shares")))
+
+
+def _cpu_v2(group: Group) -> CpuLimits:
+    quota, period = _text(group.cpu + "/cpu.max").split()
+    weight = int(_text(group.cpu + "/cpu.weight"))
+    return CpuLimits(None if quota == "max" else int(quota), int(period), weight)
+
+
+def _text(path: str) -> str:
+    """A small file of the kernel, in one read: a third of what an open file of Python costs."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(handle, _MOST).decode("ascii")
+    finally:
+        os.close(handle)

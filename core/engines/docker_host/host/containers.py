@@ -1,0 +1,175 @@
+"""A container as Docker describes it, and the host that it is on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from core.engines.docker_host.host.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MANAGED: Final = "phasedock"
+"""The label whose presence lets PhaseDock change a container."""
+
+RUN: Final = "phasedock.run"
+"""The label that names the run which a container belongs to."""
+
+JOB: Final = "phasedock.job"
+"""The label that names the job which a container runs."""
+
+LOSS: Final = "phasedock.loss"
+"""The label that says how E is found in the logs: a key, or a regular expression with one group."""
+
+GOAL: Final = "phasedock.goal"
+"""The label that says whether E is to fall (``min``), to rise (``max``) or is a distance from the best."""
+
+AGENT: Final = "phasedock.agent"
+"""The label with the folder, on the host, in which the job's agent reads and writes."""
+
+_NEVER: Final = "0001-01-01"
+
+
+@dataclass(frozen=True, slots=True)
+class HostInfo:
+    """What a Docker host is.
+
+    Parameters
+    ----------
+    name
+        Its name in the settings.
+    cores
+        Its processors.
+    memory
+        Its bytes of memory.
+    version
+        Of its Docker Engine.
+    cgroup
+        1 or 2.
+    local
+        True if its containers' control groups can be read from here.
+    """
+
+    name: str
+    cores: float
+    memory: int
+    version: str
+    cgroup: int
+    local: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container, as it was when Docker was last asked.
+
+    Parameters
+    ----------
+    id
+        Its full id.
+    name
+        Its name, without the slash.
+    image
+        What its image was called when it was created.
+    labels
+        Its labels.
+    state
+        ``created``, ``running``, ``paused``, ``restarting``, ``exited`` or ``dead``.
+    created, started
+        Unix seconds; `started` is 0 where it never was.
+    pid
+        Of its first process on the host, or 0 while it does not run.
+    limits
+        What it may use.
+    cpuset
+        Processors that it may use, as Docker writes them, such as ``"0-1"``; empty: all.
+    network
+        Its network mode, such as ``"none"``.
+    ended
+        Unix seconds of its last end, or 0.
+    exit_code
+        Of its last end.
+    oom_killed
+        Whether the kernel ended it for want of memory.
+    """
+
+    id: str
+    name: str
+    image: str
+    labels: Mapping[str, str] = field(hash=False)
+    state: str
+    created: float
+    started: float
+    pid: int
+    limits: Limits
+    cpuset: str
+    network: str = ""
+    ended: float = 0.0
+    exit_code: int = 0
+    oom_killed: bool = False
+
+    @property
+    def running(self) -> bool:
+        """True while it has processes, paused ones included."""
+        return self.pid > 0 and self.state in ("running", "paused")
+
+
+def parse_container(found: Mapping[str, Any]) -> Container:
+    """A container from Docker's answer to ``inspect``."""
+    state, config, host = found["State"], found["Config"], found["HostConfig"]
+    return Container(
+        found["Id"],
+        found["Name"].removeprefix("/"),
+        config.get("Image", ""),
+        dict(config.get("Labels") or {}),
+        state["Status"],
+        parse_time(found["Created"]),
+        parse_time(state["StartedAt"]),
+        int(state.get("Pid") or 0),
+        Limits.of(host),
+        host.get("CpusetCpus") or "",
+        host.get("NetworkMode") or "",
+        parse_time(state.get("FinishedAt", "")),
+        int(state.get("ExitCode") or 0),
+        bool(state.get("OOMKilled")),
+    )
+
+
+def parse_host(name: str, found: Mapping[str, Any], local: bool) -> HostInfo:
+    """A host from Docker's answer to ``info``."""
+    return HostInfo(
+        name,
+        float(found["NCPU"]),
+        int(found["MemTotal"]),
+        str(found["ServerVersion"]),
+        2 if str(found.get("CgroupVersion", "1")) == "2" else 1,
+        local,
+    )
+
+
+def parse_time(text: str) -> float:
+    """Unix seconds of one of Docker's times, which count nanoseconds; 0 for "never"."""
+    if not text or text.startswith(_NEVER):
+        return 0.0
+    whole, dot, rest = text.partition(".")
+    if not dot:
+        return datetime.fromisoformat(text).timestamp()
+    digits = len(rest) - len(rest.lstrip("0123456789"))
+    return datetime.fromisoformat(whole + rest[digits:]).timestamp() + float(f"0.{rest[:digits]}")
+
+
+def parse_cpus(text: str, cores: int) -> frozenset[int]:
+    """The processors of a CPU set such as ``"0-2,5"``; an empty one has all of the machine's."""
+    if not text.strip():
+        return frozenset(range(cores))
+    found: set[int] = set()
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return frozenset(found)
+
+
+def labelled(container: Container) -> bool:
+    """True if a container carries PhaseDock's label, whatever its value."""
+    return MANAGED in container.labels

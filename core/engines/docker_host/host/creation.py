@@ -1,0 +1,73 @@
+"""What a new container is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from core.engines.docker_host.host.containers import MANAGED
+from core.engines.docker_host.host.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """A container to be created.
+
+    Parameters
+    ----------
+    name
+        Its name; no other container may have it.
+    image
+        An image that is there.
+    command
+        What it runs; empty: what the image says.
+    labels
+        Beside PhaseDock's own, which it always carries.
+    environment
+        Variables of its program.
+    limits
+        What it may use, with a quota rather than billionths of cores, so that it can be changed freely.
+    cpuset
+        Processors that it may use, such as ``"0-1"``; empty: all.
+    volumes
+        Folders of the host, and where the container sees them.
+    network
+        ``"none"``, ``"host"`` or a network's name.
+    """
+
+    name: str
+    image: str
+    command: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    cpuset: str = ""
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    network: str = "none"
+
+    def body(self) -> dict[str, Any]:
+        """The body of Docker's request."""
+        limits = self.limits
+        memory = (
+            {"Memory": limits.memory_bytes, "MemorySwap": limits.swap_bytes or 2 * limits.memory_bytes}
+            if (limits.memory_bytes)
+            else {}
+        )
+        quota = {"CpuQuota": limits.cpu_quota, "CpuPeriod": limits.cpu_period} if limits.cpu_quota > 0 else {}
+        return {
+            "Image": self.image,
+            **({"Cmd": list(self.command)} if self.command else {}),
+            "Env": [f"{name}={value}" for name, value in self.environment.items()],
+            "Labels": {MANAGED: "", **self.labels},
+            "HostConfig": {
+                "NetworkMode": self.network,
+                "CpusetCpus": self.cpuset,
+                "CpuShares": limits.cpu_shares,
+                "Binds": [f"{source}:{target}" for source, target in self.volumes.items()],
+                **quota,
+                **memory,
+            },
+        }

@@ -1,0 +1,166 @@
+"""One Docker host: what is there, what it uses, and careful changes.
+
+Reading is free for every container. Changing is only for containers that the guard allows, and the first
+change of a container's limits is preceded by keeping what they were; `Host.restore` puts that back and
+verifies it before it is forgotten.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.engines.docker_host.api.connection import REQUEST_TIMEOUT
+from core.engines.docker_host.api.errors import ContainerGone, NotOurs
+from core.engines.docker_host.host.apply_limits import resize
+from core.engines.docker_host.host.containers import MANAGED, labelled
+from core.engines.docker_host.host.limits_keeper import Keeper, MemoryKeeper
+from core.engines.docker_host.host.reading import HostReading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.engines.docker_host.api.addresses import Address
+    from core.engines.docker_host.host.containers import Container
+    from core.engines.docker_host.host.creation import Creation
+    from core.engines.docker_host.host.limits import Limits
+
+
+class Host(HostReading):
+    """A Docker host; safe to use from several threads.
+
+    Parameters
+    ----------
+    address
+        Where it is; nothing is asked before the first call.
+    keeper
+        Remembers limits before they are changed; by default for as long as the process lives.
+    guard
+        ``guard(container)``: whether it may be changed; by default those with PhaseDock's label.
+    request_timeout
+        Seconds after which a request that got no answer counts as lost.
+    """
+
+    def __init__(
+        self,
+        address: Address,
+        keeper: Keeper | None = None,
+        guard: Callable[[Container], bool] = labelled,
+        request_timeout: float = REQUEST_TIMEOUT,
+    ) -> None:
+        super().__init__(address, request_timeout)
+        self.keeper: Keeper = keeper or MemoryKeeper()
+        self.guard = guard
+
+    def set_limits(self, container: str, limits: Limits, hold: bool = True) -> Limits:
+        """Give a container other limits, and make sure that it has them.
+
+        Parameters
+        ----------
+        container
+            Its id.
+        limits
+            What it is to have.
+        hold
+            False for a container of our own making, which has nothing that must be put back.
+
+        Returns
+        -------
+        Limits
+            What Docker says it has now.
+
+        Raises
+        ------
+        NotOurs
+            If the guard does not allow it; nothing was sent.
+        ChangeRefused
+            If the host refused, or did something else.
+        ContainerGone, HostLost
+            If one of them is not there.
+        """
+        self._allowed(container)
+        now = self.inspect(container)
+        if hold and not now.limits.agrees(limits, self.info().cores):
+            self.keeper.keep(self.name, now.id, now.limits)
+        return resize(self._connection, self._reader, self.info(), now, limits, self.inspect)
+
+    def restore(self, container: str) -> bool:
+        """Put back the limits that a container had before they were first changed, and forget them.
+
+        Whoever may be changed now does not matter: what was kept was changed by us.
+
+        Returns
+        -------
+        bool
+            False if nothing was kept of it.
+
+        Raises
+        ------
+        ContainerGone
+            If it is not there any more; what was kept is forgotten.
+        ChangeRefused, HostLost
+            If it could not be put back; it stays kept.
+        """
+        kept = self.keeper.kept(self.name, container)
+        if kept is None:
+            return False
+        try:
+            now = self.inspect(container)
+            resize(self._connection, self._reader, self.info(), now, kept, self.inspect)
+        except ContainerGone:
+            self.keeper.forget(self.name, container)
+            raise
+        self.keeper.forget(self.name, container)
+        return True
+
+    def create(self, creation: Creation) -> str:
+        """Create a container that carries PhaseDock's label, not yet started; gives its id."""
+        answer = self._connection.post("/containers/create", creation.body(), name=creation.name)
+        return str(answer["Id"])
+
+    def start(self, container: str) -> None:
+        """Start a container that we may change."""
+        self._do(container, "start")
+
+    def stop(self, container: str, grace: float = 10.0) -> None:
+        """Ask a container's program to end, and end it after so many seconds."""
+        self._do(container, "stop", request_timeout=grace, t=round(grace))
+
+    def kill(self, container: str) -> None:
+        """End a container's program at once."""
+        self._do(container, "kill")
+
+    def pause(self, container: str) -> None:
+        """Freeze a container's processes."""
+        self._do(container, "pause")
+
+    def unpause(self, container: str) -> None:
+        """Let a container's processes go on."""
+        self._do(container, "unpause")
+
+    def remove(self, container: str) -> None:
+        """End and remove a container that we may change, with its unnamed volumes; fine if it is gone."""
+        try:
+            self._allowed(container)
+            self._connection.delete(f"/containers/{container}", force=True, v=True)
+        except ContainerGone:
+            return
+        finally:
+            self._listing.doubt(container)
+
+    def _do(self, container: str, verb: str, request_timeout: float = 0.0, **params: Any) -> None:
+        self._allowed(container)
+        try:
+            self._connection.post(
+                f"/containers/{container}/{verb}", request_timeout=request_timeout, **params
+            )
+        finally:
+            self._listing.doubt(container)
+
+    def _allowed(self, container: str) -> None:
+        """Refuse what we were not told about; labels never change, so what is known is true."""
+        found = self._listing.known(container) or self.inspect(container)
+        if not self.guard(found):
+            raise NotOurs(
+                f"The container {found.name} on {self.name} is not PhaseDock's to change.",
+                f"Pick it on the page SimulatedJob, or start it with the label {MANAGED}.",
+            )

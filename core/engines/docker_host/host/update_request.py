@@ -1,0 +1,75 @@
+"""What to send so that a container's limits become others, given what Docker ignores and refuses.
+
+Seen on a real engine, and all of it matters for putting limits back exactly: an update ignores every field
+that is 0, so "not set" cannot be sent; a quota is taken away with −1; a container that was created with
+``--cpus`` takes ``NanoCpus`` only, and of that at most the machine's cores, which is no limit; memory takes
+neither 0 nor −1, only a number, and only together with swap; a swap limit of −1 is written down but does not
+reach the kernel. Where "no limit" cannot be said, the largest number that the kernel knows is sent, which is
+what it shows of a container without a limit.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.engines.docker_host.host.limits import DEFAULT_PERIOD, DEFAULT_SHARES, Limits
+
+NO_LIMIT: Final = 9223372036854771712
+"""The kernel's own "no limit" of memory: the largest whole number of pages below 2^63."""
+
+_HALF: Final = 1 << 62
+
+UNSET_SHARES: Final = {1: (DEFAULT_SHARES,), 2: (DEFAULT_SHARES, 2598)}
+"""Shares that do what none do, per version of control groups.
+
+Version 2 has weights, of which 100 is usual; runc turns shares into weights, and 1024 shares into 100 only in
+its newer releases (before, 39, and 2598 shares into 100). Which of them does it is seen from the group.
+"""
+
+USUAL_WEIGHT: Final = {1: DEFAULT_SHARES, 2: 100}
+"""What a control group shows of a container that was given no shares: shares in version 1, a weight in 2."""
+
+
+def update_request(now: Limits, wanted: Limits, cores: float, cgroup: int) -> dict[str, int]:
+    """The body of Docker's update request; empty if there is nothing to change.
+
+    Parameters
+    ----------
+    now
+        What the container has.
+    wanted
+        What it is to have.
+    cores
+        Cores of the machine.
+    cgroup
+        The version of its control groups.
+    """
+    body: dict[str, int] = {}
+    before, after = now.effect(cores), wanted.effect(cores)
+    if before[0] != after[0]:
+        body |= _cores(now, wanted, cores)
+    if before[1] != after[1]:
+        body["CpuShares"] = wanted.cpu_shares or DEFAULT_SHARES
+    if before[2:4] != after[2:4]:
+        body |= _memory(wanted, cgroup)
+    if before[4] != after[4]:
+        body["MemoryReservation"] = wanted.reserved_bytes or -1
+    return body
+
+
+def _cores(now: Limits, wanted: Limits, cores: float) -> dict[str, int]:
+    limit = wanted.cores
+    if now.nano_cpus > 0:
+        return {"NanoCpus": round(min(cores if limit is None else limit, cores) * 1e9)}
+    if limit is None:
+        return {"CpuQuota": -1}
+    period = (wanted.cpu_period if wanted.nano_cpus == 0 else 0) or DEFAULT_PERIOD
+    return {"CpuQuota": max(round(limit * period), 1000), "CpuPeriod": period}
+
+
+def _memory(wanted: Limits, cgroup: int) -> dict[str, int]:
+    """Version 2 keeps swap apart and Docker sends the difference, so its "no limit" needs room for both."""
+    memory, swap = wanted.memory_bytes, wanted.swap_bytes
+    if memory is None:
+        return {"Memory": NO_LIMIT if cgroup == 1 else _HALF, "MemorySwap": NO_LIMIT}
+    return {"Memory": memory, "MemorySwap": NO_LIMIT if swap is None else swap}

@@ -1,0 +1,1 @@
+"""Reading experiments from YAML, JSON or a form; what cannot be is refused where it stands."""

@@ -1,0 +1,201 @@
+"""From YAML, JSON or a form's values to an `Experiment`; what cannot be is refused where it stands.
+
+`read_experiment` takes text and names the line; `from_dict` takes plain values and names the field.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.experiments import parts
+from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
+from core.experiments.reading.containers import check_docker
+from core.experiments.reading.fields import listing, mapping, one, only, read, span, typed
+from core.experiments.reading.marked import Path, SpecError, read_marked
+from core.experiments.reading.policies import baseline, policies, seeds
+from core.experiments.spec import DOCKER, ENGINES, SIMULATED, VERSION, Experiment
+from core.settings_fields import FieldSpec, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FIELDS = (
+    "version", "name", "about", "engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals",
+    "docker", "policies", "baseline", "seeds",
+)  # fmt: skip
+_TIME = FieldSpec("times", "float", 0.0, "Time of arrival", "", low=0.0, unit="s")
+
+
+def read_experiment(text: str) -> Experiment:
+    """Read an experiment from YAML or JSON.
+
+    Raises
+    ------
+    InputError
+        If it cannot be; the sentence begins with the line.
+    """
+    marked = read_marked(text)
+    try:
+        return from_dict(marked.values)
+    except SpecError as error:
+        raise marked.located(error) from None
+
+
+def from_dict(values: Mapping[str, Any]) -> Experiment:
+    """Make an experiment of plain values.
+
+    Raises
+    ------
+    SpecError
+        If something cannot be; its path says where.
+    """
+    _check_head(values)
+    workers = _workers(values.get("workers"))
+    kinds = _kinds(values.get("kinds") or {})
+    drawn = typed(Drawn, mapping(values.get("drawn") or {}, ("drawn",), "drawn"), ("drawn",), "drawn")
+    jobs = _jobs(values.get("jobs") or [], kinds)
+    if not jobs and not drawn.count:
+        raise SpecError(
+            (), "The experiment has no jobs.", "List some under “jobs”, or draw some with “drawn”."
+        )
+    if drawn.count and not any(kind.weight for kind in kinds.values()):
+        raise SpecError(("drawn",), "Jobs are drawn, but there are no kinds.", "Describe some under “kinds”.")
+    _refuse_demands(values, max(group.cores for group in workers), kinds, jobs)
+    arms = policies(values.get("policies"))
+    engine = str(values.get("engine", SIMULATED))
+    if engine == DOCKER:
+        check_docker(workers, kinds, jobs, arms)
+    return Experiment(
+        name=str(values["name"]),
+        about=str(values.get("about") or ""),
+        engine=engine,
+        docker=typed(
+            Containers, mapping(values.get("docker") or {}, ("docker",), "docker"), ("docker",), "docker"
+        ),
+        workers=workers,
+        world=typed(World, mapping(values.get("world") or {}, ("world",), "world"), ("world",), "world"),
+        kinds=kinds,
+        jobs=jobs,
+        drawn=drawn,
+        arrivals=_arrivals(
+            values.get("arrivals") or {}, drawn.count + len([job for job in jobs if job.at is None])
+        ),
+        policies=arms,
+        baseline=baseline(values.get("baseline"), arms),
+        seeds=seeds(values.get("seeds", 1)),
+    )
+
+
+def _check_head(values: Mapping[str, Any]) -> None:
+    only(values, _FIELDS, (), "An experiment")
+    if values.get("version") != VERSION or isinstance(values.get("version"), bool):
+        raise SpecError(
+            ("version",), f"The version is “{values.get('version')}”.", f"Write “version: {VERSION}”."
+        )
+    if not isinstance(values.get("name"), str) or not str(values["name"]).strip():
+        raise SpecError(("name",), "The experiment has no name.", "Write “name: …”.")
+    engine = values.get("engine", SIMULATED)
+    if engine not in ENGINES:
+        raise SpecError(
+            ("engine",), f"Experiments cannot run on “{engine}”.", f"Choose one of: {', '.join(ENGINES)}."
+        )
+
+
+def _workers(value: Any) -> tuple[WorkerGroup, ...]:
+    path: Path = ("workers",)
+    if value is None:
+        raise SpecError((), "The experiment has no workers.", "Write “workers: {count: 1, cores: 1}”.")
+    groups = [(path, value)] if isinstance(value, dict) else [
+        ((*path, at), each) for at, each in enumerate(listing(value, path, "workers"))
+    ]  # fmt: skip
+    made: list[WorkerGroup] = []
+    seen: set[str] = set()
+    for where, each in groups:
+        group = typed(WorkerGroup, mapping(each, where, "A worker"), where, "A worker")
+        again = seen & set(group.names)
+        if again:
+            raise SpecError(where, f"There are two workers “{min(again)}”.", "Give every one its own id.")
+        seen |= set(group.names)
+        made.append(group)
+    if not made:
+        raise SpecError(path, "The experiment has no workers.", "Write “workers: {count: 1, cores: 1}”.")
+    return tuple(made)
+
+
+def _kinds(value: Any) -> dict[str, JobKind]:
+    kinds = mapping(value, ("kinds",), "kinds")
+    return {name: _kind(mapping(each or {}, path, name), path) for name, each, path in _items(kinds, "kinds")}
+
+
+def _items(values: Mapping[str, Any], *path: str) -> list[tuple[str, Any, Path]]:
+    return [(name, each, (*path, name)) for name, each in values.items()]
+
+
+def _kind(values: Mapping[str, Any], path: Path) -> JobKind:
+    specs = {each.name: each for each in describe(JobKind)}
+    nothing = [name for name in parts.MAY_BE_NONE if name in values and values[name] is None]
+    rest = {name: each for name, each in values.items() if name not in (*parts.SPANS, *nothing)}
+    made: dict[str, Any] = read(JobKind, rest, path, "A kind of job")
+    for name in parts.SPANS:
+        if name in values and name not in nothing:
+            made[name] = span(specs[name], values[name], (*path, name))
+    return JobKind(**{**made, **dict.fromkeys(nothing)})
+
+
+def _jobs(value: Any, kinds: Mapping[str, JobKind]) -> tuple[ListedJob, ...]:
+    made: dict[str, ListedJob] = {}
+    for at, each in enumerate(listing(value, ("jobs",), "jobs")):
+        path: Path = ("jobs", at)
+        job = typed(ListedJob, mapping(each, path, "A job"), path, "A job")
+        if not job.id:
+            raise SpecError(path, "A job has no id.", "Write “id: …”.")
+        if not job.kind and job.work is None:
+            raise SpecError(path, f"Job “{job.id}” has no work and no kind.", "Write “work: …” or “kind: …”.")
+        if job.id in made:
+            raise SpecError((*path, "id"), f"There are two jobs “{job.id}”.", "Give every one its own id.")
+        if job.kind and job.kind not in kinds:
+            raise SpecError(
+                (*path, "kind"), f"There is no kind of job “{job.kind}”.", f"There are: {', '.join(kinds)}."
+            )
+        made[job.id] = job
+    return tuple(made.values())
+
+
+def _refuse_demands(
+    values: Mapping[str, Any], most: float, kinds: Mapping[str, JobKind], jobs: tuple[ListedJob, ...]
+) -> None:
+    demands: list[tuple[Path, str, float | None]] = [
+        (("jobs", at, "demand"), f"Job “{job.id}”", job.demand) for at, job in enumerate(jobs)
+    ]
+    demands += [
+        (("kinds", name, "demand"), f"“{name}”", kind.demand[1] if kind.demand else None)
+        for name, kind in kinds.items()
+    ]
+    for path, owner, demand in demands:
+        if demand is not None and demand > most:
+            raise SpecError(
+                path,
+                f"{owner} demands {demand:g} cores, but no worker has more than {most:g}.",
+                "Lower the demand, or give a worker more cores.",
+            )
+    drawn = mapping(values.get("drawn") or {}, ("drawn",), "drawn")
+    prefix, count = str(drawn.get("id", Drawn().id)), int(drawn.get("count", 0))
+    taken = {f"{prefix}-{n + 1}" for n in range(count)} & {job.id for job in jobs}
+    if taken:
+        raise SpecError(
+            ("drawn",), f"A drawn job would be called “{min(taken)}” too.", "Give drawn jobs another “id”."
+        )
+
+
+def _arrivals(value: Any, n_jobs: int) -> Arrivals:
+    values = dict(mapping(value, ("arrivals",), "arrivals"))
+    times = listing(values.pop("times", []), ("arrivals", "times"), "times")
+    made = read(Arrivals, values, ("arrivals",), "arrivals")
+    checked = tuple(one(_TIME, each, ("arrivals", "times", at)) for at, each in enumerate(times))
+    if made.get("by") == "list" and len(checked) < n_jobs:
+        raise SpecError(
+            ("arrivals", "times"),
+            f"There are {len(checked)} times for {n_jobs} jobs.",
+            "Give one time for each job that does not say when it comes.",
+        )
+    return Arrivals(**made, times=checked)

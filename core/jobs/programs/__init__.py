@@ -1,0 +1,1 @@
+"""The training programs, and the data that they learn from."""

@@ -1,0 +1,101 @@
+"""NumPy programs on handwritten digits: a classifier and an autoencoder."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from .digits import SIDE, made_digits
+from .numpy_layers import backward, dense_layers, forward, softmax
+from .numpy_program import STEPS_PER_EPOCH, NumpyProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .digits import Labels
+    from .numpy_optimiser import Array
+
+
+class DigitProgram(NumpyProgram):
+    """Dense layers on digits, in batches."""
+
+    widths: ClassVar[tuple[int, ...]]
+    images: ClassVar[int]
+    batch: ClassVar[int]
+
+    def __init__(self, seed: int, size: float) -> None:
+        self._seed = seed
+        super().__init__(seed, size)
+
+    def initial(self) -> dict[str, Array]:
+        """Draw the layers."""
+        return dense_layers(self.widths, self.rng)
+
+    def examples(self) -> int:
+        """Return the number of images."""
+        return max(100, round(self.images * self.size))
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Make the images."""
+        count = self.examples()
+        self._x, self._labels = made_digits(count, self._seed, tick)
+        self._test_x, self._test_labels = made_digits(max(50, count // 4), self._seed, tick, held_out=True)
+        return f"{count} images of {SIDE} x {SIDE} points"
+
+    def step(self) -> float:
+        """Train on the next twentieth of the images."""
+        left, losses = max(1, self.examples() // STEPS_PER_EPOCH), []
+        while left > 0:
+            chosen = self.order.take(min(left, self.batch))
+            left -= len(chosen)
+            outputs = forward(self.parameters, self._x[chosen])
+            loss, error = self.loss(outputs[-1], self._x[chosen], self._labels[chosen])
+            self.move(backward(self.parameters, outputs, error))
+            losses.append(loss)
+        return float(np.mean(losses))
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the loss of images made of digits never seen, and how many of them were told apart."""
+        output = forward(self.parameters, self._test_x)[-1]
+        loss, _ = self.loss(output, self._test_x, self._test_labels)
+        return {"val_loss": loss} | self.figures(output)
+
+    @abstractmethod
+    def loss(self, output: Array, x: Array, labels: Labels) -> tuple[float, Array]:
+        """Return the mean loss and its gradient by the output."""
+
+    def figures(self, output: Array) -> dict[str, float]:  # noqa: ARG002 - a classifier looks at it
+        """Return what else is worth printing after an evaluation."""
+        return {}
+
+
+class Classifier(DigitProgram):
+    """Tells digits apart: 256–1024–1024–10 units, cross-entropy; large products, threads pay."""
+
+    widths = (SIDE * SIDE, 1024, 1024, 10)
+    images, batch, rate = 20_000, 128, 3e-4
+
+    def loss(self, output: Array, x: Array, labels: Labels) -> tuple[float, Array]:  # noqa: ARG002 - shared
+        """Return the cross-entropy."""
+        chances, rows = softmax(output), np.arange(len(labels))
+        loss = -np.log(np.maximum(chances[rows, labels], 1e-12)).mean()
+        chances[rows, labels] -= 1
+        return float(loss), chances / np.float32(len(labels))
+
+    def figures(self, output: Array) -> dict[str, float]:
+        """Return the share of digits told rightly."""
+        return {"val_accuracy": float((output.argmax(axis=1) == self._test_labels).mean())}
+
+
+class Autoencoder(DigitProgram):
+    """Squeezes digits through 24 units and back: small batches, many images in memory."""
+
+    widths = (SIDE * SIDE, 512, 24, 512, SIDE * SIDE)
+    images, batch, rate = 60_000, 64, 1e-3
+
+    def loss(self, output: Array, x: Array, labels: Labels) -> tuple[float, Array]:  # noqa: ARG002 - shared
+        """Return the squared error of a point, a hundredfold."""
+        error = output - x
+        return float(100 * (error * error).mean()), error * np.float32(200 / error.size)

@@ -1,0 +1,129 @@
+"""A recurrent network in NumPy that reads a text character by character (Elman 1990)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .numpy_layers import softmax
+from .numpy_program import STEPS_PER_EPOCH, NumpyProgram
+from .text import ALPHABET, characters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from .numpy_optimiser import Array
+    from .text import Codes
+
+HIDDEN, LANES, LENGTH = 320, 16, 24
+"""Units, places of the text that are read side by side, and characters between two changes."""
+NOISE = 0.25
+"""Share of the characters that are misread while learning, or so short a text is soon known by heart."""
+
+
+class Elman(NumpyProgram):
+    """Guesses the next character: h' = tanh(x W + h U + b), many small products, little memory.
+
+    It reads on where it stopped: places in the text and the units' values go from step to step, so they
+    belong to its checkpoint.
+    """
+
+    rate = 5e-4
+
+    def initial(self) -> dict[str, Array]:
+        """Draw the weights."""
+        letters = len(ALPHABET)
+
+        def draw(rows: int, columns: int) -> Array:
+            scale = np.float32(1 / np.sqrt(HIDDEN))
+            return self.rng.standard_normal((rows, columns), dtype=np.float32) * scale
+
+        return {
+            "W": draw(letters, HIDDEN),
+            "U": draw(HIDDEN, HIDDEN),
+            "b": np.zeros(HIDDEN, np.float32),
+            "V": draw(HIDDEN, letters),
+            "c": np.zeros(letters, np.float32),
+        }
+
+    def examples(self) -> int:
+        """Return how many stretches of text are read in an epoch."""
+        return max(STEPS_PER_EPOCH, round(800 * self.size))
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Read the text; its last tenth is never learned from."""
+        text = characters()
+        cut = len(text) * 9 // 10
+        self._text, self._test = text[:cut], text[cut:]
+        self._places = np.linspace(0, cut, LANES, endpoint=False).astype(np.int64)
+        self._h = np.zeros((LANES, HIDDEN), np.float32)
+        self.load_extra(self._carried)
+        tick()
+        return f"{len(text)} characters"
+
+    _carried: dict[str, Any] = {}  # noqa: RUF012 - replaced, never changed
+
+    def extra(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the places in the text and the units' values."""
+        return {"places": self._places, "h": self._h}
+
+    def load_extra(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Read on from there, now or once the text is there."""
+        self._carried = state
+        if state:
+            self._places, self._h = np.array(state["places"]), np.array(state["h"])
+
+    def step(self) -> float:
+        """Read a twentieth of an epoch's stretches and return the mean cross-entropy."""
+        losses = []
+        for _ in range(self.examples() // STEPS_PER_EPOCH):
+            reading = (self._places + np.arange(LENGTH + 1)[:, None]) % len(self._text)
+            text = self._text[reading]
+            misread = self.rng.integers(len(ALPHABET), size=text.shape)
+            seen = np.where(self.rng.random(text.shape) < NOISE, misread, text)
+            loss, gradients, self._h = self._learn(seen[:-1], text[1:], self._h)
+            self._places = (self._places + LENGTH) % len(self._text)
+            self.move(gradients)
+            losses.append(loss)
+        return float(np.mean(losses))
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the cross-entropy on the text that was not learned from."""
+        text = self._test[: len(self._test) // 8 * 8].reshape(8, -1).T
+        hidden = self._run(text[:-1], np.zeros((8, HIDDEN), np.float32))
+        return {"val_loss": self._cross_entropy(hidden[1:], text[1:])[0]}
+
+    def _run(self, codes: Codes, h: Array) -> Array:
+        """Return the units (time + 1, lanes, hidden) while reading codes (time, lanes)."""
+        p, hidden = self.parameters, np.empty((len(codes) + 1, *h.shape), np.float32)
+        hidden[0] = h
+        for time, column in enumerate(codes):
+            hidden[time + 1] = np.tanh(p["W"][column] + hidden[time] @ p["U"] + p["b"])
+        return hidden
+
+    def _cross_entropy(self, hidden: Array, codes: Codes) -> tuple[float, Array]:
+        """Return the mean cross-entropy and its gradient by the scores (time, lanes, letters)."""
+        chances = softmax(hidden @ self.parameters["V"] + self.parameters["c"])
+        told = np.take_along_axis(chances, codes[..., None], axis=-1)
+        np.put_along_axis(chances, codes[..., None], told - 1, axis=-1)
+        return float(-np.log(np.maximum(told, 1e-12)).mean()), chances / np.float32(codes.size)
+
+    def _learn(self, seen: Codes, told: Codes, h: Array) -> tuple[float, dict[str, Array], Array]:
+        """Return the loss of guessing (time, lanes) from what is seen, the gradients, and the last units."""
+        p, hidden = self.parameters, self._run(seen, h)
+        loss, error = self._cross_entropy(hidden[1:], told)
+        gradients = {name: np.zeros_like(value) for name, value in p.items()}
+        gradients["V"] = np.tensordot(hidden[1:], error, axes=([0, 1], [0, 1]))
+        gradients["c"] = error.sum(axis=(0, 1))
+        back = np.zeros_like(h)
+        for time in range(len(seen) - 1, -1, -1):
+            change = (error[time] @ p["V"].T + back) * (1 - hidden[time + 1] ** 2)
+            np.add.at(gradients["W"], seen[time], change)
+            gradients["U"] += hidden[time].T @ change
+            gradients["b"] += change.sum(axis=0)
+            back = change @ p["U"].T
+        clipped = {name: np.clip(value, -0.1, 0.1) for name, value in gradients.items()}
+        return loss, clipped, hidden[-1]

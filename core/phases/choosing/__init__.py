@@ -1,0 +1,1 @@
+"""Choosing the number of phases and the hyper-parameters."""

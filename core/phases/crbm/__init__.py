@@ -1,0 +1,1 @@
+"""The conditional restricted Boltzmann machine: its parameters and its training."""

@@ -1,0 +1,1 @@
+"""The compiled loops under the phase model; each has a slow, obvious twin in ``tests/oracles``."""

@@ -1,0 +1,1 @@
+"""Evaluating policies: exams on containers never seen, metrics, comparison, intervals."""

@@ -1,0 +1,204 @@
+"""From exams to figures: savings at matched violation with intervals, gaps closed, and the frontier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.provisioning.evaluation.intervals import (
+    Interval,
+    by_group,
+    group_numbers,
+    ratio_interval,
+    resampled,
+    saving_interval,
+)
+from core.provisioning.evaluation.matched_violation import TARGETS
+from core.provisioning.evaluation.metrics import figures, over, resizes_per_cycle, under_time_0, under_time_05
+from core.provisioning.policy import PolicyKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.provisioning.evaluation.exam import Exam
+    from core.provisioning.evaluation.metrics import Tally
+    from core.provisioning.fleet import Floats
+
+BASES = ("prev.step.rules", "prev.step.max")
+
+
+def best_reactive(exams: Sequence[Exam]) -> str | None:
+    """The reactive rule with the least over-allocation at matched violation on training containers."""
+    rules = [exam for exam in exams if exam.policy.kind is PolicyKind.REACTIVE]
+    found = min(rules, key=lambda exam: exam.training_over, default=None)
+    return None if found is None else found.policy.name
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All exams for one resource on the same held-out containers.
+
+    Parameters
+    ----------
+    exams
+        One per policy.
+    groups
+        The group of each held-out container.
+    draws
+        Bootstrap draws.
+    seed
+        Of the draws.
+    """
+
+    exams: tuple[Exam, ...]
+    groups: tuple[str, ...]
+    draws: int
+    seed: int
+
+    @cached_property
+    def best(self) -> str | None:
+        """The best reactive rule, chosen on training containers."""
+        return best_reactive(self.exams)
+
+    @cached_property
+    def by_name(self) -> dict[str, Exam]:
+        """The exams by policy."""
+        return {exam.policy.name: exam for exam in self.exams}
+
+    @cached_property
+    def _names(self) -> dict[str, int]:
+        return {exam.policy.name: at for at, exam in enumerate(self.exams)}
+
+    @cached_property
+    def _sums(self) -> Floats:
+        """Each container's matched surplus by policy, and, last, its demand, (n_containers, n + 1)."""
+        columns = [exam.matched.surplus for exam in self.exams]
+        return np.stack([*columns, self.exams[0].matched.demand], axis=1)
+
+    @cached_property
+    def _over_containers(self) -> Floats:
+        return resampled(self._sums, self.draws, self.seed)
+
+    @cached_property
+    def _over_groups(self) -> Floats | None:
+        """Draws of whole groups; None where each container is its own group, or there is only one."""
+        _, n = group_numbers(self.groups)
+        if n < 2 or n == len(self.groups):
+            return None
+        return resampled(by_group(self._sums, self.groups), self.draws, self.seed + 1)
+
+    def row(self, exam: Exam) -> dict[str, Any]:
+        """Everything about one policy, as JSON takes it."""
+        return {
+            "policy": exam.policy.name,
+            "kind": exam.policy.kind.value,
+            "about": exam.policy.about,
+            **figures(exam.sums),
+            "headline": self._headline(exam),
+            "cold": _brief(exam.cold),
+            "warm": _brief(exam.warm),
+            "matched": self._matched(exam),
+            "frontier": self._frontier(exam),
+        }
+
+    def saving(self, exam: Exam, base: str) -> dict[str, Any] | None:
+        """How much less a policy over-allocates than another at matched violation, with intervals."""
+        if base not in self.by_name:
+            return None
+        mine, other = self._names[exam.policy.name], self._names[base]
+        found = self._interval(mine, other, self._over_containers)
+        grouped = self._over_groups
+        groups = None if grouped is None else self._interval(mine, other, grouped)
+        return {
+            "base": base,
+            "saving": found.value,
+            "saving_if_exact": _saving(exam.exact, self.by_name[base].exact),
+            "low": found.low,
+            "high": found.high,
+            "group_low": None if groups is None else groups.low,
+            "group_high": None if groups is None else groups.high,
+        }
+
+    def _interval(self, mine: int, other: int, draws: Floats) -> Interval:
+        total = self._sums.sum(axis=0)
+        return saving_interval(float(total[mine]), float(total[other]), draws[:, mine], draws[:, other])
+
+    def _headline(self, exam: Exam) -> dict[str, float | None]:
+        """The paper's way of comparing, not at matched violation."""
+        base = self.by_name.get("prev.step.rules")
+        if base is None:
+            return {"over_saving": None, "allocation_saving": None}
+        mine, theirs = exam.sums, base.sums
+        return {
+            "over_saving": _saving(mine.surplus, theirs.surplus),
+            "allocation_saving": _saving(mine.allocated, theirs.allocated),
+        }
+
+    def _matched(self, exam: Exam) -> dict[str, Any]:
+        pooled, at = exam.matched.pooled(), self._names[exam.policy.name]
+        draws, total = self._over_containers, self._sums.sum(axis=0)
+        found = ratio_interval(float(total[at]), float(total[-1]), draws[:, at], draws[:, -1])
+        bases = dict.fromkeys([*BASES, *([self.best] if self.best else [])])
+        return {
+            "factor": exam.factor,
+            "over": found.value,
+            "low": found.low,
+            "high": found.high,
+            "under_time_0": float(under_time_0(pooled)[0]),
+            "under_time_05": float(under_time_05(pooled)[0]),
+            "resizes_per_cycle": float(resizes_per_cycle(pooled)[0]),
+            "worst_under_time": figures(exam.matched)["worst_under_time"],
+            "share_above_10": figures(exam.matched)["share_above_10"],
+            "over_if_exact": float(exam.exact.sum()) / float(total[-1]) if total[-1] > 0 else None,
+            "against": {base: self.saving(exam, base) for base in bases},
+            "against_best": None if self.best is None else self.saving(exam, self.best),
+            "gap_closed": self.gap_closed(exam),
+        }
+
+    def gap_closed(self, exam: Exam) -> float | None:
+        """The share of the gap between the best reactive rule and the bound that a policy closes."""
+        bound = next((each for each in self.exams if each.policy.kind is PolicyKind.BOUND), None)
+        if self.best is None or bound is None:
+            return None
+        total = self._sums.sum(axis=0)
+        base, mine, least = (
+            float(total[self._names[name]]) for name in (self.best, exam.policy.name, bound.policy.name)
+        )
+        return (base - mine) / (base - least) if base > least else None
+
+    def _frontier(self, exam: Exam) -> list[dict[str, Any]]:
+        sums = np.stack([*(point.surplus for point in exam.frontier), exam.sums.demand], axis=1)
+        draws = resampled(sums, min(self.draws, 500), self.seed)
+        total = sums.sum(axis=0)
+        points = []
+        for at, (target, point) in enumerate(zip(TARGETS, exam.frontier, strict=True)):
+            found = ratio_interval(float(total[at]), float(total[-1]), draws[:, at], draws[:, -1])
+            points.append(
+                {"target": target, "factor": point.factor, "under_time_0": point.under_time,
+                 "over": found.value, "low": found.low, "high": found.high}
+            )  # fmt: skip
+        return points
+
+    def worst(self, exam: Exam, ids: Sequence[str], most: int = 50) -> list[dict[str, Any]]:
+        """The containers that fall short most, the worst first."""
+        short, mean_over = under_time_0(exam.sums), over(exam.sums)
+        order = np.lexsort((-mean_over, -short))[:most]
+        return [
+            {"execution": ids[i], "group": self.groups[i], "under_time_0": float(short[i]),
+             "over": float(mean_over[i]), "oom_events": float(exam.sums.events[i])}
+            for i in order.tolist()
+        ]  # fmt: skip
+
+
+def _saving(mine: Floats, theirs: Floats) -> float | None:
+    whole = float(theirs.sum())
+    return 1.0 - float(mine.sum()) / whole if whole > 0 else None
+
+
+def _brief(sums: Tally) -> dict[str, float]:
+    names = ("over", "under_time_0", "under_time_05", "oom_events")
+    found: Mapping[str, float] = figures(sums)
+    return {name: found[name] for name in names}

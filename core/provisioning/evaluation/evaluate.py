@@ -1,0 +1,241 @@
+"""All policies on the same traces: who allocates least at the same risk, on containers never seen.
+
+Containers are split by group. Policies learn from the training containers, where also the factor is
+fixed that makes each fall short for the same share of time (5%); they are judged on the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError
+from core.phases import encode, fit, predict
+from core.phases.matching import match
+from core.provisioning.building import prepare, require_past
+from core.provisioning.evaluation.comparison import Comparison
+from core.provisioning.evaluation.exam import settings_of, sit
+from core.provisioning.evaluation.reporting import finite, model_notes, model_report, split_report, trained_on
+from core.provisioning.evaluation.splitting import split
+from core.provisioning.evaluation.totals import age_bins, total_over_age
+from core.provisioning.policies import chosen
+from core.provisioning.policy import WHY_NOT, Need
+from core.settings_fields import build, setting
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.phases import PhaseModel
+    from core.phases.crbm.training import Progress
+    from core.provisioning.building import Provisioning
+    from core.provisioning.evaluation.exam import Exam
+    from core.provisioning.evaluation.splitting import Split
+    from core.provisioning.fleet import Demand, Floats, Resource
+    from core.provisioning.policy import Policy
+    from core.traces.model import TraceSet
+
+
+_READY, _DONE = 0.05, 0.97
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """How policies are compared."""
+
+    cycle: float = setting(
+        600.0, label="Cycle", low=1.0, high=30 * 86_400.0, unit="s", help="Time between two allocations, T."
+    )
+    tolerance: float = setting(
+        0.05, label="Tolerance", low=0.001, high=0.5,
+        help="The share of time that may fall short in the matched comparison.",
+    )  # fmt: skip
+    kappa: float = setting(
+        20.0, label="κ", low=0.0, high=1e6, unit="samples",
+        help="How many own samples weigh as much as the training set’s.",
+    )  # fmt: skip
+    group_by: str = setting(
+        "", label="Group by", help="The column whose groups are held out whole; containers when left empty."
+    )
+    holdout: float = setting(
+        0.3, label="Held out", low=0.05, high=0.95, help="The share of containers or groups to be judged on."
+    )
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="The same seed gives the same result.")
+    refit: bool = setting(
+        False, label="Fit phases anew",
+        help="Fit a phase model with the same settings on training containers only, and use that.",
+    )  # fmt: skip
+    draws: int = setting(
+        2000, label="Draws", low=100, high=20_000, help="Bootstrap draws behind each interval."
+    )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, object]) -> EvaluationSettings:
+        """Read settings.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown or a value is out of bounds.
+        """
+        return build(cls, values)
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What came out.
+
+    Parameters
+    ----------
+    report
+        All figures, as JSON takes them.
+    held_out
+        The held-out containers' demand for each resource.
+    allocations
+        Each policy's allocation of each held-out sample, by resource and policy.
+    """
+
+    report: dict[str, Any]
+    held_out: Mapping[Resource, Demand]
+    allocations: Mapping[Resource, Mapping[str, Floats]]
+
+
+def evaluate(
+    traces: TraceSet,
+    model: PhaseModel | None,
+    settings: EvaluationSettings,
+    policies: Sequence[str] = ("all",),
+    own_settings: Mapping[str, Mapping[str, object]] | None = None,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Compare policies on a trace set.
+
+    Parameters
+    ----------
+    traces
+        The samples.
+    model
+        Tells the phases; without it policies that need phases are left out, which the report says.
+    settings
+        How to compare.
+    policies
+        Their names, or ``all``.
+    own_settings
+        Settings of single policies by name.
+    progress
+        Called as the work goes on; it may raise `Cancelled`.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such policy.
+    InputError
+        If the traces cannot be used (`prepare`), or there are too few containers to split.
+    MismatchError
+        If the model does not fit the traces.
+    """
+    say = progress or (lambda _fraction, _message: None)
+    wanted = chosen(policies)
+    own = {name: dict(values) for name, values in (own_settings or {}).items()}
+    say(0.0, "Finding phases")
+    found = prepare(traces, settings.cycle, settings.group_by)
+    require_past(found.fleet)
+    divided = split(found.fleet, settings.holdout, settings.seed)
+    if model is not None and settings.refit:
+        model = _refitted(model, traces, found, divided, _part(progress, 0.0, _READY))
+    seen = None if model is None else trained_on(model, traces, found.fleet, divided)
+    found = _with_phases(found, traces, model, wanted)
+    held = {r: d.only(divided.held_out) for r, d in found.demands.items()}
+    train = {r: d.only(divided.training) for r, d in found.demands.items()}
+    resources, allocations = {}, {}
+    unavailable: dict[str, str] = {}
+    for number, resource in enumerate(found.demands):
+        share = (_DONE - _READY) / len(found.demands)
+        begin, end = _READY + share * number, _READY + share * (number + 1)
+        exams = _exams(
+            wanted, train[resource], held[resource], settings, own, unavailable, _part(progress, begin, end)
+        )
+        compared = Comparison(exams, held[resource].fleet.groups, settings.draws, settings.seed)
+        resources[resource.value] = _resource(compared, held[resource])
+        allocations[resource] = {exam.policy.name: exam.allocation for exam in exams}
+    say(_DONE, "Adding up")
+    report = {
+        "settings": asdict(settings),
+        "split": split_report(found, divided, grouped_by=settings.group_by),
+        "model": None if model is None else model_report(model, str(seen)),
+        "notes": [*found.notes, *model_notes(seen)],
+        "unavailable": [{"policy": name, "reason": why} for name, why in unavailable.items()],
+        "resources": resources,
+    }
+    return Evaluation(finite(report), held, allocations)
+
+
+def _with_phases(
+    found: Provisioning, traces: TraceSet, model: PhaseModel | None, wanted: Sequence[Policy]
+) -> Provisioning:
+    if model is None:
+        return found
+    with_codes = any(Need.CODES in policy.needs for policy in wanted)
+    return found.with_phases(predict(model, traces), encode(model, traces) if with_codes else None)
+
+
+def _refitted(
+    model: PhaseModel, traces: TraceSet, found: Provisioning, divided: Split, progress: Progress
+) -> PhaseModel:
+    """A model with the same settings and features, of training containers alone."""
+    training = traces.only([found.fleet.ids[i] for i in divided.training])
+    return fit(training, model.settings, match(model.features, training), progress)
+
+
+def _exams(
+    wanted: Sequence[Policy],
+    training: Demand,
+    held_out: Demand,
+    settings: EvaluationSettings,
+    own: Mapping[str, Mapping[str, object]],
+    unavailable: dict[str, str],
+    progress: Progress,
+) -> tuple[Exam, ...]:
+    exams = []
+    for number, policy in enumerate(wanted):
+        part = _part(progress, number / len(wanted), (number + 1) / len(wanted))
+        part(0.0, f"{policy.name}, {training.resource.value}")
+        need = policy.missing(training)
+        if need is not None:
+            unavailable[policy.name] = WHY_NOT[need]
+            continue
+        values = settings_of(policy, own.get(policy.name, {}), settings.kappa, settings.tolerance)
+        exams.append(sit(policy, training, held_out, values, settings.tolerance, settings.seed, part))
+    if not exams:
+        raise InputError(
+            "None of the chosen policies can be used on these traces.",
+            next(iter(unavailable.values()), "Choose at least one policy."),
+        )
+    return tuple(exams)
+
+
+def _part(progress: Progress | None, begin: float, end: float) -> Progress:
+    def say(fraction: float, message: str, /, **_metrics: float) -> None:
+        if progress is not None:
+            progress(begin + (end - begin) * fraction, message)
+
+    return say
+
+
+def _resource(compared: Comparison, held_out: Demand) -> dict[str, Any]:
+    fleet = held_out.fleet
+    starts, place = age_bins(fleet)
+    totals = {
+        exam.policy.name: total_over_age(exam.allocation, fleet, starts, place).tolist()
+        for exam in compared.exams
+    }
+    return {
+        "unit": held_out.unit.value,
+        "best_reactive": compared.best,
+        "policies": [compared.row(exam) for exam in compared.exams],
+        "totals": {
+            "age_s": starts.tolist(),
+            "demand": total_over_age(held_out.values, fleet, starts, place).tolist(),
+            "policies": totals,
+        },
+        "worst": {exam.policy.name: compared.worst(exam, fleet.ids) for exam in compared.exams},
+    }

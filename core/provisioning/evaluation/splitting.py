@@ -1,0 +1,70 @@
+"""Which containers are judged on, and which are learned from: split by container or by whole groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+from core.provisioning.evaluation.intervals import group_numbers
+
+if TYPE_CHECKING:
+    from core.provisioning.fleet import Fleet, Integers
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Positions of containers in the fleet: to learn from, and to be judged on. They share no group."""
+
+    training: Integers
+    held_out: Integers
+
+
+def split(fleet: Fleet, holdout: float, seed: int) -> Split:
+    """SavedLimits whole groups out, chosen by chance.
+
+    Parameters
+    ----------
+    fleet
+        The containers and their groups; without groups each is its own.
+    holdout
+        The share of groups to hold out; at least one is held out and one is left.
+    seed
+        Of the choice.
+
+    Raises
+    ------
+    InputError
+        If there are fewer than two groups, or the share is not between 0 and 1.
+    """
+    numbers, n = group_numbers(fleet.groups)
+    if not 0.0 < holdout < 1.0:
+        raise InputError(f"A share of {holdout:g} cannot be held out.", "Choose between 0.05 and 0.95.")
+    if n < 2:
+        raise InputError(
+            f"{n} group of {fleet.n_containers:,} containers cannot be split into training and held-out ones."
+            if fleet.n_containers > 1
+            else f"{fleet.n_containers} container cannot be split into training and held-out ones.",
+            "Give traces of more containers, or group by another column.",
+        )
+    out = int(np.clip(round(holdout * n), 1, n - 1))
+    chosen = np.zeros(n, bool)
+    chosen[np.random.default_rng(seed).permutation(n)[:out]] = True
+    held = chosen[numbers]
+    return Split(np.flatnonzero(~held), np.flatnonzero(held))
+
+
+def folds(fleet: Fleet, count: int, seed: int) -> list[Split]:
+    """Divide containers into parts by whole groups, so that each can be predicted from the others.
+
+    Gives nothing where there are fewer than two groups.
+    """
+    numbers, n = group_numbers(fleet.groups)
+    if n < 2:
+        return []
+    part = np.empty(n, np.int64)
+    part[np.random.default_rng(seed).permutation(n)] = np.arange(n) % min(count, n)
+    mine = part[numbers]
+    return [Split(np.flatnonzero(mine != k), np.flatnonzero(mine == k)) for k in range(min(count, n))]

@@ -1,0 +1,140 @@
+"""The database: SQLite by default, PostgreSQL where `DATABASE_URL` says so.
+
+Web and worker write at the same time, so SQLite runs in WAL mode, waits for locks, and every
+writing transaction takes its lock at its beginning (`BEGIN IMMEDIATE`): a transaction that reads
+first and writes later would otherwise fail at once when another one wrote in between.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from core.errors import ConflictError, SettingsError
+from core.runtime.database.tables import SCHEMA_VERSION, Base, SchemaRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_BUSY_SECONDS = 15.0
+_SCHEMA_LOCK = 7_420_241  # any number, the same in all processes
+
+
+class Database:
+    """Short transactions on the tables of PhaseDock.
+
+    Parameters
+    ----------
+    url
+        SQLAlchemy address.
+
+    Raises
+    ------
+    SettingsError
+        If the database cannot be reached or opened.
+    ConflictError
+        If its tables were made by a newer PhaseDock.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._engine = _engine(url)
+        self._writing = self._engine.execution_options(phasedock_write=True)
+        try:
+            self._prepare()
+        except SQLAlchemyError as error:
+            self.close()
+            raise SettingsError(
+                f"The database of DATABASE_URL cannot be used: {_first_line(error)}.",
+                "Check that it exists, that it may be written, and that the address is right.",
+            ) from error
+
+    @property
+    def dialect(self) -> str:
+        """``"sqlite"`` or ``"postgresql"``."""
+        return self._engine.dialect.name
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """Open a transaction that only reads."""
+        with Session(self._engine, expire_on_commit=False) as session:
+            yield session
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """Open a transaction that may write; it is committed at the end, or undone on any error."""
+        with Session(self._writing, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._engine.dispose()
+
+    def _prepare(self) -> None:
+        """Make the tables; two processes may do this at the same time."""
+        with self._writing.begin() as connection:
+            if self.dialect == "postgresql":
+                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
+            fresh = not inspect(connection).has_table(SchemaRow.__tablename__)
+            Base.metadata.create_all(connection)
+            if fresh:
+                connection.execute(insert(SchemaRow), {"version": SCHEMA_VERSION})
+            version = connection.execute(select(SchemaRow.version)).scalar_one()
+        if version != SCHEMA_VERSION:
+            self.close()
+            raise ConflictError(
+                f"The database has version {version} of the tables; this PhaseDock knows {SCHEMA_VERSION}.",
+                "Use the PhaseDock that made it, or another PHASEDOCK_HOME.",
+            )
+
+
+def _engine(url: str) -> Engine:
+    try:
+        sqlite = url.startswith("sqlite")
+        options: dict[str, Any] = {"connect_args": {"timeout": _BUSY_SECONDS}} if sqlite else {}
+        engine = create_engine(url, pool_pre_ping=not sqlite, **options)
+    except (ArgumentError, ModuleNotFoundError) as error:
+        raise SettingsError(
+            f"The database of DATABASE_URL cannot be used: {_first_line(error)}.",
+            "PostgreSQL needs the extra “phasedock[postgres]”; SQLite needs nothing.",
+        ) from error
+    if sqlite:
+        event.listen(engine, "connect", _on_connect)
+        event.listen(engine, "begin", _on_begin)
+    return engine
+
+
+def _on_connect(connection: Any, _record: object) -> None:
+    # transactions are begun by _on_begin and not by the driver
+    connection.isolation_level = None
+    connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
+    connection.execute("PRAGMA foreign_keys = ON")
+    _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+
+
+def _on_begin(connection: Connection) -> None:
+    writing = connection.get_execution_options().get("phasedock_write", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def _patiently(action: Callable[[], object]) -> None:
+    """Do what SQLite refuses at once, without waiting, while another process has the file."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            action()
+        except Exception as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _first_line(error: BaseException) -> str:
+    cause = error.orig if isinstance(error, OperationalError) and error.orig else error
+    return str(cause).strip().splitlines()[0].rstrip(".") if str(cause).strip() else type(error).__name__

@@ -1,0 +1,1 @@
+"""Experiments and their runs: asked for, run, recorded, compared and replayed."""

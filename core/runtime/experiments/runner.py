@@ -1,0 +1,122 @@
+"""One policy on one seed of an experiment: the loop over its engine, and those who listen to its entries."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import asdict, replace
+from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from core.engines.simulated import simulated
+from core.experiments.outcome import Outcome
+from core.experiments.spec import DOCKER
+from core.experiments.truth import truth
+from core.runtime.experiments.stages import Stage, simulated_stage
+from core.scheduling.loop import drive, replay
+from core.scheduling.policies import POLICIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from core.experiments.outcome import RunResult
+    from core.experiments.spec import Arm, Experiment
+    from core.scheduling.loop import Difference, Entry
+    from core.simulation.scenario import Scenario
+
+_FORMAT = 2
+
+
+def run_arm(
+    experiment: Experiment,
+    arm: Arm,
+    seed: int,
+    listen: Callable[[Entry, Outcome], None] | None = None,
+    stage: Stage | None = None,
+) -> RunResult:
+    """Run one policy on one seed.
+
+    Parameters
+    ----------
+    experiment
+        What is run.
+    arm
+        The policy and its settings.
+    seed
+        Of the scenario and of the policy's own chance.
+    listen
+        Called with each entry and what the run has come to so far; it may raise to stop the run.
+    stage
+        Where; the simulator when left out.
+
+    Returns
+    -------
+    RunResult
+        What it came to.
+
+    Raises
+    ------
+    ConflictError
+        If the policy leaves jobs that can never end.
+    """
+    where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
+    outcome = Outcome(where.truth)
+    begun, used = time.monotonic(), time.process_time()
+    for entry in drive(where.engine, policy, policy.chosen(arm.settings), seed, where.pace):
+        outcome.add(entry)
+        if listen is not None:
+            listen(entry, outcome)
+    if where.pace is None:
+        return outcome.result()
+    share = (time.process_time() - used) / (time.monotonic() - begun)
+    return replace(outcome.result(), controller=share)
+
+
+def run_scenario(scenario: Scenario, arm: Arm, seed: int) -> RunResult:
+    """Simulate one policy on a scenario, such as one that was calibrated from a recording."""
+    outcome, policy = Outcome(truth(scenario)), POLICIES[arm.policy]
+    for entry in drive(simulated(scenario, seed), policy, policy.chosen(arm.settings), seed):
+        outcome.add(entry)
+    return outcome.result()
+
+
+def replay_arm(
+    policy: str, settings: Mapping[str, Any], seed: int, entries: Iterable[Entry]
+) -> list[Difference]:
+    """Show a policy what a ledger says it saw; gives the decisions that are not the recorded ones.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such policy any more.
+    InputError
+        If it does not have these settings any more.
+    """
+    known = POLICIES[policy]
+    return list(replay(known, known.chosen(settings), seed, entries))
+
+
+def scenario_key(experiment: Experiment) -> str:
+    """The digest of what all policies of an experiment meet, seeds apart."""
+    return _digest([_FORMAT, experiment.scenario_dict()])
+
+
+def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
+    """The digest of everything that a run depends on; a real run belongs to the experiment that `asked`."""
+    settings = asdict(POLICIES[arm.policy].chosen(arm.settings))
+    real = [asked, arm.threads] if experiment.engine == DOCKER else []
+    return _digest([_FORMAT, _release(), scenario_key(experiment), arm.policy, settings, seed, *real])
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+@lru_cache(maxsize=1)
+def _release() -> str:
+    try:
+        return version("phasedock")
+    except PackageNotFoundError:
+        return ""

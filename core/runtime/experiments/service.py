@@ -1,0 +1,345 @@
+"""Experiments and their runs: asked for as tasks, kept run by run, shown, compared and replayed.
+
+A run depends on nothing but its scenario, its policy with settings, and its seed, so it is kept under the
+digest of these: an experiment that was stopped, or that shares arms with another, makes only what is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from core.errors import ConflictError, NotFoundError
+from core.experiments.outcome import RunResult
+from core.experiments.predicting import predict
+from core.experiments.spec import DOCKER
+from core.runtime.experiments.compare import report, side_by_side
+from core.runtime.experiments.infos import Keep, RunState
+from core.runtime.experiments.ledgers import Ledgers, Tick
+from core.runtime.experiments.records import RunRecords
+from core.runtime.experiments.run_writer import RunWriter
+from core.runtime.experiments.runner import replay_arm, run_scenario
+from core.runtime.storage.files import checked_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from core.experiments.spec import Experiment
+    from core.phases.crbm.training import Progress
+    from core.runtime.database.engine import Database
+    from core.runtime.experiments.infos import ExperimentInfo, RunInfo
+    from core.runtime.experiments.stages import Stages
+    from core.runtime.tasks.store import Tasks
+    from core.scheduling.loop import Difference, Entry
+
+    RunList: TypeAlias = list[RunInfo]
+    ExperimentList: TypeAlias = list[ExperimentInfo]
+    TickList: TypeAlias = list[Tick]
+    Differences: TypeAlias = list[Difference]
+
+
+class Runs:
+    """The experiments and runs of a workspace.
+
+    Parameters
+    ----------
+    database
+        Where they are.
+    tasks
+        The work on them.
+    worlds
+        Where they take place.
+    """
+
+    def __init__(self, database: Database, tasks: Tasks, worlds: Stages) -> None:
+        self._tasks = tasks
+        self._worlds = worlds
+        self._records = RunRecords(database)
+        self._ledgers = Ledgers(database)
+        self._writer = RunWriter(self._ledgers, self._records, worlds)
+
+    def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
+        """Ask for an experiment; gives the task's id. Its parameters and result name the ``experiment``.
+
+        Parameters
+        ----------
+        experiment
+            What to run.
+        keep
+            Which runs keep their ledgers: the first seed of each policy, all, or none.
+        title
+            What the task is called.
+        """
+        self._worlds.check(experiment)
+        made = self._records.add_experiment(experiment, task=None)
+        params = {"experiment": made, "keep": keep.value}
+        task = self._tasks.submit("simulate", title or f"Simulate {experiment.name}", params)
+        self._records.set_task(made, task)
+        return task
+
+    def make(
+        self,
+        experiment: Experiment | str,
+        progress: Progress | None = None,
+        keep: Keep = Keep.FIRST,
+        task: str | None = None,
+    ) -> ExperimentInfo:
+        """Run an experiment here and now; runs that are kept already are not made again.
+
+        Parameters
+        ----------
+        experiment
+            What to run, or the id of one that was asked for.
+        progress
+            Called as the work goes on; it may raise to stop it.
+        keep
+            Which runs keep their ledgers.
+        task
+            The task that this is.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no experiment of that id.
+        ConflictError
+            If a policy leaves jobs that can never end.
+        """
+        known = experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
+        info = self.experiment(known)
+        self._worlds.check(info.experiment)
+        plan = [(arm, seed) for seed in info.experiment.seeds for arm in info.experiment.policies]
+        runs: list[tuple[str, int, str]] = []
+        for at, (arm, seed) in enumerate(plan, 1):
+            say = _part(progress, at - 1, len(plan), f"{arm.label}, seed {seed}")
+            wanted = _kept(info.experiment, keep, seed)
+            runs.append((arm.label, seed, self._writer.run(info, arm, seed, wanted, say, task)))
+            if at % len(info.experiment.policies) == 0:
+                self._records.set_runs(known, runs)
+        self._records.set_report(
+            known, report(info.experiment, runs, self.result) | self._predicted(info.experiment, runs)
+        )
+        return self.experiment(known)
+
+    def list(
+        self,
+        limit: int = 200,
+        *,
+        experiment: str | None = None,
+        policy: str | None = None,
+        seed: int | None = None,
+        state: RunState | None = None,
+        text: str = "",
+    ) -> RunList:
+        """Runs, the newest first.
+
+        Parameters
+        ----------
+        limit
+            At most so many.
+        experiment, policy, seed, state
+            Only those of this experiment id, policy name, seed or state.
+        text
+            Only those whose experiment's name or label contains it.
+        """
+        self._tasks.reap()
+        return self._records.runs(
+            limit, experiment=experiment, policy=policy, seed=seed, state=state, text=text
+        )
+
+    def get(self, run: str) -> RunInfo:
+        """Look a run up.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of this id.
+        """
+        info = self._records.run(checked_id(run, "run"))
+        if info.state is RunState.RUNNING and self._tasks.reap():
+            info = self._records.run(run)
+        return info
+
+    def result(self, run: str) -> RunResult:
+        """What a run came to, with its jobs.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of this id.
+        ConflictError
+            If it is not done.
+        """
+        info = self.get(run)
+        if info.summary is None:
+            raise ConflictError(f"The run is {info.state}, so it has no result.", "Choose one that is done.")
+        return RunResult.from_dict({**info.summary, "jobs": self._records.jobs(run)})
+
+    def delete(self, runs: Collection[str]) -> int:
+        """Remove runs with their ledgers; comparisons that were made with them stay. Says how many.
+
+        Raises
+        ------
+        ConflictError
+            If one of them is going on.
+        """
+        for run in runs:
+            if self.get(run).state is RunState.RUNNING:
+                raise ConflictError("A run that goes on cannot be removed.", "Cancel its task first.")
+        return self._records.delete_runs(runs)
+
+    def count(self) -> int:
+        """How many experiments there are."""
+        return self._records.count()
+
+    def experiments(self, limit: int = 100) -> ExperimentList:
+        """The experiments that were asked for, the newest first."""
+        return self._records.experiments(limit)
+
+    def experiment(self, experiment: str) -> ExperimentInfo:
+        """Look an experiment up.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none of this id.
+        """
+        return self._records.experiment(checked_id(experiment, "experiment"))
+
+    def delete_experiment(self, experiment: str) -> int:
+        """Remove an experiment and the runs that it made; says how many runs there were.
+
+        Raises
+        ------
+        ConflictError
+            If one of its runs is going on.
+        """
+        info = self.experiment(experiment)
+        own = [run.id for run in self.list(1_000_000, experiment=info.id)]
+        removed = self.delete(own)
+        self._records.delete_experiment(info.id)
+        return removed
+
+    def compare(self, runs: Sequence[str], baseline: str) -> dict[str, Any]:
+        """Any runs side by side, grouped by their labels.
+
+        Parameters
+        ----------
+        runs
+            Ids of runs that are done.
+        baseline
+            The id of one of them; the others are compared with all runs of its label.
+
+        Returns
+        -------
+        dict
+            ``comparison`` as `core.experiments.compare.compare` gives it, ``baseline`` (its label),
+            ``labels`` (label by run id) and ``paired``: whether all met the same workers, jobs and rules.
+
+        Raises
+        ------
+        NotFoundError
+            If a run is not there.
+        ConflictError
+            If one is not done.
+        """
+        if baseline not in runs:
+            raise NotFoundError("The baseline is not among these runs.", "Choose one of them as baseline.")
+        infos = [self.get(run) for run in runs]
+        return side_by_side(infos, {info.id: self.result(info.id) for info in infos}, baseline)
+
+    def against(self, experiment: str, baseline: str) -> dict[str, Any]:
+        """An experiment's report with another baseline; as `ExperimentInfo.report`.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such experiment, no such label, or one of its runs was removed.
+        ConflictError
+            If its runs are not all done.
+        """
+        info = self.experiment(experiment)
+        if info.report is None:
+            raise ConflictError("The experiment is not finished, so it has no report.", "Wait for its task.")
+        if baseline not in info.runs:
+            raise NotFoundError(
+                f"The experiment has no policy labelled “{baseline}”.", f"It has: {', '.join(info.runs)}."
+            )
+        runs = [(label, seed, run) for label, by_seed in info.runs.items() for seed, run in by_seed.items()]
+        return report(replace(info.experiment, baseline=baseline), runs, self.result)
+
+    def ticks(self, run: str) -> TickList:
+        """A run's ledger in short: when it was asked, why, and how much was done."""
+        return self._ledgers.ticks(self.get(run).id)
+
+    def ledger(self, run: str, tick: int) -> Entry:
+        """One entry of a run's ledger, without loading the rest.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such run or tick, or its ledger was not kept.
+        """
+        return self._ledgers.entry(self.get(run).id, tick)
+
+    def entries(self, run: str) -> Iterator[Entry]:
+        """All entries of a run's ledger, in order."""
+        return self._ledgers.entries(self.get(run).id)
+
+    def series(self, run: str) -> dict[str, Any]:
+        """A run's lines over time, as `core.experiments.series.Series.to_dict` gives them.
+
+        Raises
+        ------
+        NotFoundError
+            If they were not kept.
+        """
+        return self._ledgers.series(self.get(run).id)
+
+    def replay(self, run: str) -> Differences:
+        """Show a run's policy its ledger again; gives the decisions that are not the recorded ones.
+
+        Raises
+        ------
+        NotFoundError
+            If the run's ledger was not kept, or its policy is not there any more.
+        """
+        info = self.get(run)
+        if not info.ticks:
+            raise NotFoundError("The ledger of this run was not kept.", "Run it again with its ledger kept.")
+        return replay_arm(info.policy, info.settings, info.seed, self.entries(run))
+
+    def _predicted(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
+        """What the simulator says of real runs, fitted to the baseline's; nothing for simulated ones."""
+        if experiment.engine != DOCKER:
+            return {}
+        ledgers = {
+            seed: [entry.observation for entry in self.entries(run)]
+            for label, seed, run in runs
+            if label == experiment.baseline
+        }
+        made = predict(experiment, ledgers, run_scenario)
+        return {} if made is None else {"predicted": made.to_dict()}
+
+    def sweep(self) -> int:
+        """Settle what killed processes left: runs that nobody makes any more. Says how many."""
+        self._tasks.reap()
+        return self._records.settle()
+
+    def remove_left(self) -> int:
+        """Remove the containers that killed runs left on engines; says how many."""
+        return self._worlds.remove_left(self._records.ended)
+
+
+def _kept(experiment: Experiment, keep: Keep, seed: int) -> bool:
+    """Whether a run keeps its ledger; real ones always do, for they cannot be made again."""
+    if experiment.engine == DOCKER:
+        return True
+    return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])
+
+
+def _part(progress: Progress | None, at: int, n: int, what: str) -> Callable[[float], None]:
+    def say(fraction: float) -> None:
+        if progress is not None:
+            progress((at + fraction) / n, f"{what} ({at + 1:,} of {n:,})")
+
+    return say

@@ -1,0 +1,240 @@
+"""Where a run takes place: the engine that an experiment names, opened for one policy and one seed."""
+
+from __future__ import annotations
+
+import fcntl
+import shlex
+import shutil
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host import DockerEngine, DockerWorker, PlannedJob
+from core.engines.docker_host.host.containers import RUN
+from core.engines.simulated import simulated
+from core.errors import ConflictError
+from core.experiments.outcome import Truth
+from core.experiments.scenarios import scenario
+from core.experiments.spec import DOCKER
+from core.experiments.truth import truth
+from core.scheduling.policies import POLICIES
+from core.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+    from pathlib import Path
+
+    from core.config import Settings
+    from core.engines.docker_host import Host
+    from core.experiments.spec import Arm, Experiment
+    from core.runtime.live.engines import Engines
+    from core.scheduling.ports import Engine
+    from core.simulation.scenario import JobSpec
+
+_PACE = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """An engine with its jobs, what its world knows of them, and how often it is looked at at least, s."""
+
+    engine: Engine
+    truth: Truth
+    pace: float | None = None
+
+
+def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
+    """The simulator at time 0."""
+    world = scenario(experiment, seed)
+    return Stage(simulated(world, seed, hidden=POLICIES[arm.policy].oracle), truth(world))
+
+
+class Stages:
+    """Opens engines for runs, and removes what killed runs left on them.
+
+    Parameters
+    ----------
+    settings
+        What the environment decided.
+    engines
+        The Docker hosts by name.
+    """
+
+    def __init__(self, settings: Settings, engines: Engines) -> None:
+        self._settings = settings
+        self._engines = engines
+
+    def check(self, experiment: Experiment) -> None:
+        """See that an experiment can be run here.
+
+        Raises
+        ------
+        ConflictError
+            If it needs containers, and steering them is switched off or a host has too few processors.
+        NotFoundError
+            If it names an engine that there is not.
+        """
+        if experiment.engine != DOCKER:
+            return
+        if not self._settings.control:
+            raise ConflictError(
+                "This experiment starts and steers containers, and PHASEDOCK_CONTROL is off.",
+                "Start PhaseDock with PHASEDOCK_CONTROL=on, or choose the simulator.",
+            )
+        for name, cores in _wanted(experiment, self._engines.names[0]).items():
+            info = self._engines.get(name)
+            if info.state != "ready":
+                raise ConflictError(info.message, info.hint)
+            if info.cores is not None and cores > info.cores:
+                raise ConflictError(
+                    f"The experiment wants {cores} processors of {name}, which has {info.cores:g}.",
+                    "Give its machines fewer cores, or spread them over more hosts.",
+                )
+
+    @contextmanager
+    def open(
+        self, experiment: Experiment, arm: Arm, seed: int, run: str, idle: Callable[[], None]
+    ) -> Iterator[Stage]:
+        """Give an engine for one run; on the way out all that it started is removed.
+
+        Parameters
+        ----------
+        experiment, arm, seed
+            What is run.
+        run
+            The run's id, which its containers carry.
+        idle
+            Called at least twice a second while an engine in real time waits; it may raise to stop the run.
+        """
+        if experiment.engine != DOCKER:
+            yield simulated_stage(experiment, arm, seed)
+            return
+        folder = self._settings.home / "jobs" / run
+        with ExitStack() as stack:
+            stack.enter_context(alone(self._settings.home / "jobs" / "lock", idle))
+            self._remove_dead()
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            yield self._docker(stack, experiment, arm, seed, run, folder, idle)
+
+    def _docker(
+        self,
+        stack: ExitStack,
+        experiment: Experiment,
+        arm: Arm,
+        seed: int,
+        run: str,
+        folder: Path,
+        idle: Callable[[], None],
+    ) -> Stage:
+        hosts: dict[str, Host] = {}
+        for name in _wanted(experiment, self._engines.names[0]):
+            hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
+            stack.callback(hosts[name].close)
+        drawn, threads = scenario(experiment, seed), arm.threads or experiment.docker.threads
+        engine = DockerEngine(
+            _workers(experiment, hosts),
+            [_planned(experiment, job, seed + at, run, threads) for at, job in enumerate(drawn.jobs)],
+            folder=folder,
+            idle=idle,
+            follow=threads == "follow",
+        )
+        stack.callback(engine.close)
+        return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
+
+    def _remove_dead(self) -> None:
+        """Remove what killed runs of this workspace left; whoever has the turn is the only one that lives."""
+        left = {folder.name: folder for folder in (self._settings.home / "jobs").iterdir() if folder.is_dir()}
+        if left:
+            self.remove_left(lambda runs: left.keys() & runs)
+        for folder in left.values():
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
+        """Remove the containers of runs that nobody makes any more; says how many.
+
+        Parameters
+        ----------
+        dead
+            Gives, of some ids of runs, those that are known here and not going on.
+        """
+        removed = 0
+        for info in self._engines.all():
+            if info.state != "ready":
+                continue
+            host = self._engines.host(info.name, None, lambda each: RUN in each.labels)
+            try:
+                found = {
+                    each.id: each.labels[RUN]
+                    for each in host.containers(running_only=False)
+                    if RUN in each.labels
+                }
+                gone = set(dead(set(found.values())))
+                for container in [name for name, run in found.items() if run in gone]:
+                    host.remove(container)
+                    removed += 1
+            finally:
+                host.close()
+        return removed
+
+
+@contextmanager
+def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
+    """Wait for one's turn: two runs at once would take each other's processors and spoil both.
+
+    Parameters
+    ----------
+    lock
+        A file that whoever has the turn keeps locked; the lock ends with its process.
+    idle
+        Called every `every` seconds while waiting; it may raise to give up.
+    """
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("w") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                idle()
+                time.sleep(every)
+        yield
+
+
+def _wanted(experiment: Experiment, first: str) -> dict[str, int]:
+    """Processors that an experiment wants of each host."""
+    wanted: dict[str, int] = {}
+    for group in experiment.workers:
+        name = group.host or first
+        wanted[name] = wanted.get(name, 0) + group.count * int(group.cores)
+    return wanted
+
+
+def _workers(experiment: Experiment, hosts: dict[str, Host]) -> list[DockerWorker]:
+    """Machines as sets of processors, in order; each host's are counted from its first."""
+    first, free, made = next(iter(hosts)), dict.fromkeys(hosts, 0), []
+    for group in experiment.workers:
+        host = group.host or first
+        for name in group.names:
+            begin, free[host] = free[host], free[host] + int(group.cores)
+            made.append(DockerWorker(name, hosts[host], tuple(range(begin, free[host]))))
+    return made
+
+
+def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:
+    kind, docker = experiment.kinds[job.model], experiment.docker
+    command = ["python3", "-m", "phasedock_jobs", *shlex.split(kind.program)]
+    command += ["--seed", str(seed), "--threads", "1" if threads == "one" else threads]
+    if kind.steps:
+        command += ["--steps", str(kind.steps)]
+    return PlannedJob(
+        id=job.id,
+        image=docker.image,
+        command=tuple(command),
+        arrival=job.arrival,
+        labels={RUN: run},
+        memory=int(docker.memory * GIB) or None,
+        can_migrate=kind.checkpoint is not None,
+        can_resize=threads == "follow",
+    )

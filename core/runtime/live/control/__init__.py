@@ -1,0 +1,1 @@
+"""Changing running containers: limits by hand, saved limits, restoring."""

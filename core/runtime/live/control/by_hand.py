@@ -1,0 +1,174 @@
+"""Changing running containers by hand: limits, undo, release, and which containers may be changed at all."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.engines.docker_host import labelled
+from core.engines.docker_host.host.limits import LEAST_CORES
+from core.errors import ConflictError, InputError, PhaseDockError
+from core.runtime.live.control.restore import LimitRestorer
+from core.runtime.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
+from core.runtime.live.sessions import ATTACH, Sessions
+from core.runtime.live.view.values import Allowed, Change, Released
+from core.scheduling.policies import spelt
+from core.units import MIB, format_bytes, format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from core.engines.docker_host import Container, Host, HostInfo, Limits
+    from core.runtime.live.engines import Engines
+
+_LEAST_MEMORY = 6 * MIB
+"""Docker takes no less."""
+
+_LET_GO = 20.0
+
+
+class ManualControl:
+    """Changes containers that carry PhaseDock's label or were picked, and no others.
+
+    Parameters
+    ----------
+    engines, holds, sessions
+        Where containers are, what their limits were, and which policies go on.
+    control
+        Whether anything may be changed.
+    """
+
+    def __init__(self, engines: Engines, holds: SavedLimitsStore, sessions: Sessions, control: bool) -> None:
+        self._engines = engines
+        self._holds = holds
+        self._sessions = sessions
+        self._control = control
+
+    def set_limit(self, engine: str, container: str, cores: float | None, memory: float | None) -> Change:
+        """See `core.runtime.live.service.Live.set_limit`."""
+        self._check(engine)
+        self._check_free(engine)
+        with self._host(engine) as host:
+            _check_bounds(host.info(), cores, memory)
+            now = host.inspect(container)
+            wanted = now.limits.with_cores(cores)
+            wanted = wanted if memory is None else wanted.with_memory(int(memory))
+            after = host.set_limits(now.id, wanted)
+            self._holds.note(engine, now.id, now.name, undo=now.limits)
+        return Change(now.name, allowed(now.limits), allowed(after))
+
+    def undo(self, engine: str, container: str) -> Change:
+        """See `core.runtime.live.service.Live.undo`."""
+        self._check(engine)
+        self._check_free(engine)
+        hold = self._by_hand(engine, container)
+        if hold is None or hold.undo is None:
+            raise ConflictError(
+                "No limit of this container was changed by hand, so there is nothing to take back.",
+                "Change a limit first; “Release” puts back what a policy changed.",
+            )
+        with self._host(engine) as host:
+            now = host.inspect(container)
+            if hold.undo == hold.limits:
+                host.restore(now.id)
+            else:
+                host.set_limits(now.id, hold.undo)
+                self._holds.note(engine, now.id, now.name, undo=None)
+            after = host.inspect(container).limits
+        return Change(now.name, allowed(now.limits), allowed(after))
+
+    def release(self, engine: str | None) -> Released:
+        """See `core.runtime.live.service.Live.release`."""
+        if engine is not None:
+            self._engines.address(engine)
+        names = self._engines.names if engine is None else (engine,)
+        held = self._holds.all(engine)
+        tasks = {hold.owner for hold in held} - {BY_HAND}
+        tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
+        self._sessions.end(self._sessions.alive(tasks), _LET_GO)
+        left = self._holds.all(engine)
+        done = LimitRestorer(self._engines, self._holds).put_back(left)
+        # what the policies themselves have put back as they ended
+        let_go = [self._name(hold) for hold in held if hold not in left]
+        return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
+
+    def pick(self, engine: str, container: str) -> None:
+        """See `core.runtime.live.service.Live.pick`."""
+        self._check(engine)
+        with self._host(engine) as host:
+            found = host.inspect(container)
+        self._holds.pick(engine, found.id, found.name)
+
+    def unpick(self, engine: str, container: str) -> None:
+        """See `core.runtime.live.service.Live.unpick`."""
+        self._check(engine)
+        self._check_free(engine)
+        held = [hold for hold in self._holds.all(engine) if hold.container == container]
+        done = LimitRestorer(self._engines, self._holds).put_back(held)
+        if done.failed:
+            raise ConflictError(
+                f"The limits of {done.failed[0][0]} could not be put back, so it stays picked.",
+                done.failed[0][1],
+            )
+        self._holds.unpick(engine, [container])
+
+    def _name(self, hold: SavedLimits) -> str:
+        """The name of a held container, or what is known of it."""
+        with contextlib.suppress(PhaseDockError), self._host(hold.engine) as host:
+            return host.inspect(hold.container).name
+        return hold.name[:12]
+
+    def _by_hand(self, engine: str, container: str) -> SavedLimits | None:
+        mine = (hold for hold in self._holds.all(engine) if hold.owner == BY_HAND)
+        return next((hold for hold in mine if hold.container == container), None)
+
+    @contextlib.contextmanager
+    def _host(self, engine: str) -> Iterator[Host]:
+        with self._engines.host(engine, self._holds.keeper(BY_HAND), ours(self._holds, engine)) as host:
+            yield host
+
+    def _check(self, engine: str | None) -> None:
+        if engine is not None:
+            self._engines.address(engine)
+        if not self._control:
+            raise switched_off()
+
+    def _check_free(self, engine: str) -> None:
+        task = self._sessions.controlled(engine)
+        if task is not None:
+            raise ConflictError(
+                f"The policy {spelt(str(task.params.get('policy', '')))} controls this engine.",
+                "Detach it before you change limits by hand.",
+            )
+
+
+def ours(holds: SavedLimitsStore, engine: str) -> Callable[[Container], bool]:
+    """Whether PhaseDock may change a container: it carries the label, or a person picked it."""
+    return lambda container: labelled(container) or container.id in holds.picked(engine)
+
+
+def switched_off() -> ConflictError:
+    """What is said where control is off."""
+    return ConflictError(
+        "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
+        "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
+    )
+
+
+def allowed(limits: Limits) -> Allowed:
+    """Limits in cores and bytes."""
+    return Allowed(limits.cores, limits.memory_bytes)
+
+
+def _check_bounds(info: HostInfo, cores: float | None, memory: float | None) -> None:
+    if cores is not None and not LEAST_CORES <= cores <= info.cores:
+        raise InputError(
+            f"{format_cores(cores)} cannot be a limit here.",
+            f"Choose from {LEAST_CORES} to {info.cores:g} cores, or no limit.",
+        )
+    if memory is not None and not _LEAST_MEMORY <= memory <= info.memory:
+        raise InputError(
+            f"{format_bytes(memory)} cannot be a limit of memory here.",
+            f"Choose from {format_bytes(_LEAST_MEMORY)} to {format_bytes(info.memory)}.",
+        )

@@ -1,0 +1,1 @@
+"""Policies attached to running containers, and the log of what they do."""

@@ -1,0 +1,116 @@
+"""What an attached policy does and thinks, kept short for the page."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.runtime.live.view.snapshot import LiveFiles, age, write_attached
+from core.runtime.live.view.values import ActivityEntry, Mode
+from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.units import format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.runtime.live.view.values import Attached
+    from core.scheduling.actions import Action
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job
+
+_KEPT = 50
+_TOUCH_AFTER = 5.0
+_VERBS: dict[type, tuple[str, str]] = {
+    Start: ("Started", "Would start"),
+    SetThreads: ("Asked to change its threads", "Would ask to change its threads"),
+    Migrate: ("Moved", "Would move"),
+    Pause: ("Paused", "Would pause"),
+    Resume: ("Let go on", "Would let go on"),
+    Stop: ("Stopped", "Would stop"),
+}
+
+
+class ActivityLog:
+    """Takes the entries of an attached policy and writes down the newest.
+
+    Parameters
+    ----------
+    files
+        The files of the engine.
+    attached
+        What is attached.
+    begun
+        When the run's clock began, seconds since 1970.
+    """
+
+    def __init__(self, files: LiveFiles, attached: Attached, begun: float) -> None:
+        self._files = files
+        self._attached = attached
+        self._begun = begun
+        self._said: deque[ActivityEntry] = deque(maxlen=_KEPT)
+        self._limits: dict[str, float | None] = {}
+        self._labels: dict[str, str] = {}
+        self.decisions = 0
+        self.resizes = 0
+        self._write({})
+
+    def take(self, entry: Entry, containers: Mapping[str, str]) -> None:
+        """Take the next entry; `containers` has the id of each job's container."""
+        seen = entry.observation
+        self.decisions += 1
+        self._labels = {mark.job: mark.label for mark in entry.marks}
+        jobs = {job.id: job for job in seen.jobs}
+        self._limits = {name: limit for name, limit in self._limits.items() if name in jobs}
+        why = {reason.job: reason.text for reason in entry.reasons if reason.job is not None}
+        refused = {failure.action for failure in entry.failures}
+        for action in entry.actions:
+            if action not in refused and action.job in jobs:
+                self._note(self._begun + seen.time, action, jobs[action.job], why.get(action.job, ""))
+        for failure in entry.failures:
+            self._say(self._begun + seen.time, failure.action.job, f"Could not: {failure.why}")
+        wake = None if entry.wake is None else self._begun + entry.wake
+        self._attached = replace(self._attached, next_wake=wake, resizes=self.resizes)
+        self._write(
+            {
+                containers[mark.job]: (mark.label, mark.growth)
+                for mark in entry.marks
+                if mark.job in containers
+            }
+        )
+
+    def alive(self) -> None:
+        """Show that the policy still goes on; called often, does something now and then."""
+        if age(self._files.attached) > _TOUCH_AFTER:
+            os.utime(self._files.attached)
+
+    def close(self) -> None:
+        """Show that it does not."""
+        self._files.attached.unlink(missing_ok=True)
+
+    def _note(self, at: float, action: Action, job: Job, why: str) -> None:
+        if not isinstance(action, SetLimit):
+            done, would = _VERBS[type(action)]
+            word = done if self._attached.mode is Mode.CONTROL else would
+            self._say(at, action.job, f"{word}. {why}".strip())
+            return
+        before = self._limits.get(job.id, job.limit)
+        self._limits[job.id] = action.limit
+        if before == action.limit:
+            return
+        self.resizes += 1
+        text = why or f"From {_cores(before)} to {_cores(action.limit)}."
+        self._say(at, action.job, text, before, action.limit)
+
+    def _say(
+        self, at: float, job: str, text: str, before: float | None = None, after: float | None = None
+    ) -> None:
+        self._said.appendleft(ActivityEntry(at, job, text, before, after, self._labels.get(job, "")))
+
+    def _write(self, marks: dict[str, tuple[str, float | None]]) -> None:
+        write_attached(self._files.attached, replace(self._attached, said=tuple(self._said)), marks)
+
+
+def _cores(limit: float | None) -> str:
+    return "no limit" if limit is None else format_cores(limit)

@@ -1,0 +1,226 @@
+"""A policy on running containers: the same loop as every run, over the containers that are there.
+
+In *watch* nothing is ever changed. In *control* every limit is written down before it is first changed, and
+put back when the policy is detached, fails, or loses its engine; if the process is killed, the next worker
+puts it back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.engines.docker_host.engine.docker_engine import DockerEngine
+from core.engines.docker_host.engine.planned import DockerWorker
+from core.engines.docker_host.host.containers import RUN
+from core.engines.watch_only import WatchOnly
+from core.errors import Cancelled, ConflictError, PhaseDockError
+from core.runtime.live.control.by_hand import ours, switched_off
+from core.runtime.live.control.restore import LimitRestorer
+from core.runtime.live.policies.activity_log import ActivityLog
+from core.runtime.live.policies.attached_run import AttachedRun
+from core.runtime.live.sampling.watcher import locked
+from core.runtime.live.view.snapshot import LiveFiles
+from core.runtime.live.view.values import Attached, Mode
+from core.scheduling.actions import Pause, Resume
+from core.scheduling.loop import drive
+from core.scheduling.policies import POLICIES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from core.engines.docker_host import Container, Host
+    from core.runtime.live.control.saved_limits import SavedLimitsKeeper
+    from core.runtime.workspace import Workspace
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Failure, Observation
+
+RECONNECT_WITHIN = 30.0
+"""Seconds for which a lost engine is waited for; Docker takes a few to start again."""
+
+_NOT_BACK = "What was changed is still noted and is put back as soon as the engine answers."
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked for, from a task's parameters."""
+
+    engine: str
+    policy: str
+    settings: Mapping[str, Any]
+    mode: Mode
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """What is done, for people."""
+        return self.mode.called(self.policy, self.engine)
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any]) -> _Asked:
+        settings = dict(params.get("settings") or {})
+        mode = Mode(str(params["mode"]))
+        return cls(str(params["engine"]), str(params["policy"]), settings, mode, int(params.get("seed", 1)))
+
+
+class ManagedOnly:
+    """An engine that writes down that it pauses a container before it does so.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    host
+        Where its containers are.
+    keeper
+        Where it is written down.
+    """
+
+    def __init__(self, engine: DockerEngine, host: Host, keeper: SavedLimitsKeeper) -> None:
+        self._engine = engine
+        self._host = host
+        self._keeper = keeper
+
+    @property
+    def finished(self) -> bool:
+        """As the engine says."""
+        return self._engine.finished
+
+    def wait(self, until: float | None) -> None:
+        """Let time pass."""
+        self._engine.wait(until)
+
+    def observe(self) -> Observation:
+        """Show what the engine shows."""
+        return self._engine.observe()
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Write down what has to be undone beside limits, then do it."""
+        self._note(actions, Pause, paused=True)
+        failures = self._engine.apply(actions)
+        self._note(actions, Resume, paused=False)
+        return failures
+
+    def _note(self, actions: Sequence[Action], kind: type[Action], *, paused: bool) -> None:
+        containers = self._engine.containers
+        for job in [action.job for action in actions if isinstance(action, kind)]:
+            container = self._host.known(containers.get(job, ""))
+            if container is not None:
+                self._keeper.keep_paused(self._host.name, container.id, container.limits, paused)
+
+
+def attach(
+    workspace: Workspace,
+    params: Mapping[str, Any],
+    task: str,
+    say: Callable[[str], None],
+    log: Callable[[str], None],
+) -> dict[str, Any]:
+    """Let a policy watch or control an engine until somebody detaches it.
+
+    Parameters
+    ----------
+    workspace
+        Everything that is stored.
+    params
+        ``engine``, ``policy``, ``settings``, ``mode`` and ``seed``.
+    task
+        The task that this is.
+    say
+        Called several times a second with what it is doing; ends it by raising `Cancelled`.
+    log
+        Called with lines that people should find later.
+
+    Returns
+    -------
+    dict
+        ``run``, the id of its run; ``decisions`` and ``resizes``, how many there were.
+
+    Raises
+    ------
+    ConflictError
+        If control is off, a policy is attached already, the engine was lost, or the policy failed.
+    """
+    asked = _Asked.of(params)
+    if asked.mode is Mode.CONTROL and not workspace.settings.control:
+        raise switched_off()
+    files = LiveFiles(workspace.settings.home, asked.engine)
+    with locked(files.lock.with_suffix(".attach")) as mine:
+        if not mine:
+            raise ConflictError(f"A policy is attached to {asked.engine} already.", "Detach it first.")
+        run = AttachedRun(
+            workspace.database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
+        )
+        with run, _put_back_after(workspace, task, log):
+            minutes = _follow(workspace, asked, task, files, run, say)
+    return {"run": run.id, "decisions": minutes.decisions, "resizes": minutes.resizes}
+
+
+def _follow(
+    workspace: Workspace,
+    asked: _Asked,
+    task: str,
+    files: LiveFiles,
+    run: AttachedRun,
+    say: Callable[[str], None],
+) -> ActivityLog:
+    """Drive the policy until it is detached."""
+    live, policy = workspace.live, POLICIES[asked.policy]
+    keeper, begun = live.holds.keeper(task), time.time()
+    with live.engine_registry.host(asked.engine, keeper, ours(live.holds, asked.engine)) as host:
+        attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
+        minutes = ActivityLog(files, attached, begun)
+
+        def mine(container: Container) -> bool:
+            """Containers of a run are that run's to steer."""
+            return RUN not in container.labels and may(container)
+
+        def idle() -> None:
+            minutes.alive()
+            say(f"{asked.name}: {minutes.decisions:,} decisions, {minutes.resizes:,} limits")
+
+        worker, may = DockerWorker(asked.engine, host), ours(live.holds, asked.engine)
+        folder = workspace.settings.home / "live"
+        try:
+            with DockerEngine(
+                [worker], folder=folder, idle=idle, adopt=mine, reconnect_within=RECONNECT_WITHIN
+            ) as real:
+                engine = ManagedOnly(real, host, keeper) if asked.mode is Mode.CONTROL else WatchOnly(real)
+                with _policy_errors(asked.policy):
+                    for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):
+                        run.add(entry)
+                        minutes.take(entry, real.containers)
+        except Cancelled:
+            return minutes
+        finally:
+            minutes.close()
+    return minutes
+
+
+@contextlib.contextmanager
+def _policy_errors(policy: str) -> Iterator[None]:
+    """Say in a sentence that a policy failed; its details are in the log."""
+    try:
+        yield
+    except PhaseDockError:
+        raise
+    except Exception as error:
+        raise ConflictError(
+            f"The policy {policy} failed and was detached: {type(error).__name__}.",
+            "Every limit was put back; the details are in the log of the task.",
+        ) from error
+
+
+@contextlib.contextmanager
+def _put_back_after(workspace: Workspace, task: str, log: Callable[[str], None]) -> Iterator[None]:
+    """Put back what the engine could not, whatever happened; and say what stays."""
+    try:
+        yield
+    finally:
+        live = workspace.live
+        left = [hold for hold in live.holds.all() if hold.owner == task]
+        done = LimitRestorer(live.engine_registry, live.holds).put_back(left)
+        for name, why in done.failed:
+            log(f"The limits of {name} could not be put back: {why} {_NOT_BACK}")

@@ -1,0 +1,1 @@
+"""Recording running containers into trace sets."""

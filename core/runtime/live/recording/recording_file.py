@@ -1,0 +1,180 @@
+"""What a recording has so far, on the disk from the first sample on, and the trace set that it comes to.
+
+Samples are appended to one file of records of fixed size, facts about containers to another, a line for
+each. A process that is killed loses at most the samples since it last appended; half a record at the end is
+left out and written over by whoever goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from core.errors import ConflictError
+from core.runtime.live.sampling.phases import LIVE_FEATURES
+from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.traces.model import Feature, Role, TraceSet
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+SAMPLE = np.dtype([("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (len(FIELDS),))])
+PHASE = Feature("phase", Role.PHASE)
+PERIOD = 1.0
+_GAP = 2.5
+_KNOWN_ZERO = ("throttled", "io", "network")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One container of a recording: its id, and facts that become attributes."""
+
+    id: str
+    name: str
+    image: str = ""
+
+
+class RecordingFile:
+    """The files of one recording; one process writes at a time.
+
+    Parameters
+    ----------
+    folder
+        Where they are; made where it is not there.
+    writing
+        False only to look, as is right while another process writes.
+    """
+
+    def __init__(self, folder: Path, *, writing: bool = True) -> None:
+        self._samples = folder / "samples.bin"
+        self._containers = folder / "containers.jsonl"
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in (self._samples, self._containers):
+            path.touch()
+        if writing:
+            self._cut()
+        self.known: dict[str, int] = {each.id: at for at, each in enumerate(self.containers())}
+
+    @property
+    def samples(self) -> int:
+        """How many samples there are."""
+        return self._samples.stat().st_size // SAMPLE.itemsize
+
+    @property
+    def size(self) -> int:
+        """Bytes on the disk."""
+        return self._samples.stat().st_size + self._containers.stat().st_size
+
+    @property
+    def last(self) -> float:
+        """When the newest sample was taken, seconds since 1970; minus infinity where there is none."""
+        times = self._read()["at"]
+        return float(times.max()) if len(times) else -np.inf
+
+    def meet(self, containers: Iterable[Recorded]) -> None:
+        """Note containers that are new."""
+        new = [each for each in containers if each.id not in self.known]
+        if not new:
+            return
+        lines = b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in new)
+        _append(self._containers, lines)
+        for each in new:
+            self.known[each.id] = len(self.known)
+
+    def add(self, at: float, rows: Mapping[str, Sequence[float]], phases: Mapping[str, int]) -> None:
+        """Append one sample of each of some containers that were met before."""
+        samples = np.zeros(len(rows), SAMPLE)
+        samples["container"] = [self.known[name] for name in rows]
+        samples["phase"] = [phases.get(name, -1) for name in rows]
+        samples["at"] = at
+        samples["values"] = list(rows.values())
+        _append(self._samples, samples.tobytes())
+
+    def containers(self) -> list[Recorded]:
+        """The containers that were met, in that order."""
+        text = self._containers.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]
+        return [Recorded(**orjson.loads(line)) for line in whole.splitlines()]
+
+    def traces(self, phased: bool) -> TraceSet:
+        """The trace set that the samples come to, with a column of phases if that is wanted.
+
+        Raises
+        ------
+        ConflictError
+            If there is no sample.
+        """
+        samples, containers = self._read(), self.containers()
+        if not len(samples):
+            raise ConflictError(
+                "Nothing was recorded: no chosen container ran for two samples.",
+                "Start containers with the label phasedock, or pick some, and record again.",
+            )
+        samples = samples[np.lexsort((samples["at"], samples["container"]))]
+        there, counts = np.unique(samples["container"], return_counts=True)
+        features, columns = _columns(samples, phased)
+        new = np.diff(samples["container"], prepend=-1) != 0
+        gaps = np.diff(samples["at"], prepend=-np.inf) > _GAP * PERIOD
+        chosen = [containers[at] for at in there.tolist()]
+        return TraceSet(
+            features=features,
+            columns=columns,
+            time=samples["at"].astype(np.float64),
+            ids=_names(chosen),
+            offsets=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            period=PERIOD,
+            breaks=np.flatnonzero(gaps & ~new).astype(np.int64),
+            attributes={"container": [each.id for each in chosen], "image": [each.image for each in chosen]},
+        )
+
+    def _read(self) -> npt.NDArray[Any]:
+        return np.fromfile(self._samples, SAMPLE, self.samples)
+
+    def _cut(self) -> None:
+        """Take away what a killed process wrote half."""
+        whole = self.samples * SAMPLE.itemsize
+        if whole < self._samples.stat().st_size:
+            os.truncate(self._samples, whole)
+        text = self._containers.read_bytes()
+        if text and not text.endswith(b"\n"):
+            os.truncate(self._containers, text.rfind(b"\n") + 1)
+
+
+def _columns(
+    samples: npt.NDArray[Any], phased: bool
+) -> tuple[tuple[Feature, ...], tuple[npt.NDArray[np.float64], ...]]:
+    """The features of which anything is known, and their values."""
+    kept: list[tuple[Feature, npt.NDArray[np.float64]]] = []
+    for at, (feature, field) in enumerate(zip(LIVE_FEATURES, FIELDS, strict=True)):
+        values = samples["values"][:, at].astype(np.float64)
+        if field in _KNOWN_ZERO:
+            # no period passed, or no device was there: nothing was held back, read or sent
+            values = np.nan_to_num(values, nan=0.0)
+        if np.isfinite(values).any():
+            kept.append((feature, values))
+    if phased:
+        kept.append((PHASE, samples["phase"].astype(np.float64)))
+    return tuple(feature for feature, _ in kept), tuple(values for _, values in kept)
+
+
+def _names(containers: Sequence[Recorded]) -> tuple[str, ...]:
+    """A name for each; containers of one name, one after the other, get their ids added."""
+    names = [each.name for each in containers]
+    return tuple(
+        each.name if names.count(each.name) == 1 else f"{each.name} {each.id[:12]}" for each in containers
+    )
+
+
+def _append(path: Path, data: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+    try:
+        os.write(handle, data)
+    finally:
+        os.close(handle)

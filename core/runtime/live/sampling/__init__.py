@@ -1,0 +1,1 @@
+"""Watching engines: samples once a second, usage, losses, phases, and the ring buffer."""

@@ -1,0 +1,190 @@
+"""One look at an engine: its containers, what they use, and what that comes to."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, TypeAlias
+
+from core.engines.docker_host import labelled
+from core.engines.docker_host.host.containers import AGENT
+from core.runtime.live.engines import ready
+from core.runtime.live.sampling.ring_buffer import TOTALS
+from core.runtime.live.sampling.usage import UsageReader
+from core.runtime.live.view.values import ContainerRow, LiveView, Totals
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from core.engines.docker_host import Container
+    from core.engines.docker_host.host.reading import HostReading
+    from core.runtime.live.control.saved_limits import SavedLimitsStore
+    from core.runtime.live.sampling.losses import LossReader
+    from core.runtime.live.sampling.phases import PhaseTracker
+    from core.runtime.live.sampling.usage import Usage
+
+Rows: TypeAlias = "dict[str, tuple[float, ...]]"
+"""Values of the ring's `FIELDS` by container id."""
+
+_FOREIGN_SHOWN = 500
+
+
+class Sampler:
+    """Looks at one engine.
+
+    Parameters
+    ----------
+    host
+        The engine.
+    holds
+        Which containers are held and picked.
+    losses
+        Reads what containers print.
+    """
+
+    def __init__(self, host: HostReading, holds: SavedLimitsStore, losses: LossReader) -> None:
+        self._host = host
+        self._holds = holds
+        self._losses = losses
+        self._usage = UsageReader()
+
+    def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
+        """Look once: what is shown, and what goes into the ring.
+
+        Parameters
+        ----------
+        phaser
+            Labels samples by a model, or None.
+        model
+            That model's id.
+
+        Raises
+        ------
+        HostLost
+            If the engine does not answer.
+        """
+        name, info = self._host.name, self._host.info()
+        picked, held = self._holds.picked(name), self._holds.held(name)
+        containers = self._host.containers()
+        ours = [each for each in containers if labelled(each) or each.id in picked]
+        usage = self._usage.take(self._host.counters(ours))
+        at = time.time()
+        losses = self._losses.read(ours, at)
+        rows = {
+            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in held) for each in ours
+        }
+        for key, (value, why) in losses.items():
+            if key in rows:
+                rows[key] = _with(rows[key], loss=value, loss_why=why)
+        values = {key: ring_row(row) for key, row in rows.items() if row.cpu is not None}
+        if phaser is not None:
+            for key, phase in phaser.push(at, values).items():
+                rows[key] = _with(rows[key], phase=phase)
+        shown = tuple(sorted(rows.values(), key=lambda row: row.name))
+        others = [each for each in containers if each.id not in rows]
+        totals = sums(shown, info.cores, float(info.memory))
+        view = LiveView(
+            engine=ready(self._host.address, info),
+            at=at,
+            rows=shown,
+            others=len(others),
+            foreign=tuple(_foreign(others[:_FOREIGN_SHOWN])),
+            totals=totals,
+            model=model,
+        )
+        return view, {**values, TOTALS: _totals_row(totals)}
+
+
+def row_of(container: Container, usage: Usage | None, picked: bool, held: bool) -> ContainerRow:
+    """A container as the page shows it; what was not measured is not known."""
+    limits = container.limits
+    memory_limit = limits.memory_bytes
+    return ContainerRow(
+        id=container.id,
+        name=container.name,
+        image=container.image,
+        labelled=labelled(container),
+        picked=picked,
+        state=container.state,
+        cpu=None if usage is None else usage.cpu,
+        cpu_limit=limits.cores,
+        memory=None if usage is None else usage.memory,
+        memory_limit=None if memory_limit is None else float(memory_limit),
+        io=None if usage is None else usage.io,
+        network=None if usage is None else usage.network,
+        throttled=None if usage is None else usage.throttled,
+        held=held,
+        malleable=bool(container.labels.get(AGENT)),
+    )
+
+
+def ring_row(row: ContainerRow) -> tuple[float, ...]:
+    """A row's values of the ring's `FIELDS`."""
+    return tuple(
+        map(
+            _number,
+            (
+                row.cpu,
+                row.cpu_limit,
+                row.memory,
+                row.memory_limit,
+                row.loss,
+                row.throttled,
+                row.io,
+                row.network,
+            ),
+        )
+    )
+
+
+def sums(rows: Sequence[ContainerRow], cores: float | None, memory: float | None) -> Totals:
+    """Sums over containers, of what is known of them."""
+    throttled = [row.throttled for row in rows if row.throttled is not None]
+    return Totals(
+        cpu=math.fsum(row.cpu for row in rows if row.cpu is not None),
+        cores=cores,
+        memory=math.fsum(row.memory for row in rows if row.memory is not None),
+        memory_total=memory,
+        throttled=math.fsum(throttled) / len(throttled) if throttled else None,
+        containers=len(rows),
+    )
+
+
+def counted(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
+    """How many containers are in each list, the largest first."""
+    found: dict[str, int] = {}
+    for label in labels:
+        if label:
+            found[label] = found.get(label, 0) + 1
+    return tuple(sorted(found.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def marked(
+    rows: Iterable[ContainerRow], marks: Mapping[str, tuple[str, float | None]]
+) -> tuple[ContainerRow, ...]:
+    """Rows with what an attached policy thinks of them."""
+    return tuple(
+        _with(row, label=marks[row.id][0] or None, growth=marks[row.id][1]) if row.id in marks else row
+        for row in rows
+    )
+
+
+def _with(row: ContainerRow, **values: object) -> ContainerRow:
+    """A row with some other values; three times as fast as `dataclasses.replace`."""
+    plain = {name: getattr(row, name) for name in ContainerRow.__slots__}
+    return ContainerRow(**{**plain, **values})
+
+
+def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
+    for each in containers:
+        yield ContainerRow(each.id, each.name, each.image, state=each.state)
+
+
+def _totals_row(totals: Totals) -> tuple[float, ...]:
+    nan = math.nan
+    known = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
+    return (*map(_number, known), nan, nan)
+
+
+def _number(value: float | None) -> float:
+    return math.nan if value is None else float(value)

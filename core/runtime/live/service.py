@@ -1,0 +1,237 @@
+"""Running containers, as screens and the command line see them: look, change, attach, record, release.
+
+Nothing here takes long. A worker's watcher samples the engines that somebody looks at and leaves what it saw
+in files; looking reads these. Policies and recordings are tasks. What changes containers is refused unless
+``PHASEDOCK_CONTROL`` is on, touches only containers that carry PhaseDock's label or were picked, and writes
+down what was there before it changes anything.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.runtime.live.control.by_hand import ManualControl
+from core.runtime.live.control.restore import LimitRestorer
+from core.runtime.live.control.saved_limits import SavedLimitsStore
+from core.runtime.live.engines import Engines
+from core.runtime.live.sampling.watcher import Watcher
+from core.runtime.live.sessions import Sessions
+from core.runtime.live.start import Starter
+from core.runtime.live.view.builder import ViewBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.config import Settings
+    from core.runtime.database.engine import Database
+    from core.runtime.live.view.values import Change, EngineInfo, Mode, Recording, Released
+    from core.runtime.storage.models import ModelLibrary
+    from core.runtime.tasks.store import Tasks
+
+
+class Live(ViewBuilder):
+    """The running containers of the engines that the settings name.
+
+    Parameters
+    ----------
+    settings
+        What the environment decided: the engines, and whether they may be changed.
+    database
+        Where it is written what was there before a change, and who picked what.
+    tasks
+        Policies and recordings are tasks.
+    models
+        Phase models, to label samples with.
+    """
+
+    def __init__(self, settings: Settings, database: Database, tasks: Tasks, models: ModelLibrary) -> None:
+        super().__init__(settings.home, Engines(settings), Sessions(tasks))
+        self._control = settings.control
+        self._models = models
+        self.holds = SavedLimitsStore(database)
+        self._beginning = Starter(
+            settings.home, self.engine_registry, self._sessions, tasks, models, settings.control
+        )
+        self._steering = ManualControl(self.engine_registry, self.holds, self._sessions, settings.control)
+
+    @property
+    def control(self) -> bool:
+        """Whether containers may be changed (``PHASEDOCK_CONTROL``)."""
+        return self._control
+
+    def engines(self) -> tuple[EngineInfo, ...]:
+        """The engines that the settings name, each with its state; without Docker the state says so."""
+        return self.engine_registry.all()
+
+    def set_limit(
+        self, engine: str, container: str, cores: float | None, memory: float | None = None
+    ) -> Change:
+        """Change the limits of one container by hand; `undo` takes it back.
+
+        Parameters
+        ----------
+        engine, container
+            The engine's name and the container's full id.
+        cores
+            Cores that it may use at most, or None for no limit.
+        memory
+            Bytes that it may use at most; None leaves it as it is.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the container is neither labelled nor picked, or a policy controls the engine.
+        NotFoundError
+            If there is no such engine or container.
+        InputError
+            If a limit is below what Docker takes, or above the host.
+        """
+        return self._steering.set_limit(engine, container, cores, memory)
+
+    def undo(self, engine: str, container: str) -> Change:
+        """Take back the last change by hand.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, or there is nothing to take back.
+        NotFoundError
+            If there is no such engine or container.
+        """
+        return self._steering.undo(engine, container)
+
+    def release(self, engine: str | None = None) -> Released:
+        """End control and put every limit back, exactly; of one engine, or of all. Also where control is off.
+
+        Raises
+        ------
+        ConflictError
+            If a policy does not let go of its containers.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._steering.release(engine)
+
+    def pick(self, engine: str, container: str) -> None:
+        """Let PhaseDock change a container that does not carry its label.
+
+        Raises
+        ------
+        ConflictError
+            If control is off.
+        NotFoundError
+            If there is no such engine or container.
+        """
+        self._steering.pick(engine, container)
+
+    def unpick(self, engine: str, container: str) -> None:
+        """Take a picked container back out, its limits put back first.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, or a policy controls the engine.
+        NotFoundError
+            If there is no such engine.
+        """
+        self._steering.unpick(engine, container)
+
+    def attach(
+        self, engine: str, policy: str, settings: Mapping[str, Any], mode: Mode | str, seed: int = 1
+    ) -> str:
+        """Let a policy watch or control the labelled and picked containers; gives the task's id.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        policy, settings
+            A scheduling policy and what was chosen of its settings.
+        mode
+            ``"watch"`` changes nothing and says what it would do; ``"control"`` does it.
+        seed
+            Of the policy's own chance.
+
+        Raises
+        ------
+        ConflictError
+            If a policy is attached already, or `mode` is control and control is off.
+        NotFoundError
+            If there is no such engine or policy.
+        InputError
+            If a setting is unknown or out of bounds.
+        """
+        return self._beginning.attach(engine, policy, settings, str(mode), seed)
+
+    def detach(self, engine: str) -> str:
+        """End the attached policy; its task puts every limit back. Gives the task's id.
+
+        Raises
+        ------
+        ConflictError
+            If none is attached.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._beginning.detach(engine)
+
+    def record(
+        self, engine: str, name: str, ids: Sequence[str] | None = None, model: str | None = None
+    ) -> str:
+        """Record containers into a trace set, once a second, until stopped; gives the task's id.
+
+        Parameters
+        ----------
+        engine, name
+            The engine, and what the trace set is to be called.
+        ids
+            The containers; all that are labelled or picked, later ones too, when left out.
+        model
+            The id of a phase model whose labels are recorded as well.
+
+        Raises
+        ------
+        ConflictError
+            If something is being recorded on this engine already.
+        NotFoundError
+            If there is no such engine or model.
+        """
+        return self._beginning.record(engine, name, ids, model)
+
+    def stop_recording(self, engine: str) -> str:
+        """End the recording; its trace set is in the library once the task, whose id this gives, is done.
+
+        Raises
+        ------
+        ConflictError
+            If nothing is being recorded.
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._beginning.stop_recording(engine)
+
+    def unfinished(self) -> tuple[Recording, ...]:
+        """Recordings whose worker ended before they became trace sets."""
+        return self._beginning.unfinished()
+
+    def finish_recording(self, recording: str) -> str:
+        """Make a trace set of what an unfinished recording has; gives the task's id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such recording, or it goes on.
+        """
+        return self._beginning.finish(recording)
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine_registry.close()
+
+    def watcher(self) -> Watcher:
+        """What samples engines, to be started by a process that stays."""
+        return Watcher(self._home, self.engine_registry, self.holds, self._models)
+
+    def put_back_orphans(self) -> Released:
+        """Put back the limits that tasks changed which do not live any more; reap tasks before."""
+        return LimitRestorer(self.engine_registry, self.holds).put_back(self.holds.orphans())

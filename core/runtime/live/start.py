@@ -1,0 +1,146 @@
+"""Beginning and ending policies and recordings: what is asked for is checked here, a worker does it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.errors import ConflictError, InputError, NotFoundError
+from core.runtime.live.control.by_hand import switched_off
+from core.runtime.live.recording.recorder import unfinished
+from core.runtime.live.sampling.phases import PhaseTracker
+from core.runtime.live.sessions import ATTACH, RECORD
+from core.runtime.live.view.values import EngineState, Mode
+from core.runtime.storage.files import new_id
+from core.runtime.storage.repository import checked_name
+from core.scheduling.policies import POLICIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from core.runtime.live.engines import Engines
+    from core.runtime.live.sessions import Sessions
+    from core.runtime.live.view.values import Recording
+    from core.runtime.storage.models import ModelLibrary
+    from core.runtime.tasks.store import Tasks
+
+
+class Starter:
+    """Submits the tasks of running containers.
+
+    Parameters
+    ----------
+    home
+        The home folder of the workspace.
+    engines, sessions, tasks, models
+        The engines, what goes on with them, and where tasks and models are.
+    control
+        Whether anything may be changed.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        engines: Engines,
+        sessions: Sessions,
+        tasks: Tasks,
+        models: ModelLibrary,
+        control: bool,
+    ) -> None:
+        self._home = home
+        self._engines = engines
+        self._sessions = sessions
+        self._tasks = tasks
+        self._models = models
+        self._control = control
+
+    def attach(self, engine: str, policy: str, settings: Mapping[str, Any], mode: str, seed: int) -> str:
+        """See `core.runtime.live.service.Live.attach`."""
+        self._check_ready(engine)
+        chosen = POLICIES[policy]
+        if chosen.oracle:
+            raise InputError(
+                f"{policy} looks at what only a simulator knows, so it cannot be attached.",
+                "Choose another policy.",
+            )
+        chosen.chosen(settings)
+        if mode not in list(Mode):
+            raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
+        if mode == Mode.CONTROL and not self._control:
+            raise switched_off()
+        if ATTACH in self._sessions.of(engine):
+            raise ConflictError(f"A policy is attached to {engine} already.", "Detach it first.")
+        params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}
+        return self._tasks.submit(ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed)})
+
+    def detach(self, engine: str) -> str:
+        """See `core.runtime.live.service.Live.detach`."""
+        return self._end(engine, ATTACH, "No policy is attached", "Attach one first.")
+
+    def record(self, engine: str, name: str, ids: Sequence[str] | None, model: str | None) -> str:
+        """See `core.runtime.live.service.Live.record`."""
+        self._check_ready(engine)
+        name = checked_name(name, "trace set")
+        if ids is not None and not ids:
+            raise InputError("No container was chosen to be recorded.", "Choose one, or record all.")
+        if model is not None:
+            PhaseTracker(self._models.load(model))
+        if RECORD in self._sessions.of(engine):
+            raise ConflictError(f"Something is being recorded on {engine} already.", "Stop that first.")
+        return self._submit(engine, name, ids, model, new_id(), finish=False)
+
+    def stop_recording(self, engine: str) -> str:
+        """See `core.runtime.live.service.Live.stop_recording`."""
+        return self._end(engine, RECORD, "Nothing is being recorded", "Start a recording first.")
+
+    def unfinished(self) -> tuple[Recording, ...]:
+        """See `core.runtime.live.service.Live.unfinished`."""
+        return tuple(each.shown for each in unfinished(self._home) if not self._goes_on(each.recording))
+
+    def finish(self, recording: str) -> str:
+        """See `core.runtime.live.service.Live.finish_recording`."""
+        for each in unfinished(self._home):
+            if each.recording == recording and not self._goes_on(recording):
+                about = each.about
+                return self._submit(about["engine"], about["name"], None, about["model"], recording, True)
+        raise NotFoundError("There is no unfinished recording with this id.", "Look at what is there.")
+
+    def _goes_on(self, recording: str) -> bool:
+        return any(
+            task.params.get("recording") == recording
+            for engine in self._engines.names
+            for task in self._sessions.of(engine).values()
+        )
+
+    def _submit(
+        self,
+        engine: str,
+        name: str,
+        ids: Sequence[str] | None,
+        model: str | None,
+        recording: str,
+        finish: bool,
+    ) -> str:
+        params = {
+            "engine": engine,
+            "name": name,
+            "containers": None if ids is None else list(ids),
+            "model": model,
+            "recording": recording,
+            "finish": finish,
+        }
+        verb = "Finish the recording" if finish else "Record"
+        return self._tasks.submit(RECORD, f"{verb} “{name}” from {engine}", params)
+
+    def _end(self, engine: str, kind: str, nothing: str, hint: str) -> str:
+        self._engines.address(engine)
+        task = self._sessions.of(engine).get(kind)
+        if task is None:
+            raise ConflictError(f"{nothing} on {engine}.", hint)
+        self._tasks.cancel(task.id)
+        return task.id
+
+    def _check_ready(self, engine: str) -> None:
+        info = self._engines.get(engine)
+        if info.state is not EngineState.READY:
+            raise ConflictError(info.message, info.hint)

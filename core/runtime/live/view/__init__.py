@@ -1,0 +1,1 @@
+"""What screens and the command line are told about running containers."""

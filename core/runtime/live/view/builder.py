@@ -1,0 +1,139 @@
+"""What was seen of an engine, put together for the page: the watcher's sample and what tasks say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS, RingHistory, read_ring
+from core.runtime.live.sampling.sampler import counted, marked
+from core.runtime.live.sessions import ATTACH, RECORD
+from core.runtime.live.view.snapshot import (
+    FRESH_FOR,
+    LiveFiles,
+    age,
+    read_attached,
+    read_recording,
+    read_view,
+)
+from core.runtime.live.view.values import Attached, History, LiveView, Mode, Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from core.runtime.infos import TaskInfo
+    from core.runtime.live.engines import Engines
+    from core.runtime.live.sessions import Sessions
+
+_FORGOTTEN_AFTER = 60.0
+_SHOWN = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
+
+
+class ViewBuilder:
+    """Reads what the watcher and the tasks left.
+
+    Parameters
+    ----------
+    home
+        The home folder of the workspace.
+    engines, sessions
+        The engines, and what goes on with them.
+    """
+
+    def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
+        self._home = home
+        self.engine_registry = engines
+        self._sessions = sessions
+
+    def look(self, engine: str, model: str | None = None) -> LiveView:
+        """What was seen last, and the wish that it be sampled for the next 30 seconds.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        model
+            The id of the phase model to label samples with, or None.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        files = self._files(engine)
+        files.want(model)
+        old = age(files.snapshot)
+        seen = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
+        if seen is None or old > FRESH_FOR:
+            info = self.engine_registry.get(engine)
+            seen = LiveView(info, model=model) if seen is None else replace(seen, engine=info)
+        return _with_tasks(seen, files, self._sessions.of(engine))
+
+    def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
+        """The last minutes of some containers, by id; those that were never sampled are left out.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        found = read_ring(self._files(engine).ring, ids, seconds)
+        return {name: _history(past) for name, past in found.items()}
+
+    def totals_history(self, engine: str, seconds: float = 600.0) -> History:
+        """The last minutes of all containers of `look` together, beside the size of the host.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        found = read_ring(self._files(engine).ring, [TOTALS], seconds)
+        nothing = RingHistory(np.empty(0), np.empty((0, len(FIELDS)), np.float32))
+        return _history(found.get(TOTALS, nothing))
+
+    def _files(self, engine: str) -> LiveFiles:
+        self.engine_registry.address(engine)
+        return LiveFiles(self._home, engine)
+
+
+def _with_tasks(seen: LiveView, files: LiveFiles, going_on: dict[str, TaskInfo]) -> LiveView:
+    """A sample with the policy and the recording that go on, and the policy's lists in its rows."""
+    attach, record = going_on.get(ATTACH), going_on.get(RECORD)
+    if record is not None:
+        seen = replace(seen, recording=_recording(record, files))
+    if attach is None:
+        return seen
+    said = read_attached(files.attached)
+    if said is None or said[0].task != attach.id:
+        return replace(seen, attached=_attaching(attach))
+    rows = marked(seen.rows, said[1])
+    totals = replace(seen.totals, labels=counted(row.label for row in rows))
+    return replace(seen, attached=said[0], rows=rows, totals=totals)
+
+
+def _attaching(task: TaskInfo) -> Attached:
+    """A policy that has not said anything yet."""
+    params = task.params
+    return Attached(
+        task=task.id,
+        policy=str(params.get("policy", "")),
+        mode=Mode(params.get("mode", Mode.WATCH)),
+        settings=params.get("settings", {}),
+        since=task.created.timestamp(),
+    )
+
+
+def _recording(task: TaskInfo, files: LiveFiles) -> Recording:
+    said = read_recording(files.recording)
+    if said is not None and said.task == task.id:
+        return said
+    return Recording(task.id, str(task.params.get("name", "")), task.created.timestamp())
+
+
+def _history(past: RingHistory) -> History:
+    lines = {name: past.values[:, FIELDS.index(name)] for name in _SHOWN}
+    return History(past.time, **lines)

@@ -1,0 +1,224 @@
+"""What the runtime tells about running containers: frozen values, without an engine behind them.
+
+CPU is in cores, memory in bytes, rates in bytes per second, moments in seconds since 1970. A value that is
+not known is None (in arrays: not a number), never a guess; where a person would ask why, a sentence says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from core.runtime.live.view.control_values import (
+    ActivityEntry,
+    Allowed,
+    Attached,
+    Change,
+    Mode,
+    Recording,
+    Released,
+)
+
+__all__ = [
+    "ActivityEntry",
+    "Allowed",
+    "Attached",
+    "Change",
+    "ContainerRow",
+    "EngineInfo",
+    "EngineState",
+    "History",
+    "Line",
+    "LiveView",
+    "Mode",
+    "Recording",
+    "Released",
+    "Totals",
+]
+
+Line = npt.NDArray[np.float32]
+"""One value per sample, shape (n,); not a number where there is none."""
+
+
+class EngineState(StrEnum):
+    """Whether an engine can be used."""
+
+    READY = "ready"
+    MISSING = "missing"
+    DENIED = "denied"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """A Docker Engine that the settings name.
+
+    Parameters
+    ----------
+    name, address
+        Its name in the settings, and where it is; an empty address is Docker's own default.
+    state
+        ``"ready"``; ``"missing"``: nothing answers there; ``"denied"``: it answers, but not to this user;
+        ``"lost"``: it answered before and does not now.
+    message, hint
+        One sentence about the state and one about what to do; both empty when it is ready.
+    cores, memory
+        Its size: cores and bytes, or None.
+    version
+        The version of Docker, or empty.
+    """
+
+    name: str
+    address: str
+    state: EngineState
+    message: str = ""
+    hint: str = ""
+    cores: float | None = None
+    memory: float | None = None
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerRow:
+    """One container as it was at the last sample.
+
+    Parameters
+    ----------
+    id, name, image
+        Its full id, its name, and the image it was made of.
+    labelled, picked
+        Whether it carries PhaseDock's label, and whether a person picked it; only such ones are changed.
+    state
+        ``"running"``, ``"paused"`` and so on, as Docker says it.
+    cpu, cpu_limit
+        Cores used over the last second, and allowed; the limit is None without one.
+    memory, memory_limit
+        Bytes.
+    io, network
+        Bytes read and written, and received and sent, per second.
+    throttled
+        The share of the last second's scheduling periods in which it wanted more than its limit, 0 to 1.
+    loss, loss_why
+        The last value of its evaluation function; where there is none, a sentence that says why.
+    label, growth
+        The list or category that the attached policy has it in, and its growth; None without a policy.
+    phase
+        The id of its phase by the chosen model; None without a model and while the window fills.
+    held
+        Whether its limits are not those that it came with; releasing puts them back.
+    malleable
+        Whether it follows its cores with its threads; None where that is not known.
+    """
+
+    id: str
+    name: str
+    image: str = ""
+    labelled: bool = False
+    picked: bool = False
+    state: str = "running"
+    cpu: float | None = None
+    cpu_limit: float | None = None
+    memory: float | None = None
+    memory_limit: float | None = None
+    io: float | None = None
+    network: float | None = None
+    throttled: float | None = None
+    loss: float | None = None
+    loss_why: str = ""
+    label: str | None = None
+    growth: float | None = None
+    phase: int | None = None
+    held: bool = False
+    malleable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over the containers that are shown, beside the size of the host.
+
+    Parameters
+    ----------
+    cpu, cores
+        Cores used, and there.
+    memory, memory_total
+        Bytes used, and there.
+    throttled
+        The mean share of throttled periods over containers with a limit, or None.
+    containers
+        How many containers are shown.
+    labels
+        How many containers the attached policy has in each of its lists: (label, n).
+    """
+
+    cpu: float | None = None
+    cores: float | None = None
+    memory: float | None = None
+    memory_total: float | None = None
+    throttled: float | None = None
+    containers: int = 0
+    labels: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveView:
+    """Everything that the page of running containers shows at one moment.
+
+    Parameters
+    ----------
+    engine
+        The engine and its state.
+    at
+        When the sample was taken, or None before the first.
+    rows
+        The containers that are labelled or picked, with what they use.
+    others
+        How many running containers of the host are neither labelled nor picked.
+    foreign
+        Those others, by id, name, image and state only; they are not measured, and may be picked.
+    totals
+        Sums over the containers that are labelled or picked, beside the size of the host.
+    attached, recording
+        The policy and the recording that go on, or None.
+    model
+        The id of the model that gives the phases, or None.
+    """
+
+    engine: EngineInfo
+    at: float | None = None
+    rows: tuple[ContainerRow, ...] = ()
+    others: int = 0
+    foreign: tuple[ContainerRow, ...] = ()
+    totals: Totals = field(default_factory=Totals)
+    attached: Attached | None = None
+    recording: Recording | None = None
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The last minutes of one container, or of all together; every array has shape (n,).
+
+    Parameters
+    ----------
+    time
+        Seconds since 1970, float64, increasing.
+    cpu, cpu_limit
+        Cores; the limit is not a number without one. Of all together: the host's cores.
+    memory, memory_limit
+        Bytes; as for CPU.
+    loss
+        Values of the evaluation function.
+    throttled
+        Share of throttled periods, 0 to 1.
+    """
+
+    time: npt.NDArray[np.float64]
+    cpu: Line
+    cpu_limit: Line
+    memory: Line
+    memory_limit: Line
+    loss: Line
+    throttled: Line

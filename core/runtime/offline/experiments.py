@@ -1,0 +1,182 @@
+"""What the command line does about experiments: choose, change, run here and now, replay."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError, NotFoundError
+from core.experiments.reading.experiment import from_dict
+from core.experiments.reading.marked import SpecError, read_marked
+from core.runtime.experiments import bundled
+from core.runtime.experiments.infos import Keep
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.experiments.spec import Experiment
+    from core.phases.crbm.training import Progress
+    from core.runtime.workspace import Workspace
+
+
+def chosen(
+    source: str, *, seeds: int = 0, policies: str = "", baseline: str = "", changes: Sequence[str] = ()
+) -> Experiment:
+    """An experiment with what the command line changes of it.
+
+    Parameters
+    ----------
+    source
+        A file or the name of a bundled experiment.
+    seeds
+        How many seeds, or 0 for its own.
+    policies
+        Labels or policy names with commas between, or empty for all.
+    baseline
+        Another label to compare with, or empty.
+    changes
+        Fields and values, such as ``"world.gamma=0.02"``.
+
+    Raises
+    ------
+    InputError, NotFoundError
+        If something of it cannot be.
+    """
+    made = _changed(bundled.load(source), changes)
+    if seeds < 0:
+        raise InputError(f"--seeds cannot be {seeds}.", "Give a number above zero.")
+    if seeds:
+        made = made.with_seeds(seeds)
+    if baseline:
+        made = replace(made, baseline=_known(made, baseline)[0])
+    wanted = [name.strip() for name in policies.split(",") if name.strip()]
+    if wanted:
+        labels = {label for name in wanted for label in _known(made, name)}
+        kept = tuple(arm for arm in made.policies if arm.label in labels or arm.label == made.baseline)
+        made = replace(made, policies=kept)
+    return made
+
+
+def keep(text: str) -> Keep:
+    """Which ledgers to keep.
+
+    Raises
+    ------
+    InputError
+        If it is none of the known ways.
+    """
+    try:
+        return Keep(text)
+    except ValueError:
+        raise InputError(
+            f"--ledgers cannot be “{text}”.", f"Choose one of: {', '.join(each.value for each in Keep)}."
+        ) from None
+
+
+def simulate(
+    workspace: Workspace, experiment: Experiment, kept: Keep, progress: Progress | None = None
+) -> dict[str, Any]:
+    """Run an experiment here and now.
+
+    Returns
+    -------
+    dict
+        The scenario, ``runs`` (one per policy and seed, with its jobs), ``policies``, as
+        `core.experiments.compare.compare` gives them, and ``predicted``: what the simulator says of real
+        runs, as `core.experiments.predicting.Prediction.to_dict` gives it, or None.
+
+    Raises
+    ------
+    ConflictError
+        If a policy leaves jobs that can never end.
+    """
+    info = workspace.runs.make(experiment, progress, kept)
+    made = info.experiment
+    return {
+        "experiment": info.id,
+        "name": made.name,
+        "about": made.about,
+        "engine": made.engine,
+        "n_jobs": made.n_jobs,
+        "n_workers": sum(group.count for group in made.workers),
+        "world": asdict(made.world),
+        "seeds": list(made.seeds),
+        "baseline": made.baseline,
+        "runs": [_run(workspace, run, label) for label, runs in info.runs.items() for run in runs.values()],
+        "policies": list((info.report or {})["comparison"]),
+        "predicted": (info.report or {}).get("predicted"),
+    }
+
+
+def replay(workspace: Workspace, run: str) -> dict[str, Any]:
+    """Show a run's policy its ledger again.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such run, or its ledger was not kept.
+    """
+    info = workspace.runs.get(run)
+    differences = workspace.runs.replay(run)
+    return {
+        "run": info.id,
+        "label": info.label,
+        "policy": info.policy,
+        "seed": info.seed,
+        "ticks": info.ticks,
+        "equal": not differences,
+        "differences": [
+            {
+                "tick": each.number,
+                "recorded": [str(action) for action in each.recorded],
+                "decided": [str(action) for action in each.decided],
+            }
+            for each in differences
+        ],
+    }
+
+
+def _run(workspace: Workspace, run: str, label: str) -> dict[str, Any]:
+    info = workspace.runs.get(run)
+    return {
+        "run": run,
+        "label": label,
+        "policy": info.policy,
+        "settings": dict(info.settings),
+        "seed": info.seed,
+        "ticks": info.ticks,
+        **workspace.runs.result(run).to_dict(),
+    }
+
+
+def _known(experiment: Experiment, name: str) -> list[str]:
+    """The labels that a name stands for: a label itself, or all arms of a policy."""
+    labels = [arm.label for arm in experiment.policies]
+    found = [name] if name in labels else [arm.label for arm in experiment.policies if arm.policy == name]
+    if not found:
+        raise NotFoundError(
+            f"The experiment has no policy labelled “{name}”.", f"It has: {', '.join(labels)}."
+        )
+    return found
+
+
+def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
+    if not changes:
+        return experiment
+    values = experiment.to_dict()
+    for change in changes:
+        path, sign, written = change.partition("=")
+        if not sign:
+            raise InputError(f"--set {change} has no value.", "Write it as world.gamma=0.02.")
+        *owners, name = path.strip().split(".")
+        inner: Any = values
+        for owner in owners:
+            inner = inner.get(owner) if isinstance(inner, dict) else None
+        if not isinstance(inner, dict):
+            raise InputError(f"There is no field “{path}” to set.", "Write it as world.gamma=0.02.")
+        inner[name] = read_marked(f"value: {written}").values["value"]
+    try:
+        return from_dict(values)
+    except SpecError as error:
+        where = ".".join(str(part) for part in error.path)
+        raise InputError(f"--set {where}: {error.message}", error.hint) from None

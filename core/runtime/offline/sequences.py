@@ -1,0 +1,157 @@
+"""The sequences of a trace file under a saved model, without a workspace."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from core.errors import InputError
+from core.phases import phase_runs, predict
+from core.runtime.offline.models import read
+from core.runtime.storage.sequences import SequenceAnalysis
+from core.sequences import END, Step, Warmup, phase_sequences
+from core.store.phase_models.archive import load_model
+from core.traces.summary import summarise
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.sequences import DwellTimes, TransitionGraph
+
+E = TypeVar("E", bound=StrEnum)
+WITHIN = (30.0, 60.0, 120.0, 300.0)
+
+
+@dataclass(frozen=True)
+class FoundSequences:
+    """The sequences of a file, and one graph over them.
+
+    Parameters
+    ----------
+    analysis, graph
+        What was found.
+    warmup
+        What became of warm-up.
+    within
+        Seconds for which the chance of leaving is given.
+    """
+
+    analysis: SequenceAnalysis
+    graph: TransitionGraph
+    warmup: Warmup
+    within: tuple[float, ...] = WITHIN
+
+    @property
+    def stays(self) -> dict[int, DwellTimes]:
+        """The stays in each phase that occurs."""
+        found = {phase: self.analysis.stays((phase,)) for phase in self.analysis.sequences.phases}
+        return {phase: stays for phase, stays in found.items() if stays.n_runs}
+
+    @property
+    def sentence(self) -> str:
+        """How many paths there are, and how many cover most executions."""
+        paths, prototypes = len(self.analysis.paths), len(self.analysis.prototypes)
+        n = self.analysis.sequences.n_executions
+        return (
+            f"{paths:,} distinct path{'' if paths == 1 else 's'}; {prototypes:,} of them "
+            f"cover{'s' if prototypes == 1 else ''} 90% of {n:,} execution{'' if n == 1 else 's'}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The sequences as JSON takes them; −2 is the end of an execution, −1 is warm-up."""
+        analysis, graph = self.analysis, self.graph
+        ids, packed = analysis.sequences.ids, analysis.packed
+        edges = zip(graph.source, graph.target, graph.count, graph.probability, strict=True)
+        return {
+            "executions": len(ids),
+            "memory": graph.memory,
+            "step": graph.step.value,
+            "warmup": self.warmup.value,
+            "prototypes": len(analysis.prototypes),
+            "paths": [
+                {
+                    "path": str(path),
+                    "elements": [
+                        {"phases": list(each.phases), "repeated": each.repeats > 1} for each in path.elements
+                    ],
+                    "count": path.count,
+                    "share": path.share,
+                    "covered": path.covered,
+                    "median_s": path.seconds,
+                    "example": ids[path.example],
+                }
+                for path in analysis.paths
+            ],
+            "transitions": [
+                {
+                    "from": list(graph.name(int(s))),
+                    "to": list(graph.name(int(t))),
+                    "count": int(n),
+                    "p": float(p),
+                }
+                for s, t, n, p in edges
+            ],
+            "matrix": {
+                "columns": [*graph.phases, END],
+                "rows": [
+                    {"after": list(state), "seen": seen, "p": row}
+                    for state, seen, row in zip(
+                        graph.states, graph.visits.tolist(), graph.matrix()[0].tolist(), strict=True
+                    )
+                ],
+            },
+            "stays": [_stay(phase, stays, self.within) for phase, stays in self.stays.items()],
+            "packed": {
+                name: " ".join(str(each) for each in packed.of(place)) for place, name in enumerate(ids)
+            },
+        }
+
+
+def _stay(phase: int, stays: DwellTimes, within: tuple[float, ...]) -> dict[str, Any]:
+    chances = {f"{seconds:g}": stays.leave_within(seconds) for seconds in within}
+    return {
+        "phase": phase,
+        "runs": stays.n_runs,
+        "median_s": stays.median,
+        "mean_s": stays.mean,
+        "left_within": {key: None if math.isnan(chance) else chance for key, chance in chances.items()},
+    }
+
+
+def sequences(
+    model: Path,
+    file: Path,
+    memory: int = 1,
+    step: str = Step.RUN,
+    warmup: str = Warmup.SKIP,
+    mapping: Path | None = None,
+) -> FoundSequences:
+    """Find the sequences of a trace file.
+
+    Raises
+    ------
+    InputError
+        If a choice is none of those offered, or nothing of the file can be used.
+    MismatchError
+        If the model does not fit the traces.
+    """
+    steps, treated = _choice(Step, step, "step"), _choice(Warmup, warmup, "warmup")
+    loaded, traces = load_model(model), read(file, mapping)
+    runs = phase_runs(traces, predict(loaded, traces))
+    bounds = np.searchsorted(runs.start, traces.offsets)
+    durations = summarise(traces)["duration_s"].to_numpy(dtype=float)
+    found = phase_sequences(runs, bounds, traces.ids, loaded.phases, durations=durations, warmup=treated)
+    analysis = SequenceAnalysis(found)
+    return FoundSequences(analysis, analysis.graph(memory, steps), treated)
+
+
+def _choice(kind: type[E], value: str, name: str) -> E:
+    try:
+        return kind(value)
+    except ValueError:
+        offered = ", ".join(str(each) for each in kind)
+        raise InputError(f"--{name} cannot be “{value}”.", f"Choose one of: {offered}.") from None

@@ -1,0 +1,1 @@
+"""What is stored: trace sets, models, uploads, phase labels, sequences, evaluations."""

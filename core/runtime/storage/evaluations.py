@@ -1,0 +1,303 @@
+"""Comparisons of policies on stored traces: asked for as tasks, kept on disk, shown again at once.
+
+A comparison depends on nothing but the samples, the phase model, the settings and the policies, so it
+is kept under the digest of these. Allocations are kept as float32, one file per resource and policy,
+and read by slices.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from core.errors import NotFoundError, PhaseDockError
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
+from core.provisioning.policies import chosen
+from core.provisioning.recommendation.exports import Origin, export
+from core.provisioning.recommendation.recommend import Advice, RecommendSettings, recommend
+from core.runtime.storage.cache import ByteCache
+from core.runtime.storage.files import disk_errors, publishing, sweep_older, write_atomically
+from core.units import MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from core.phases.crbm.training import Progress
+    from core.provisioning.evaluation.evaluate import Evaluation
+    from core.runtime.storage.models import ModelLibrary
+    from core.runtime.storage.trace_sets import TraceLibrary
+    from core.runtime.tasks.store import Tasks
+    from core.traces.model import FloatArray
+
+_LOG = logging.getLogger(__name__)
+_KEPT = 64 * MIB
+_KEPT_SECONDS = 90 * 86_400.0
+_FORMAT = 2
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared on what.
+
+    Parameters
+    ----------
+    trace_set
+        Its id.
+    model
+        The phase model's id, or None to leave out policies that need phases.
+    settings
+        How to compare.
+    policies
+        Names, or ``all``.
+    own_settings
+        Settings of single policies by name.
+    """
+
+    trace_set: str
+    model: str | None
+    settings: EvaluationSettings = field(default_factory=EvaluationSettings)
+    policies: tuple[str, ...] = ("all",)
+    own_settings: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the task's parameters."""
+        return {
+            "trace_set": self.trace_set,
+            "model": self.model,
+            "settings": asdict(self.settings),
+            "policies": list(self.policies),
+            "own_settings": {name: dict(values) for name, values in self.own_settings.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Question:
+        """Read a task's parameters.
+
+        Raises
+        ------
+        InputError
+            If a setting is unknown or out of bounds.
+        """
+        return cls(
+            trace_set=str(values["trace_set"]),
+            model=str(values["model"]) if values.get("model") else None,
+            settings=EvaluationSettings.from_dict(dict(values.get("settings") or {})),
+            policies=tuple(values.get("policies") or ("all",)),
+            own_settings=dict(values.get("own_settings") or {}),
+        )
+
+
+@dataclass(frozen=True)
+class StoredEvaluation:
+    """A comparison that was made.
+
+    Parameters
+    ----------
+    key
+        What it is kept under.
+    report
+        All figures, as `core.provisioning.evaluation.evaluate` gives them. Shared: nobody may change it.
+    folder
+        Where allocations are.
+    """
+
+    key: str
+    report: Mapping[str, Any]
+    folder: Path
+
+    @cached_property
+    def _offsets(self) -> FloatArray:
+        offsets: FloatArray = np.load(self.folder / "offsets.npy", allow_pickle=False)
+        return offsets
+
+    def allocation(self, resource: str, policy: str, execution: str) -> FloatArray | None:
+        """A policy's allocation of each sample of a held-out execution, or None where there is none.
+
+        Parameters
+        ----------
+        resource
+            ``"cpu"`` or ``"memory"``.
+        policy
+            The policy's name.
+        execution
+            The execution's name; those that policies learned from have no allocations.
+        """
+        names = self.report["split"]["held_out"]
+        path = self.folder / allocation_file(resource, policy)
+        if execution not in names or not path.exists():
+            return None
+        position = names.index(execution)
+        values = np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.asarray(values[int(self._offsets[position]) : int(self._offsets[position + 1])], float)
+
+
+class Evaluations:
+    """The comparisons of a workspace.
+
+    Parameters
+    ----------
+    traces, models, tasks
+        What is compared on, and the work on it.
+    folder, scratch
+        Where comparisons are kept, and where unfinished ones are.
+    """
+
+    def __init__(
+        self, traces: TraceLibrary, models: ModelLibrary, tasks: Tasks, folder: Path, scratch: Path
+    ) -> None:
+        self._traces = traces
+        self._models = models
+        self._tasks = tasks
+        self._folder = folder
+        self._scratch = scratch
+        self._kept: ByteCache[tuple[StoredEvaluation, int]] = ByteCache(_KEPT, lambda entry: entry[1])
+
+    def key(self, question: Question) -> str:
+        """The digest of everything that a comparison depends on.
+
+        Raises
+        ------
+        NotFoundError
+            If the trace set, the model or a policy is not there.
+        """
+        parts = [
+            _FORMAT,
+            self._traces.fingerprint(question.trace_set),
+            self._models.fingerprint(question.model) if question.model else "",
+            asdict(question.settings),
+            [policy.name for policy in chosen(question.policies)],
+            {name: dict(values) for name, values in question.own_settings.items()},
+        ]
+        return _digest(parts)
+
+    def find(self, question: Question) -> StoredEvaluation | None:
+        """The comparison if it was made already, or None."""
+        return self._read(self.key(question))
+
+    def get(self, key: str) -> StoredEvaluation:
+        """A comparison by its key.
+
+        Raises
+        ------
+        NotFoundError
+            If it is not kept any more.
+        """
+        found = self._read(key) if key.isalnum() else None
+        if found is None:
+            raise NotFoundError("This comparison of policies is not kept any more.", "Make it again.")
+        return found
+
+    def submit(self, question: Question, title: str | None = None) -> str:
+        """Ask for a comparison; gives the task's id. Its result has the ``evaluation``'s key."""
+        self.key(question)
+        name = self._traces.get(question.trace_set).name
+        return self._tasks.submit("evaluate", title or f"Compare policies on {name}", question.to_dict())
+
+    def make(self, question: Question, progress: Progress | None = None) -> StoredEvaluation:
+        """Compare, or give what is kept.
+
+        Raises
+        ------
+        InputError, MismatchError, NotFoundError
+            As `core.provisioning.evaluation.evaluate.evaluate`.
+        """
+        key = self.key(question)
+        found = self._read(key)
+        if found is not None:
+            return found
+        traces = self._traces.load(question.trace_set)
+        model = self._models.load(question.model) if question.model else None
+        made = evaluate(traces, model, question.settings, question.policies, question.own_settings, progress)
+        target = self._folder / key
+        if not target.exists():
+            with disk_errors("the comparison"), publishing(target, self._scratch) as draft:
+                write_evaluation(made, draft)
+        if question.model:
+            # made here, so that showing the comparison reads no samples
+            settings = question.settings
+            with suppress(PhaseDockError):
+                alike = RecommendSettings(group_by=settings.group_by, tolerance=settings.tolerance)
+                self.recommend(question.trace_set, question.model, alike)
+        return self.get(key)
+
+    def recommend(
+        self, trace_set: str, model: str, settings: RecommendSettings | None = None
+    ) -> tuple[Advice, ...]:
+        """Request and limit per group, phase and resource; kept on disk by what they depend on.
+
+        Raises
+        ------
+        MismatchError
+            If the model does not fit the set.
+        InputError
+            If there is nothing to allocate, or the group column is not there.
+        """
+        settings = settings or RecommendSettings()
+        prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
+        path = self._folder / f"{_digest([_FORMAT, *prints, asdict(settings)])}.advice.json"
+        found = _read_advice(path)
+        if found is None:
+            found = recommend(self._traces.load(trace_set), self._models.load(model), settings)
+            try:
+                write_atomically(path, orjson.dumps([each.to_dict() for each in found]))
+            except OSError:
+                _LOG.warning("a recommendation could not be kept on the disk", exc_info=True)
+        return found
+
+    def export(
+        self, trace_set: str, model: str, style: str, date: str, settings: RecommendSettings | None = None
+    ) -> str:
+        """A recommendation as text: ``json``, ``csv``, ``docker``, ``vpa`` or ``patch``."""
+        origin = Origin(self._models.get(model).name, self._traces.get(trace_set).name, date)
+        return export(self.recommend(trace_set, model, settings), origin, style)
+
+    def sweep(self) -> int:
+        """Remove comparisons made long ago; they are made anew when asked for."""
+        return sweep_older(self._folder, _KEPT_SECONDS)
+
+    def _read(self, key: str) -> StoredEvaluation | None:
+        folder = self._folder / key
+        if not (folder / "report.json").exists():
+            return None
+
+        def load() -> tuple[StoredEvaluation, int]:
+            data = (folder / "report.json").read_bytes()
+            return StoredEvaluation(key, orjson.loads(data), folder), 4 * len(data)
+
+        return self._kept.get(key, load)[0]
+
+
+def _digest(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _read_advice(path: Path) -> tuple[Advice, ...] | None:
+    try:
+        return tuple(Advice.from_dict(each) for each in orjson.loads(path.read_bytes())) or None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_evaluation(made: Evaluation, folder: Path) -> None:
+    """Write a comparison into an empty folder."""
+    (folder / "report.json").write_bytes(orjson.dumps(made.report))
+    for resource, allocations in made.allocations.items():
+        fleet = made.held_out[resource].fleet
+        np.save(folder / "offsets.npy", fleet.offsets, allow_pickle=False)
+        for policy, values in allocations.items():
+            path = folder / allocation_file(resource.value, policy)
+            np.save(path, values.astype(np.float32), allow_pickle=False)
+
+
+def allocation_file(resource: str, policy: str) -> str:
+    """The name of the file with a policy's allocations; names from outside become a digest."""
+    return f"{resource}-{hashlib.sha256(policy.encode()).hexdigest()[:16]}.npy"

@@ -1,0 +1,78 @@
+"""Uploads of trace files: looking into one, and handing it over to be ingested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.runtime.storage.cache import ByteCache
+from core.runtime.storage.repository import checked_name
+from core.runtime.storage.uploads import Uploads
+from core.store import inspect_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.runtime.tasks.store import Tasks
+    from core.store import Inspection
+    from core.traces.mapping import ColumnMapping
+
+_REMEMBERED = 32
+
+
+class TraceUploads(Uploads):
+    """Uploads that become trace sets.
+
+    Parameters
+    ----------
+    folder, max_size
+        As `Uploads` has them.
+    tasks
+        Where ingesting is asked for.
+    """
+
+    def __init__(self, folder: Path, max_size: int, tasks: Tasks) -> None:
+        super().__init__(folder, max_size)
+        self._tasks = tasks
+        self._inspections: ByteCache[Inspection] = ByteCache(_REMEMBERED, lambda _: 1)
+
+    def inspect(self, upload: str) -> Inspection:
+        """Look into a complete upload: its layout, columns, first rows, and a suggested mapping.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If it is not there, or not complete.
+        InputError
+            If it cannot be a trace file at all.
+        """
+        path = self.path(upload)
+        return self._inspections.get(upload, lambda: inspect_file(path))
+
+    def accept(self, upload: str, mapping: ColumnMapping | None, name: str) -> str:
+        """Ask for a complete upload to be ingested; gives the task's id.
+
+        Parameters
+        ----------
+        upload
+            Its id; the upload is removed when the trace set is stored.
+        mapping
+            What its columns are; None: as its layout is recognised.
+        name
+            The trace set's name for people.
+
+        Raises
+        ------
+        InputError
+            If the name is empty or the mapping names columns that the file does not have.
+        """
+        name = checked_name(name, "trace set")
+        inspection = self.inspect(upload)
+        if mapping is not None:
+            mapping.require([column.name for column in inspection.columns])
+        params = {
+            "upload": upload,
+            "mapping": None if mapping is None else mapping.to_dict(),
+            "name": name,
+            "layout": inspection.label,
+        }
+        return self._tasks.submit("ingest", f"Import {self.get(upload).name}", params)

@@ -1,0 +1,1 @@
+"""Long work: recorded tasks, their states, the queue and the worker."""

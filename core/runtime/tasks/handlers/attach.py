@@ -1,0 +1,33 @@
+"""A policy that watches or controls running containers, until somebody detaches it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from core.runtime.live.policies.attach import attach
+from core.runtime.live.sessions import ATTACH as NAME
+from core.runtime.tasks.kind import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.runtime.tasks.context import TaskContext
+
+_EVERY = 0.5
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Attach; see `core.runtime.live.policies.attach.attach`. Cancelling it is how it is detached."""
+    said = time.monotonic()
+
+    def say(text: str) -> None:
+        nonlocal said
+        if time.monotonic() - said >= _EVERY:
+            said = time.monotonic()
+            context.progress(0.0, text)
+
+    return attach(context.workspace, params, context.task, say, context.log)
+
+
+ATTACH = Kind(NAME, _run, lasting=True)

@@ -1,0 +1,60 @@
+"""Comparing numbers of phases on the codes of a trace set, with a recommendation."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from core.phases import PhaseSettings, fit
+from core.phases.choosing.phase_count import choose_k_for
+from core.runtime.tasks.kind import Kind, part_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.phases import PhaseModel
+    from core.runtime.tasks.context import TaskContext
+    from core.traces.model import TraceSet
+
+_ENCODING = 0.5
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose k.
+
+    Parameters
+    ----------
+    context
+        The task.
+    params
+        ``trace_set`` (id); ``model`` (id), or ``settings`` and ``features`` of a CRBM to train for
+        this; ``seed`` (optional).
+
+    Returns
+    -------
+    dict
+        ``candidates`` (k, within, silhouette, stability), ``elbow``, ``recommended`` and ``reason``.
+    """
+    workspace = context.workspace
+    traces = workspace.traces.load(str(params["trace_set"]))
+    if params.get("model"):
+        model, begun = workspace.models.load(str(params["model"])), 0.0
+    else:
+        model, begun = _encoder(context, params, traces), _ENCODING
+    progress = part_of(context.progress, begun, 1.0)
+    choice = choose_k_for(model, traces, seed=int(params.get("seed", 0)), progress=progress)
+    return {
+        "candidates": [asdict(each) for each in choice.candidates],
+        "elbow": choice.elbow,
+        "recommended": choice.recommended,
+        "reason": choice.reason,
+    }
+
+
+def _encoder(context: TaskContext, params: Mapping[str, Any], traces: TraceSet) -> PhaseModel:
+    """A model whose codes are to be compared; how many phases it has does not matter."""
+    settings = PhaseSettings.from_dict({**(params.get("settings") or {}), "phases": 2})
+    return fit(traces, settings, params.get("features"), part_of(context.progress, 0.0, _ENCODING))
+
+
+CHOOSE_K = Kind("choose_k", _run)

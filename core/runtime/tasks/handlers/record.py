@@ -1,0 +1,26 @@
+"""Recording running containers into a trace set, until somebody ends it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.runtime.live.recording.recorder import record
+from core.runtime.live.sessions import RECORD as NAME
+from core.runtime.tasks.kind import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.runtime.tasks.context import TaskContext
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Record; see `core.runtime.live.recording.recorder.record`. Cancelling it is how it is ended."""
+
+    def say(text: str) -> None:
+        context.progress(0.0, text)
+
+    return {"trace_set": record(context.workspace, params, context.task, say)}
+
+
+RECORD = Kind(NAME, _run, lasting=True)

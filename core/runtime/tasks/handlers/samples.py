@@ -1,0 +1,21 @@
+"""Loading the bundled trace set and the model trained on it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.runtime.samples import load_samples
+from core.runtime.tasks.kind import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.runtime.tasks.context import TaskContext
+
+
+def _run(context: TaskContext, _params: Mapping[str, Any]) -> dict[str, Any]:
+    trace_set, model = load_samples(context.workspace, context.progress, context.task)
+    return {"trace_set": trace_set.id, "model": model.id}
+
+
+SAMPLES = Kind("samples", _run)

@@ -1,0 +1,42 @@
+"""Training a phase model on a stored trace set, with its error as a live curve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from core.phases import PhaseSettings, fit
+from core.runtime.tasks.kind import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.runtime.tasks.context import TaskContext
+
+
+def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
+    """Train a model.
+
+    Parameters
+    ----------
+    context
+        The task.
+    params
+        ``trace_set`` (id), ``settings`` (fields of `PhaseSettings`, those left out at their
+        defaults), ``features`` (names, or None for the default ones) and ``name``.
+    """
+    workspace = context.workspace
+    settings = PhaseSettings.from_dict(dict(params.get("settings") or {}))
+    info = workspace.traces.get(str(params["trace_set"]))
+    context.progress(0.0, f"Loading {info.name}")
+    traces = workspace.traces.load(info.id)
+    model = fit(traces, settings, params.get("features"), context.progress)
+    stored = workspace.models.add(
+        model, name=str(params["name"]), trace_set=info, sample=info.sample, task=context.task
+    )
+    epochs = len(model.training.errors)
+    if 0 < epochs < settings.epochs:
+        context.log(f"Training ended after {epochs} of {settings.epochs} epochs: the error fell no more.")
+    return {"model": stored.id}
+
+
+TRAIN = Kind("train", _run)

@@ -1,0 +1,245 @@
+"""The worker process: takes tasks from the queue and does them, a few at a time, in threads.
+
+Compiled kernels, pyarrow and NumPy let other threads run, so threads suffice; and when the process
+is killed, all that it did ends with it, which is what makes *interrupted* a truth that can be seen
+from outside. On its way up a worker marks what a dead one left running, sweeps what it left on the
+disk, and puts back into the queue what waits in the database only; the last it repeats now and then.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+import time
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.errors import Cancelled, PhaseDockError
+from core.runtime.database.tables import TaskRow, WorkerRow
+from core.runtime.infos import TaskState
+from core.runtime.storage.files import disk_sentence, new_id
+from core.runtime.tasks.context import Interrupted, TaskContext
+from core.runtime.tasks.liveness import BEAT_EVERY, birth_of, is_alive, this_host
+from core.runtime.tasks.queue import WorkQueue
+
+if TYPE_CHECKING:
+    from core.runtime.workspace import Workspace
+
+_LOG = logging.getLogger("phasedock.worker")
+_TIDY_EVERY = 15.0
+_GRACE = 4.0
+
+
+class Worker:
+    """One worker process, or in tests one that lives inside another process.
+
+    Parameters
+    ----------
+    workspace
+        Everything that is stored.
+    threads
+        How many tasks it does at the same time; the settings' number when left out.
+    """
+
+    def __init__(self, workspace: Workspace, threads: int | None = None) -> None:
+        self.id = new_id()
+        self._workspace = workspace
+        self._stopping = threading.Event()
+        self._queue = WorkQueue(workspace.settings, self.work)
+        self._consumer = self._queue.huey.create_consumer(
+            workers=threads or workspace.settings.task_threads,
+            worker_type="thread",
+            periodic=False,
+            initial_delay=0.05,
+            backoff=1.3,
+            max_delay=0.25,
+        )
+        # this class handles signals by itself, and only in the main thread
+        self._consumer._set_signal_handlers = lambda: None  # noqa: SLF001
+        self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        self._lasting: list[threading.Thread] = []
+        self._watcher = workspace.live.watcher()
+
+    def start(self) -> None:
+        """Begin to take tasks.
+
+        Raises
+        ------
+        SettingsError
+            If the queue cannot be reached.
+        """
+        self._queue.check()
+        self._register()
+        self.tidy()
+        self._beating.start()
+        self._watcher.start()
+        self._consumer.start()
+
+    def stop(self, grace: float = _GRACE) -> bool:
+        """End: running tasks stop at their next step and are marked interrupted.
+
+        Parameters
+        ----------
+        grace
+            Seconds to wait for them.
+
+        Returns
+        -------
+        bool
+            True when all threads ended in time.
+        """
+        self._stopping.set()
+        self._consumer.stop_flag.set()
+        deadline = time.monotonic() + grace
+        threads = [thread for _, thread in self._consumer.worker_threads] + self._lasting
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        ended = not any(thread.is_alive() for thread in threads)
+        self._watcher.stop(max(0.0, deadline - time.monotonic()))
+        self._beating.join(BEAT_EVERY)
+        with self._workspace.database.write() as session:
+            session.execute(delete(WorkerRow).where(WorkerRow.id == self.id))
+        self._workspace.tasks.reap()
+        return ended
+
+    def run(self) -> None:
+        """Work until SIGTERM or SIGINT."""
+        asked = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: asked.set())
+        self.start()
+        _LOG.info("worker %s is ready", self.id)
+        while not asked.wait(1.0):
+            self._consumer.check_worker_health()
+        if not self.stop():
+            # a thread that does not listen must not keep the process; its task is marked already
+            os._exit(0)
+
+    def tidy(self) -> None:
+        """Put right what dead workers left: tasks, files and messages."""
+        workspace = self._workspace
+        workspace.tasks.reap()
+        workspace.tasks.requeue_waiting()
+        with workspace.database.write() as session:
+            gone = [w.id for w in session.scalars(select(WorkerRow)) if w.id != self.id and not is_alive(w)]
+            session.execute(delete(WorkerRow).where(WorkerRow.id.in_(gone)))
+        self._put_back()
+        workspace.sweep()
+        self._remove_left()
+
+    def work(self, task: str) -> None:
+        """Do one task, whatever comes; called by the queue's threads."""
+        row = self._claim(task)
+        if row is None:
+            return
+        kinds = self._workspace.kinds
+        if row.kind not in kinds or not kinds[row.kind].lasting:
+            self._do(task, row)
+            return
+        self._lasting = [thread for thread in self._lasting if thread.is_alive()]
+        self._lasting.append(threading.Thread(target=self._do, args=(task, row), name=row.kind, daemon=True))
+        self._lasting[-1].start()
+
+    def _do(self, task: str, row: TaskRow) -> None:
+        context = TaskContext(self._workspace, task, self._stopping)
+        try:
+            result = self._workspace.kinds[row.kind].run(context, row.params)
+            context.flush()
+            self._end(task, state=TaskState.DONE, result=result, progress=1.0, expected_end=None)
+        except Cancelled:
+            self._end(task, state=TaskState.CANCELLED, message="Cancelled")
+        except Interrupted as error:
+            self._end(task, state=TaskState.INTERRUPTED, error_message=error.message, error_hint=error.hint)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the task says it in words
+            self._fail(context, error)
+
+    def _put_back(self) -> None:
+        """Put back limits of containers that dead tasks changed; what fails is tried again later."""
+        done = self._workspace.live.put_back_orphans()
+        for name in done.restored:
+            _LOG.info("the limits of %s are back", name)
+        for name, why in done.failed:
+            _LOG.warning("the limits of %s could not be put back: %s", name, why)
+
+    def _remove_left(self) -> None:
+        """Remove the containers of runs that a dead worker was making; what fails is tried again later."""
+        try:
+            removed = self._workspace.runs.remove_left()
+        except PhaseDockError as error:
+            _LOG.warning("containers of ended runs could not be removed: %s", error)
+            return
+        if removed:
+            _LOG.info("removed %d containers of runs that were not finished", removed)
+
+    def _claim(self, task: str) -> TaskRow | None:
+        """Take a task from *queued* to *running*; None when somebody else did, or it was cancelled."""
+        with self._workspace.database.write() as session:
+            return session.scalars(
+                update(TaskRow)
+                .where(TaskRow.id == task, TaskRow.state == TaskState.QUEUED)
+                .values(state=TaskState.RUNNING, worker=self.id, started=time.time(), message="Starting")
+                .returning(TaskRow)
+            ).one_or_none()
+
+    def _end(self, task: str, **values: Any) -> None:
+        # a live worker may have been taken for dead, so the end counts against *interrupted* too
+        states = (TaskState.RUNNING, TaskState.INTERRUPTED)
+        with self._workspace.database.write() as session:
+            session.execute(
+                update(TaskRow)
+                .where(TaskRow.id == task, TaskRow.worker == self.id, TaskRow.state.in_(states))
+                .values(finished=time.time(), **{"error_message": None, "error_hint": None, **values})
+            )
+
+    def _fail(self, context: TaskContext, error: Exception) -> None:
+        message, hint = explain(error, reference := new_id()[:8])
+        if not isinstance(error, PhaseDockError):
+            _LOG.error("task %s failed (reference %s)", context.task, reference, exc_info=error)
+        try:
+            context.log(f"{message} {hint}".strip())
+            context.log("".join(traceback.format_exception(error)), internal=True)
+        except SQLAlchemyError:
+            _LOG.exception("the log of task %s could not be written", context.task)
+        self._end(context.task, state=TaskState.FAILED, error_message=message, error_hint=hint)
+
+    def _register(self) -> None:
+        now = time.time()
+        pid = os.getpid()
+        row = WorkerRow(id=self.id, host=this_host(), pid=pid, birth=birth_of(pid), started=now, beat=now)
+        with self._workspace.database.write() as session:
+            session.add(row)
+
+    def _beat(self) -> None:
+        tidied = time.monotonic()
+        while not self._stopping.wait(BEAT_EVERY):
+            try:
+                with self._workspace.database.write() as session:
+                    statement = update(WorkerRow).where(WorkerRow.id == self.id)
+                    session.execute(statement.values(beat=time.time()))
+                if time.monotonic() - tidied > _TIDY_EVERY:
+                    tidied = time.monotonic()
+                    self.tidy()
+            except Exception:  # noqa: BLE001 - database, queue or disk: the next beat tries again
+                _LOG.warning("tidying up has to wait", exc_info=True)
+
+
+def explain(error: Exception, reference: str) -> tuple[str, str]:
+    """Say an error in two sentences for people; `reference` leads to its details in the log."""
+    if isinstance(error, PhaseDockError):
+        return error.message, error.hint
+    if isinstance(error, MemoryError):
+        return (
+            "There was not enough memory for this.",
+            "Use fewer executions or features, or a machine with more memory.",
+        )
+    if isinstance(error, OSError) and (said := disk_sentence(error, "the result")) is not None:
+        return said
+    return (
+        f"Something went wrong inside PhaseDock (reference {reference}).",
+        "Retry it; if it happens again, report it with this reference, under which the log has the details.",
+    )

@@ -1,0 +1,1 @@
+"""Dividing a worker's cores: water-filling, weights, limits, and what would have been fair."""

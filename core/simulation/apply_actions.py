@@ -1,0 +1,94 @@
+"""What an action does in the simulated world, or the sentence that says why it cannot be done.
+
+Everything impossible is refused here as a real engine would refuse it: the world is left as it was, and the
+policy sees a `Failure`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from core.scheduling import refusals
+from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.model import Failure, JobState
+from core.scheduling.refusals import Refused
+from core.simulation import migration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.scheduling.actions import Action
+    from core.simulation.job import Node, SimulatedJob
+    from core.simulation.world import World
+
+
+def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
+    """Do `actions` in order, then share the cores of every worker that they touched."""
+    failed = []
+    for action in actions:
+        try:
+            _DOING[type(action)](world, refusals.job_named(world.jobs, action.job), action)
+        except Refused as refused:
+            failed.append(Failure(action, str(refused)))
+    world.share_anew()
+    world.failures += failed
+    return tuple(failed)
+
+
+def _start(world: World, job: SimulatedJob, action: Start) -> None:
+    node = refusals.worker_named(world.nodes, action.worker)
+    refusals.waits(action.job, job.state)
+    job.limit, job.weight = _limits(action.limit, action.weight, node)
+    job.started = world.now
+    world.run(job, node)
+
+
+def _set_limit(world: World, job: SimulatedJob, action: SetLimit) -> None:
+    node = refusals.placed(job.spec.id, job.state, job.node)
+    job.limit, job.weight = _limits(action.limit, action.weight, node)
+    job.shown = None
+    world.change(node)
+
+
+def _set_threads(world: World, job: SimulatedJob, action: SetThreads) -> None:
+    node = refusals.placed(job.spec.id, job.state, job.node)
+    refusals.told(action, job if job.spec.resizable else None)
+    job.threads, job.shown = action.threads, None
+    world.change(node)
+
+
+def _migrate(world: World, job: SimulatedJob, action: Migrate) -> None:
+    to = refusals.worker_named(world.nodes, action.to)
+    writes = job.spec.checkpoint_s is not None
+    refusals.movable(action, job.state, writes=writes, there=job.node is to)
+    _limits(job.limit, job.weight, to)
+    migration.begin(world, job, action, to)
+
+
+def _pause(world: World, job: SimulatedJob, action: Pause) -> None:
+    refusals.runs(action.job, job.state, "be paused")
+    world.rest(job, JobState.PAUSED)
+
+
+def _resume(world: World, job: SimulatedJob, action: Resume) -> None:
+    refusals.is_paused(action.job, job.state)
+    world.run(job, refusals.placed(job.spec.id, job.state, job.node))
+
+
+def _stop(world: World, job: SimulatedJob, _: Stop) -> None:
+    world.end(job, JobState.FAILED)
+
+
+_DOING: Final[dict[type, Callable[[World, SimulatedJob, Any], None]]] = {
+    Start: _start,
+    SetLimit: _set_limit,
+    SetThreads: _set_threads,
+    Migrate: _migrate,
+    Pause: _pause,
+    Resume: _resume,
+    Stop: _stop,
+}
+
+
+def _limits(limit: float | None, weight: float, node: Node) -> tuple[float | None, float]:
+    return refusals.possible(limit, weight, node.spec.id, node.spec.cores)

@@ -1,0 +1,161 @@
+"""The simulator's constants from a recorded run without policy: γ, and each job's work, demand and loss.
+
+What a run shows is usage C(t), which contention does not change, and printed values, which come at even
+shares of the training. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work; γ
+is the value for which the values of every job come as evenly in its work as they should. A job's work is then
+what it did from its start to its end, of which it prepared until one value's worth before the first and
+finished after the last. The run must be one without limits, pauses and migrations, so that usage and
+neighbours are those of free competition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.errors import InputError
+from core.scheduling.model import JobState
+from core.simulation.calibration.curve_fit import fit_curve
+from core.simulation.calibration.golden_section import golden_section
+from core.simulation.calibration.histories import given, histories_of
+from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.model import Observation
+    from core.simulation.calibration.curve_fit import CurveFit
+    from core.simulation.calibration.histories import History
+    from core.simulation.loss import Floats
+    from core.simulation.scenario import Contention
+
+_FEWEST_READINGS: Final = 5
+_LARGEST_GAMMA: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a recorded run says about its world.
+
+    Parameters
+    ----------
+    scenario
+        The same workers, with the cores that their jobs really had, and the same jobs, with fitted constants.
+    families
+        For each job, the family of the loss curve that fits best.
+    curve_errors
+        For each job, root mean square of what its curve leaves, as a share of E(0).
+    progress_error
+        Root mean square of the printed values' places in the work, as shares of the work.
+    gamma_known
+        False where no job ever had more or fewer neighbours during its life, so that γ is only assumed 0.
+    left_out
+        Jobs that did not complete, printed too little, or all at one moment.
+    """
+
+    scenario: Scenario
+    families: tuple[str, ...]
+    curve_errors: tuple[float, ...]
+    progress_error: float
+    gamma_known: bool
+    left_out: tuple[str, ...]
+
+
+def calibrate(observations: Sequence[Observation], contention: Contention = "count") -> Calibration:
+    """Fit the simulator to a run.
+
+    Parameters
+    ----------
+    observations
+        All observations of a run without limits, pauses and migrations, in order.
+    contention
+        How jobs are counted that share a worker.
+
+    Raises
+    ------
+    InputError
+        If no job completed with at least five printed values.
+    """
+    every = histories_of(observations, contention)
+    used = [one for one in every if _usable(one)]
+    if not used:
+        raise InputError(
+            f"None of the run's {len(every)} jobs completed with at least {_FEWEST_READINGS} printed values.",
+            "Record a run in which jobs print their loss and end by themselves.",
+        )
+    known = any(np.ptp(one.crowd) > 0.05 for one in used)
+    gamma = golden_section(lambda g: _unevenness(used, g), 0.0, _LARGEST_GAMMA) if known else 0.0
+    gamma = gamma if gamma > 1e-6 else 0.0
+    trained = [_training(one, gamma) for one in used]
+    fits = [
+        fit_curve((one.work_at(one.read_at, gamma) - begin) / (end - begin), one.values)
+        for one, (begin, end) in zip(used, trained, strict=True)
+    ]
+    jobs = tuple(_spec(one, gamma, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
+    workers = tuple(WorkerSpec(name, cores) for name, cores in given(observations).items())
+    return Calibration(
+        Scenario(workers, jobs, gamma, contention),
+        tuple(fit.family for fit in fits),
+        tuple(fit.error for fit in fits),
+        _unevenness(used, gamma) ** 0.5,
+        known,
+        tuple(one.last.id for one in every if not _usable(one)),
+    )
+
+
+def _usable(one: History) -> bool:
+    if one.last.state is not JobState.DONE or len(one.values) < _FEWEST_READINGS:
+        return False
+    first, last = one.work_at(one.read_at[[0, -1]], 0.0).tolist()
+    return bool(last > first)
+
+
+def _unevenness(histories: Sequence[History], gamma: float) -> float:
+    """Mean square of how far printed values are from even places between a job's first and its last."""
+    return float(
+        np.mean(np.concatenate([_misplaced(one.work_at(one.read_at, gamma)) for one in histories]) ** 2)
+    )
+
+
+def _misplaced(work: Floats) -> Floats:
+    whole = float(work[-1] - work[0])
+    places = (work - work[0]) / whole if whole > 0 else np.zeros_like(work)
+    return np.asarray(places - np.linspace(0, 1, len(work)))
+
+
+def _training(one: History, gamma: float) -> tuple[float, float]:
+    """After how much of its work a job began to train, and after how much it had ended."""
+    first, last = one.work_at(one.read_at[[0, -1]], gamma).tolist()
+    each = (last - first) / (len(one.values) - 1)
+    return max(first - each, 0.0), last
+
+
+def _demand(one: History) -> float | None:
+    """Most cores that a job can use: no more than its threads, where these stay.
+
+    Threads are in the demand alone: what too many of them cost is in the recorded work already.
+    """
+    threads = None if one.last.can_resize else one.last.threads
+    known = [float(each) for each in (one.demand, threads) if each is not None]
+    return min(known, default=None)
+
+
+def _spec(one: History, gamma: float, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
+    job, work = one.last, one.work(gamma)
+    return JobSpec(
+        id=job.id,
+        work=work,
+        arrival=job.arrived,
+        demand=_demand(one),
+        loss=fit.curve,
+        values=len(one.values),
+        noise_sigma=fit.error,
+        noise_phi=fit.phi,
+        request=job.request,
+        steps=job.total_steps,
+        resizable=job.can_resize,
+        prepare=trained[0],
+        finish=max(work - trained[1], 0.0),
+    )

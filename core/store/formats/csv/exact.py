@@ -1,0 +1,274 @@
+"""The exact way to read a text table: line by line, so that every problem has its row number.
+
+It is several times slower than `core.store.formats.csv.source`, which is tried first and which hands over
+wherever a cell or a row is not as it should be. Lines longer than a bound are refused, so that no
+file can fill the machine with one line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+from core.store.formats.csv import cells as parse
+from core.store.streams import open_content
+from core.traces.raw import Coded, RawTable
+from core.traces.validation import ProblemLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from core.store.formats.csv.head import CsvHead
+    from core.traces.mapping import ColumnMapping
+    from core.traces.model import FloatArray, IntArray
+
+CHUNK_ROWS = 20_000
+MOST_LINE = 4 * 2**20
+
+
+@dataclass
+class _Names:
+    """A growing coded column."""
+
+    known: dict[str, int] = field(default_factory=dict)
+    parts: list[IntArray] = field(default_factory=list)
+
+    def add(self, cells: Sequence[str]) -> None:
+        known = self.known
+        codes = [known.setdefault(text, len(known)) if (text := cell.strip()) else -1 for cell in cells]
+        self.parts.append(np.array(codes, dtype=np.int32))
+
+    def add_coded(self, part: Coded) -> None:
+        known = self.known
+        codes = [known.setdefault(name, len(known)) for name in part.names]
+        self.parts.append(np.array([*codes, -1], dtype=np.int32)[part.codes])
+
+    def coded(self) -> Coded:
+        return Coded(np.concatenate(self.parts) if self.parts else np.empty(0, np.int32), tuple(self.known))
+
+
+@dataclass
+class TableReader:
+    """Collects the mapped columns of a table from chunks of text cells.
+
+    Parameters
+    ----------
+    mapping
+        Which columns are wanted.
+    header
+        The table's columns.
+    log
+        Where problems are reported.
+    decimal
+        The decimal mark.
+    """
+
+    mapping: ColumnMapping
+    header: tuple[str, ...]
+    log: ProblemLog
+    decimal: str = "."
+
+    def __post_init__(self) -> None:
+        self.mapping.require(self.header)
+        self._n = 0
+        self._rows: list[IntArray] = []
+        self._time: list[FloatArray] = []
+        self._columns: list[list[FloatArray]] = [[] for _ in self.mapping.features]
+        self._executions = _Names()
+        self._attributes = [_Names() for _ in self.mapping.attributes]
+        self._flawed: dict[str, list[int]] = {}
+
+    def add(self, columns: Sequence[Sequence[str]], rows: Sequence[int]) -> None:
+        """Take in a chunk: one sequence of cells per column of the header, and the row numbers."""
+        mapping = self.mapping
+        place = {name: columns[i] for i, name in enumerate(self.header)}
+        if mapping.execution is not None:
+            self._executions.add(place[mapping.execution])
+        if mapping.time is not None:
+            name = mapping.time
+            values, flawed = parse.times(place[name], rows, name, mapping.time_unit, self.log, self.decimal)
+            self._time.append(values)
+            self._mark(name, flawed)
+        for one, parts in zip(mapping.features, self._columns, strict=True):
+            values, flawed = parse.numbers(place[one.column], rows, one.column, self.log, self.decimal)
+            parts.append(values)
+            self._mark(one.column, flawed)
+        for name, texts in zip(mapping.attributes, self._attributes, strict=True):
+            texts.add(place[name])
+        self._rows.append(np.asarray(rows, dtype=np.int64))
+        self._n += len(rows)
+
+    def _mark(self, column: str, flawed: list[int]) -> None:
+        if flawed:
+            self._flawed.setdefault(column, []).extend(self._n + i for i in flawed)
+
+    def add_raw(self, raw: RawTable) -> None:
+        """Take in a part of the table that was read as numbers already."""
+        if self.mapping.execution is not None:
+            self._executions.add_coded(raw.executions)
+        if raw.time is not None:
+            self._time.append(raw.time)
+        for values, parts in zip(raw.columns, self._columns, strict=True):
+            parts.append(values)
+        for coded, texts in zip(raw.attributes, self._attributes, strict=True):
+            texts.add_coded(coded)
+        self._rows.append(np.arange(raw.first_row, raw.first_row + raw.n_rows, dtype=np.int64))
+        self._n += raw.n_rows
+
+    def table(self, name: str) -> RawTable:
+        """Everything collected; `name` is the execution where the mapping names no column for it."""
+        gone = sum(one.count for one in self.log.problems if one.kind in ("ragged", "quote"))
+        by_column = self.mapping.execution is not None
+        return RawTable(
+            n_rows=self._n,
+            executions=self._executions.coded() if by_column else Coded.constant(name, self._n),
+            time=_joined(self._time) if self.mapping.time is not None else None,
+            columns=tuple(_joined(parts) for parts in self._columns),
+            attributes=tuple(texts.coded() for texts in self._attributes),
+            rows=np.concatenate(self._rows) if self._rows else np.empty(0, dtype=np.int64),
+            rows_read=self._n + gone,
+            problems=self.log.problems,
+            flawed={key: np.array(where, dtype=np.int64) for key, where in self._flawed.items()},
+        )
+
+
+def _joined(parts: list[FloatArray]) -> FloatArray:
+    joined = np.concatenate(parts) if parts else np.empty(0)
+    parts.clear()
+    return joined
+
+
+def read_exactly(
+    path: Path,
+    head: CsvHead,
+    mapping: ColumnMapping,
+    progress: Callable[[float, str], None] | None = None,
+) -> RawTable:
+    """Read a text table line by line.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, or has a line that is too long.
+    """
+    log = ProblemLog()
+    log.extend(head.problems)
+    reader = TableReader(mapping, head.header, log, head.decimal)
+    with open_content(path) as stream:
+        lines = Lines(stream, head.encoding, path, log, progress)
+        add_lines(reader, lines, head)
+    return reader.table(path.name.split(".")[0])
+
+
+def add_lines(reader: TableReader, lines: Lines, head: CsvHead, skip: int | None = None) -> None:
+    """Take in the rows of some lines, the first `skip` of them left out (None: up to the header)."""
+    for chunk, numbers in _chunks(lines, head, reader.log, head.header_lines if skip is None else skip):
+        reader.add(list(zip(*chunk, strict=True)), numbers)
+
+
+class Lines:
+    """The lines of a text, decoded, counted and bounded; tells progress as it goes."""
+
+    def __init__(
+        self,
+        stream: IO[bytes],
+        encoding: str,
+        path: Path,
+        log: ProblemLog,
+        progress: Callable[[float, str], None] | None = None,
+        before: int = 0,
+    ) -> None:
+        self._text = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="")
+        self._size, self._done, self._told = max(path.stat().st_size, 1), 0, 0
+        self._log, self._progress, self._name = log, progress, path.name
+        self.before = self.number = before
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._text.readline(MOST_LINE):
+            self.number += 1
+            if len(line) >= MOST_LINE:
+                raise InputError(
+                    f"Row {self.number} of “{self._name}” is longer than {MOST_LINE >> 20} MiB.",
+                    "Check that the file has line ends and that it is a table.",
+                )
+            self._done += len(line)
+            if self._progress is not None and self._done - self._told > 2**22:
+                self._told = self._done
+                self._progress(min(self._done / self._size, 1.0), f"Reading row {self.number:,}")
+            if "\x00" in line:
+                raise InputError(
+                    f"Row {self.number} of “{self._name}” contains binary data.",
+                    "Export the file again as plain text.",
+                )
+            yield line if line.isascii() else self._repaired(line)
+
+    def _repaired(self, line: str) -> str:
+        """Read bytes that are not UTF-8 as Windows-1252, and say so."""
+        try:
+            line.encode("utf-8")
+        except UnicodeEncodeError:
+            message = f"Row {self.number} has characters that are not UTF-8."
+            self._log.add("encoding", message, row=self.number)
+            return line.encode("utf-8", "surrogateescape").decode("cp1252", "replace")
+        return line
+
+
+def _chunks(
+    lines: Lines, head: CsvHead, log: ProblemLog, skip: int
+) -> Iterator[tuple[list[list[str]], list[int]]]:
+    """Rows of the header's width in chunks, with the number of each one's first line."""
+    width = len(head.header)
+    chunk: list[list[str]] = []
+    numbers: list[int] = []
+    for row, cells in _rows(lines, head.separator, skip):
+        fitted = cells if len(cells) == width else _fitted(cells, row, lines.number, head, log)
+        if fitted is None:
+            continue
+        if fitted[0] == head.header[0] and tuple(cell.strip() for cell in fitted) == head.header:
+            log.add("repeated_header", f"The header appears again in row {row}.", row=row)
+            continue
+        chunk.append(fitted)
+        numbers.append(row)
+        if len(chunk) >= CHUNK_ROWS:
+            yield chunk, numbers
+            chunk, numbers = [], []
+    if chunk:
+        yield chunk, numbers
+
+
+def _rows(lines: Lines, separator: str, skip: int) -> Iterator[tuple[int, list[str]]]:
+    """Rows below the header that are not blank, with the number of their first line."""
+    reader = csv.reader(lines, delimiter=separator)
+    start = 0
+    try:
+        for cells in reader:
+            start, row = reader.line_num, start + 1
+            if row > skip and cells:
+                yield lines.before + row, cells
+    except csv.Error as error:
+        raise InputError(
+            f"Row {lines.before + start + 1} cannot be read: {error}.",
+            "Open the file in an editor and look for an unclosed quotation mark or a missing line end there.",
+        ) from None
+
+
+def _fitted(cells: list[str], row: int, last_line: int, head: CsvHead, log: ProblemLog) -> list[str] | None:
+    """A row of another width: fine where only empty cells are too many, else reported and dropped."""
+    width = len(head.header)
+    if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
+        return cells[:width]
+    if not any(cell.strip() for cell in cells):
+        return None
+    if any("\n" in cell or "\r" in cell for cell in cells):
+        message = f"Row {row}: a quotation mark opens and does not close before row {last_line}."
+        log.add("quote", message, row=row, count=last_line - row + 1)
+        return None
+    message = f"Row {row} has {len(cells)} cells instead of the {width} of the header."
+    log.add("ragged", message, row=row)
+    return None

@@ -1,0 +1,116 @@
+"""What ``docker stats`` prints: its table, refreshed or streamed, and its JSON lines.
+
+Percentages are of one core, sizes like ``1.2GiB / 4GiB`` become bytes. A line may carry its own time
+(a column before the table, or a field of the JSON); without one, rows of a container are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from core.store.formats.text_table import Row
+from core.units import FILE_UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from core.store.formats.text_table import Line
+    from core.traces.validation import ProblemLog
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_SIZE = re.compile(r"([\d.]+)\s*([kKMGTP]i?B|B)")
+_STAMP = re.compile(
+    r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\.\d+)?)\]?\s+(.*)"
+)
+_FACTORS = {"B": 1.0, "TB": 1e12, "TIB": 1024.0**4, "PB": 1e15, "PIB": 1024.0**5} | {
+    key.upper(): FILE_UNITS[key].factor for key in ("kb", "mb", "gb", "kib", "mib", "gib")
+}
+_TIME_KEYS = ("timestamp", "Timestamp", "time", "Time", "read", "ts")
+_COLUMNS = {
+    "CONTAINER ID": "id", "CONTAINER": "id", "NAME": "name", "CPU %": "CPUPerc",
+    "MEM USAGE / LIMIT": "MemUsage", "MEM %": "MemPerc", "NET I/O": "NetIO", "BLOCK I/O": "BlockIO",
+    "PIDS": "PIDs",
+}  # fmt: skip
+
+
+def is_json(start: str) -> bool:
+    """Tell whether a text begins with a JSON line of docker stats."""
+    return start.lstrip("\ufeff \t\r\n").startswith("{") and '"CPUPerc"' in start[:4_000]
+
+
+def is_table(start: str) -> bool:
+    """Tell whether a text begins with a table of docker stats."""
+    first = _ESCAPES.sub("", start[:4_000])
+    return "CPU %" in first and "MEM USAGE / LIMIT" in first
+
+
+def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of ``docker stats --format '{{json .}}'``."""
+    for number, text in lines:
+        plain = _ESCAPES.sub("", text).strip()
+        if not plain:
+            continue
+        stamp, plain = _stamp(plain)
+        try:
+            entry = json.loads(plain)
+            row = _row(number, {key: str(value) for key, value in entry.items()}, stamp)
+        except (ValueError, AttributeError, RecursionError):
+            log.add("ragged", f"Row {number} is not a JSON line of docker stats.", row=number)
+            continue
+        yield row
+
+
+def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of the table, whose columns stand at the places where their names do."""
+    header: list[str] = []
+    for number, text in lines:
+        plain = _ESCAPES.sub("", text).rstrip()
+        if not plain.strip():
+            continue
+        stamp, plain = _stamp(plain.strip())
+        cells = re.split(r"\s{2,}", plain.strip())
+        if "CPU %" in cells:
+            header = [_COLUMNS.get(cell, cell) for cell in cells]
+            continue
+        if len(cells) != len(header):
+            message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
+            log.add("ragged", message, row=number)
+            continue
+        yield _row(number, dict(zip(header, cells, strict=True)), stamp)
+
+
+def _stamp(text: str) -> tuple[str, str]:
+    """A time before a line, and the rest."""
+    found = _STAMP.match(text)
+    return (found[1], found[2]) if found else ("", text)
+
+
+def _row(number: int, entry: dict[str, Any], stamp: str) -> Row:
+    stamp = stamp or next((entry[key] for key in _TIME_KEYS if key in entry), "")
+    cells = {"name": entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")}
+    if stamp:
+        cells["timestamp"] = stamp.replace(",", ".")
+    cells["cpu_percent"] = entry.get("CPUPerc", "").replace("--", "")
+    pairs = (
+        ("MemUsage", "memory_bytes", "memory_limit_bytes"),
+        ("NetIO", "net_in_bytes", "net_out_bytes"),
+        ("BlockIO", "block_in_bytes", "block_out_bytes"),
+    )
+    for key, first, second in pairs:
+        if key in entry:
+            left, _, right = entry[key].partition("/")
+            cells[first], cells[second] = _bytes(left), _bytes(right)
+    if "PIDs" in entry:
+        cells["pids"] = entry["PIDs"].replace("--", "")
+    return Row(number, cells)
+
+
+def _bytes(text: str) -> str:
+    """A size as a plain number of bytes; what is no size stays for the report."""
+    bare = text.strip()
+    found = _SIZE.fullmatch(bare)
+    if found is None or found[1].count(".") > 1:
+        return "" if bare == "--" else bare
+    return repr(float(found[1]) * _FACTORS[found[2].upper()])

@@ -1,0 +1,108 @@
+"""Reading Parquet files: columns arrive typed, so only texts among numbers need a second look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from core.errors import InputError
+from core.store.formats.arrow_tables import columns_of, raw_from_arrow
+from core.store.formats.csv.exact import TableReader
+from core.traces.validation import ProblemLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.traces.mapping import ColumnMapping
+    from core.traces.raw import RawTable
+    from core.traces.validation import Problem
+
+SAMPLE_ROWS = 50
+
+
+@dataclass(frozen=True)
+class ParquetSource:
+    """A Parquet file that can be read with a mapping; its first row is row 1."""
+
+    path: Path
+    header: tuple[str, ...]
+    types: tuple[str, ...]
+    n_rows: int
+    rows: tuple[tuple[str, ...], ...]
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """None: a Parquet file is either whole or damaged."""
+        return ()
+
+    @classmethod
+    def open(cls, path: Path) -> ParquetSource:
+        """Read the footer and the first rows.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged or has no rows.
+        """
+        try:
+            with pq.ParquetFile(path) as file:
+                schema, n_rows = file.schema_arrow, file.metadata.num_rows
+                batch = next(file.iter_batches(SAMPLE_ROWS), None)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(path, error) from None
+        if not n_rows or batch is None:
+            raise InputError(f"“{path.name}” has no rows.", "Choose a file with samples.")
+        if len(set(schema.names)) < len(schema.names):
+            twice = next(name for name in schema.names if schema.names.count(name) > 1)
+            raise InputError(f"“{path.name}” has two columns “{twice}”.", "Rename one of them.")
+        columns = [[_text(value) for value in column.to_pylist()] for column in batch.columns]
+        types = tuple(str(kind) for kind in schema.types)
+        return cls(path, tuple(schema.names), types, n_rows, tuple(zip(*columns, strict=True)))
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns.
+
+        Raises
+        ------
+        InputError
+            If a column is missing or of a type without numbers, or the file is damaged.
+        """
+        mapping.require(self.header)
+        if progress is not None:
+            progress(0.0, f"Reading {self.n_rows:,} rows")
+        try:
+            table = pq.read_table(self.path, columns=list(mapping.columns), memory_map=False)
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(self.path, error) from None
+        name = self.path.name.split(".")[0]
+        try:
+            return raw_from_arrow(columns_of(table), mapping, name, 1)
+        except pa.ArrowException:
+            return _by_cells(table, mapping, name)
+
+
+def _by_cells(table: pa.Table, mapping: ColumnMapping, name: str) -> RawTable:
+    """Read columns of texts cell by cell, as a text file is read."""
+    reader = TableReader(mapping, tuple(table.column_names), ProblemLog())
+    for start in range(0, table.num_rows, 20_000):
+        part = table.slice(start, 20_000)
+        cells = [[_text(value) for value in column.to_pylist()] for column in part.columns]
+        reader.add(cells, range(start + 1, start + 1 + part.num_rows))
+    return reader.table(name)
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    reason = str(error).splitlines()[0][:120] if str(error) else "it cannot be opened"
+    return InputError(
+        f"“{path.name}” is a damaged Parquet file: {reason}.", "Write or copy the whole file again."
+    )

@@ -1,0 +1,186 @@
+"""Answers of Prometheus to range queries, as JSON.
+
+Each series of an answer is one metric of one container. Series become columns: the executions are
+the containers, told by their labels, and samples of different metrics at one time make one row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from core.errors import InputError
+from core.store.formats.series_table import Series, pivot
+from core.store.streams import HEAD_BYTES, open_content, read_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from core.traces.mapping import ColumnMapping
+    from core.traces.raw import RawTable
+    from core.traces.validation import Problem
+
+MOST_JSON = 2 * 2**30
+SAMPLE_ROWS = 50
+
+
+@dataclass(frozen=True)
+class PrometheusSource:
+    """A range query's answer that can be read with a mapping."""
+
+    path: Path
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def open(cls, path: Path) -> PrometheusSource:
+        """Parse as many series as the first part of the file holds.
+
+        Raises
+        ------
+        InputError
+            If it is no answer to a range query.
+        """
+        data = read_head(path)
+        whole = len(data) < HEAD_BYTES
+        text = data.decode("utf-8-sig", "replace")
+        found = _series(_answers(text, path), path) if whole else _first_series(text, path)
+        table = pivot(found, None)
+        header = ("execution", "timestamp", *table.metrics)
+        rows = []
+        for i in range(min(SAMPLE_ROWS, len(table.time))):
+            name = table.executions.names[table.executions.codes[i]]
+            values = (repr(float(column[i])) for column in table.columns)
+            rows.append((name, repr(float(table.time[i])), *values))
+        return cls(path, header, tuple(rows))
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The columns' types."""
+        return ("text", *(["number"] * (len(self.header) - 1)))
+
+    @property
+    def n_rows(self) -> int | None:
+        """Unknown before the end."""
+        return None
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns; a row is a time of a container.
+
+        Raises
+        ------
+        InputError
+            If the file is damaged or too large for JSON, or lacks a mapped metric.
+        """
+        if progress is not None:
+            progress(0.0, "Reading JSON")
+        with open_content(self.path) as stream:
+            data = stream.read(MOST_JSON + 1)
+        if len(data) > MOST_JSON:
+            raise InputError(
+                f"“{self.path.name}” has more than {MOST_JSON >> 30} GiB of JSON.",
+                "Ask Prometheus for a shorter time or fewer containers at once.",
+            )
+        series = _series(_answers(data.decode("utf-8-sig", "replace"), self.path), self.path)
+        table = pivot(series, mapping)
+        return table.raw(mapping, self.path.name)
+
+
+def _answers(text: str, path: Path) -> list[dict[str, Any]]:
+    """The answers of a file: one, a list of them, or one per line."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError) as whole:
+        try:
+            data = [json.loads(line) for line in text.splitlines() if line.strip()]
+        except (ValueError, RecursionError):
+            place = (
+                f"row {whole.lineno}, column {whole.colno}"
+                if isinstance(whole, json.JSONDecodeError)
+                else "row 1"
+            )
+            raise InputError(
+                f"“{path.name}” is not valid JSON: it breaks in {place}.",
+                "Save the whole answer of the range query again.",
+            ) from None
+    return data if isinstance(data, list) else [data]
+
+
+def _series(answers: Sequence[object], path: Path) -> list[Series]:
+    found: list[Series] = []
+    for answer in answers:
+        if not isinstance(answer, dict):
+            raise _not_an_answer(path)
+        if answer.get("status") == "error":
+            raise InputError(
+                f"“{path.name}” holds an error of Prometheus: {answer.get('error', 'unknown')}.",
+                "Correct the query and save its answer again.",
+            )
+        data = answer.get("data", answer)
+        result = data.get("result") if isinstance(data, dict) else None
+        if not isinstance(result, list):
+            raise _not_an_answer(path)
+        found.extend(_one(entry, len(found) + 1, path) for entry in result)
+    if not any(len(one.time) for one in found):
+        raise InputError(
+            f"“{path.name}” is an answer of Prometheus without a single sample.",
+            "Ask for a time and containers that have samples.",
+        )
+    return found
+
+
+def _not_an_answer(path: Path) -> InputError:
+    return InputError(
+        f"“{path.name}” is JSON, but not an answer to a range query of Prometheus.",
+        "Save what /api/v1/query_range returns.",
+    )
+
+
+def _one(entry: object, number: int, path: Path) -> Series:
+    """One series of an answer."""
+    try:
+        labels = {str(key): str(value) for key, value in entry.get("metric", {}).items()}  # type: ignore[attr-defined]
+        pairs = entry.get("values") or ([entry["value"]] if "value" in entry else [])  # type: ignore[attr-defined, index, operator]
+        time = np.array([pair[0] for pair in pairs], dtype=np.float64)
+        values = np.array([pair[1] for pair in pairs], dtype=np.float64)
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+        raise InputError(
+            f"Series {number} of “{path.name}” cannot be read: {error}.",
+            'Each series needs "metric" and "values": [[time, "number"], …].',
+        ) from None
+    return Series(labels, time, values)
+
+
+def _first_series(text: str, path: Path) -> list[Series]:
+    """The series in the first part of a large answer; the last one is cut where the text ends."""
+    start = re.search(r'"result"\s*:\s*\[', text)
+    if start is None:
+        raise _not_an_answer(path)
+    decoder, position = json.JSONDecoder(), start.end()
+    found: list[Series] = []
+    while position < len(text):
+        try:
+            entry, position = decoder.raw_decode(text, position)
+        except ValueError:
+            end = text.rfind("],", position)
+            try:
+                entry = json.loads(text[position : end + 1] + "]}") if end > position else None
+            except ValueError:
+                entry = None
+            position = len(text)
+        if isinstance(entry, dict):
+            found.append(_one(entry, len(found) + 1, path))
+        position += len(text[position : position + 1_000]) - len(
+            text[position : position + 1_000].lstrip(", \r\n\t")
+        )
+        if text[position : position + 1] == "]":
+            break
+    if not found:
+        raise _not_an_answer(path)
+    return found

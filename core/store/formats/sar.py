@@ -1,0 +1,149 @@
+"""What sysstat's ``sar`` prints, and what ``sadf -d`` makes of its files.
+
+Both come in blocks, one per activity (CPU, memory, disks), each with its own header. Blocks are
+joined by time. Only lines about the whole machine count: of CPU lines those of ``all`` (``-1`` in
+sadf), and activities without an item per line. ``busy`` is 100 − %idle.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from core.store.formats.text_table import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from core.store.formats.text_table import Line
+    from core.traces.validation import ProblemLog
+
+BANNER = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]+)(?:.*\((?P<cpus>\d+) CPU\))?")
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?\s+(.*)")
+_ITEMS = ("DEV", "IFACE", "INTR", "TTY", "FAN", "TEMP", "BUS", "MHz", "FILESYSTEM")
+
+
+def is_sadf(start: str) -> bool:
+    """Tell whether a text begins as ``sadf -d`` writes."""
+    return re.match(r"#?\s*hostname;interval;timestamp;", start) is not None
+
+
+def is_sar(start: str) -> bool:
+    """Tell whether a text begins as ``sar`` writes."""
+    return BANNER.match(start.lstrip()) is not None
+
+
+def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of ``sadf -d``: the blocks joined by host and time, in the order of the first block."""
+    header: list[str] = []
+    found: dict[tuple[str, str], Row] = {}
+    for number, text in lines:
+        if not text.strip():
+            continue
+        cells = [cell.strip() for cell in text.lstrip("# ").split(";")]
+        if cells[0] == "hostname":
+            header = [_bare(name) for name in cells]
+            continue
+        if len(cells) != len(header):
+            if "LINUX-RESTART" not in text:
+                message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
+                log.add("ragged", message, row=number)
+            continue
+        values = dict(zip(header, cells, strict=True))
+        if not _whole(values):
+            continue
+        key = (values["hostname"], values["timestamp"])
+        values["timestamp"] = re.sub(r"\s+UTC$", "Z", values["timestamp"])
+        _join(found, key, number, values)
+    yield from found.values()
+
+
+def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of ``sar``: the blocks joined by time, days told from the banner and from midnight."""
+    day, host, cpus = datetime(1970, 1, 1, tzinfo=UTC), "", ""
+    header: list[str] = []
+    last = timedelta(-1)
+    today = day
+    found: dict[tuple[str, str], Row] = {}
+    for number, text in lines:
+        banner = BANNER.match(text)
+        if banner:
+            day = today = _date(banner["date"])
+            host, cpus, last = banner["host"], banner["cpus"] or "", timedelta(-1)
+            continue
+        clock = _CLOCK.match(text)
+        if clock is None or "LINUX RESTART" in text:
+            continue
+        of_day, cells = _of_day(clock), clock[5].split()
+        if _is_header(cells):
+            header, today, last = cells, day, timedelta(-1)
+            continue
+        if len(cells) != len(header):
+            message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
+            log.add("ragged", message, row=number)
+            continue
+        if of_day < last:
+            today += timedelta(days=1)
+        last = of_day
+        values = dict(zip(header, cells, strict=True))
+        if _whole(values):
+            stamp = str(int((today + of_day).timestamp()))
+            extra = {"cpus": cpus} if cpus else {}
+            _join(found, (host, stamp), number, {"hostname": host, "timestamp": stamp, **extra, **values})
+    yield from found.values()
+
+
+def _bare(name: str) -> str:
+    """A column's name without the list of items that sadf may add: ``CPU``, ``%user[...]``."""
+    return name.partition("[")[0]
+
+
+def _is_header(cells: list[str]) -> bool:
+    return not any(re.fullmatch(r"-?\d+([.,]\d+)?", cell) for cell in cells) and len(cells) > 1
+
+
+def _whole(values: dict[str, str]) -> bool:
+    """Tell whether a line is about the whole machine."""
+    return values.get("CPU", "all") in ("all", "-1") and not any(item in values for item in _ITEMS)
+
+
+def _join(
+    found: dict[tuple[str, str], Row], key: tuple[str, str], number: int, values: dict[str, str]
+) -> None:
+    values = {name: cell for name, cell in values.items() if name not in ("CPU", "interval")}
+    idle = values.get("%idle", "").replace(",", ".")
+    if idle:
+        try:
+            values["busy"] = f"{100 - float(idle):.6g}"
+        except ValueError:
+            values["busy"] = idle
+    if key in found:
+        found[key].cells.update(values)
+    else:
+        found[key] = Row(number, values)
+
+
+def _date(text: str) -> datetime:
+    """The banner's date; day and month are told apart where one of them is above 12."""
+    parts = [int(part) for part in re.split(r"[/.-]", text) if part]
+    if len(parts) != 3:
+        return datetime(1970, 1, 1, tzinfo=UTC)
+    if parts[0] > 31:
+        year, month, day = parts
+    else:
+        month, day, year = parts
+        year += 2000 if year < 100 else 0
+        if month > 12:
+            month, day = day, month
+    try:
+        return datetime(year, month, day, tzinfo=UTC)
+    except ValueError:
+        return datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _of_day(clock: re.Match[str]) -> timedelta:
+    hours, minutes, seconds = int(clock[1]), int(clock[2]), int(clock[3])
+    if clock[4]:
+        hours = hours % 12 + (12 if clock[4] == "PM" else 0)
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds)

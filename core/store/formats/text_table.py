@@ -1,0 +1,130 @@
+"""Files that are tables only after a look at each line: sar and docker stats.
+
+A parser turns numbered lines into rows of cells under one header. Here those rows become a source
+like any other, read to the end only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.errors import InputError
+from core.store.formats.csv.exact import TableReader
+from core.store.streams import open_content
+from core.traces.validation import ProblemLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from core.traces.mapping import ColumnMapping
+    from core.traces.raw import RawTable
+    from core.traces.validation import Problem
+
+SAMPLE_ROWS = 50
+HEAD_LINES = 4_000
+CHUNK_ROWS = 20_000
+MOST_LINE = 2**20
+
+
+class Line(NamedTuple):
+    """A line of a text and its number."""
+
+    number: int
+    text: str
+
+
+class Row(NamedTuple):
+    """The cells of a row by column, and the number of its line."""
+
+    number: int
+    cells: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A log that a parser turns into a table."""
+
+    path: Path
+    parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...]
+
+    @classmethod
+    def open(
+        cls, path: Path, parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]], what: str
+    ) -> TextTable:
+        """Parse the first lines.
+
+        Raises
+        ------
+        InputError
+            If they hold no sample; `what` says what was expected.
+        """
+        log = ProblemLog()
+        first = list(parser(islice(lines_of(path), HEAD_LINES), log))
+        if not first:
+            raise InputError(
+                f"“{path.name}” looks like {what}, but its first {HEAD_LINES:,} rows hold no sample.",
+                "Check that the command ran long enough to write measurements.",
+            )
+        header = tuple(dict.fromkeys(name for row in first for name in row.cells))
+        sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
+        return cls(path, parser, header, sample, log.problems)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Empty: a text states no types."""
+        return ()
+
+    @property
+    def n_rows(self) -> int | None:
+        """Unknown before the end."""
+        return None
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns.
+
+        Raises
+        ------
+        InputError
+            If a column is missing or the file is damaged.
+        """
+        log = ProblemLog()
+        reader = TableReader(mapping, self.header, log)
+        rows, total = self.parser(lines_of(self.path), log), 0
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
+            reader.add(columns, [row.number for row in chunk])
+            total += len(chunk)
+            if progress is not None:
+                progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
+        return reader.table(self.path.name.split(".")[0])
+
+
+def lines_of(path: Path) -> Iterator[Line]:
+    """The numbered lines of a text, bounded in length; odd characters are replaced.
+
+    Raises
+    ------
+    InputError
+        If a line is too long to be a line.
+    """
+    with open_content(path) as stream:
+        start = stream.peek(2)[:2] if isinstance(stream, io.BufferedReader) else b""
+        encoding = "utf-16" if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
+        text = io.TextIOWrapper(stream, encoding, errors="replace")
+        number = 0
+        while line := text.readline(MOST_LINE):
+            number += 1
+            if len(line) >= MOST_LINE:
+                raise InputError(
+                    f"Row {number} of “{path.name}” is longer than {MOST_LINE >> 20} MiB.",
+                    "Check that the file has line ends.",
+                )
+            yield Line(number, line.rstrip("\r\n"))

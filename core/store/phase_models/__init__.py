@@ -1,0 +1,1 @@
+"""Model files: our own format, and AI4DL's published files read without executing them."""

@@ -1,0 +1,1 @@
+"""Stored trace sets: a folder that is written once and then only read."""
