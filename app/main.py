@@ -10,26 +10,18 @@ from flask import Flask
 
 from app import cache, routes, security
 from app.context import EXTENSION
-from app.errors import on_callback_error
-from app.pages.live import page as live
-from app.pages.models import page as models
-from app.pages.overview import page as overview
-from app.pages.phases import page as phases
-from app.pages.provisioning import page as provisioning
-from app.pages.runs import page as runs
-from app.pages.sequences import page as sequences
-from app.pages.tasks import page as tasks
-from app.pages.traces import page as traces
+from app.pages import PAGES
 from app.shell import layout as shell
 from app.ui import graph
+from app.ui.errors import on_callback_error
 from app.ui.tasks import card as task_card
 from core.config import Settings, load_settings
+from core.errors import PhaseDockError
 from core.runtime.workspace import open_workspace
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from app.ui.page import Page
 
-PAGES: tuple[ModuleType, ...] = (overview, traces, models, phases, sequences, provisioning, runs, live, tasks)
 _ASSETS = Path(__file__).resolve().parent.parent / "assets"
 _LARGEST_FORM = 16 * 2**20
 _INDEX = """<!DOCTYPE html>
@@ -60,6 +52,7 @@ def create_app(settings: Settings) -> dash.Dash:
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)
     server.register_blueprint(routes.blueprint)
+    server.register_error_handler(PhaseDockError, routes.explain)
     cache.install(server, settings)
     app = dash.Dash(
         "phasedock",
@@ -77,13 +70,23 @@ def create_app(settings: Settings) -> dash.Dash:
     )
     # Dash adds its page router before the first request; the gate has to stand before it.
     security.install(server, settings, app.csp_hashes)
-    for page in PAGES:
-        page.register(app)
+    pages = [page for _, page in PAGES.items()]
+    for page in pages:
+        _add(app, page)
     graph.register(app)
     task_card.register(app)
-    shell.register(app, settings)
-    app.layout = shell.layout
+    shell.register(app, settings, pages)
+    app.layout = lambda: shell.layout(pages)
     return app
+
+
+def _add(app: dash.Dash, page: Page) -> None:
+    dash.register_page(
+        page.name, path=page.path, name=page.name, title=f"{page.name} · PhaseDock", layout=page.layout
+    )
+    page.register(app)
+    for blueprint in page.routes:
+        app.server.register_blueprint(blueprint)
 
 
 def wsgi() -> Flask:

@@ -25,8 +25,8 @@ _FORMULA = re.compile(r"^[=+\-@\t\r]")
 _NUMBER = re.compile(r"^[+\-]?(\d|\.\d)")
 
 
-@blueprint.errorhandler(PhaseDockError)
-def _explain(error: PhaseDockError) -> tuple[Response, int]:
+def explain(error: PhaseDockError) -> tuple[Response, int]:
+    """What went wrong, as JSON, with the status that says whose fault it was."""
     kinds = ((NotFoundError, 404), (ConflictError, 409), (InputError, 422))
     status = next((code for kind, code in kinds if isinstance(error, kind)), 500)
     return jsonify(error={"message": error.message, "hint": error.hint}), status

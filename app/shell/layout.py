@@ -15,11 +15,10 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 
 from app.context import LOCATION, Choice, address, chosen, workspace
 from app.figures.theme import dark_partners
-from app.pages.live import state as live_state
 from app.shell import search
 from app.shell.topbar import brand, topbar
 from app.ui.basics import Node, aria, icon
-from app.ui.places import Place
+from app.ui.engines import dot, engine_named, engine_options
 from app.ui.polling import when_changed
 from core.errors import NotFoundError
 from core.units import format_bytes
@@ -27,77 +26,52 @@ from core.units import format_bytes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from app.ui.page import Page
     from core.config import Settings
 
 _PULSE_MS = 4_000
 
 
-PLACES = (
-    Place("/", "Overview", "layout-dashboard", 0),
-    Place("/traces", "Traces", "database", 1),
-    Place("/models", "Models", "stack-2", 1),
-    Place("/phases", "Phases", "timeline", 1),
-    Place("/sequences", "Sequences", "sitemap", 1),
-    Place("/provisioning", "Provisioning", "adjustments-horizontal", 2),
-    Place("/runs", "Runs", "player-play", 2),
-    Place("/live", "Live", "activity", 2),
-    Place("/tasks", "Tasks", "list-check", 3),
-)
 _SHORTCUTS = (
     ("Ctrl K", "Search, or jump to a page, a trace set, a model, an experiment or an execution"),
     ("?", "Show these keys"),
-    ("↑ ↓", "On Phases: the execution before, the one after"),
-    ("← →", "On a ledger of Runs: the tick before, the one after"),
-    ("P", "On Live: pause, go on; Enter on a row: look at the container and change it"),
-    ("Esc", "Close what is open; on Phases: show all of the time axis"),
+    ("Esc", "Close what is open"),
 )
 
 
-def _counts() -> dict[str, int]:
-    place = workspace()
-    worker = place.tasks.worker()
-    return {
-        "/traces": len(place.traces.list()),
-        "/models": len(place.models.list()),
-        "/runs": place.runs.count(),
-        "/tasks": worker.queued + worker.running,
-    }
+def _dot(says: str) -> html.Span:
+    """Beside a page's name while there is something to know about it."""
+    return html.Span(html.Span(says, className="sr"), className="dot", title=says)
 
 
-def _dot() -> html.Span:
-    """Beside Live while a policy is attached somewhere."""
-    return html.Span(
-        html.Span("a policy is attached", className="sr"), className="dot", title="A policy is attached"
-    )
-
-
-def _links(pathname: str, choice: Choice, counts: dict[str, int]) -> list[Node]:
-    attached = live_state.anything_attached()
+def _links(pages: Sequence[Page], pathname: str, choice: Choice) -> list[Node]:
     links: list[Node] = []
-    group = PLACES[0].group
-    for place in PLACES:
-        if place.group != group:
+    group = pages[0].group
+    for page in pages:
+        if page.group != group:
             links.append(html.Hr())
-            group = place.group
-        count = counts.get(place.path)
-        active = pathname == place.path
-        links.append(
-            dcc.Link(
-                [
-                    icon(place.icon),
-                    html.Span(place.name, className="label", **(aria(current="page") if active else {})),
-                    html.Span(str(count), className="count") if count else None,
-                    _dot() if place.path == live_state.PATH and attached else None,
-                ],
-                href=address(place.path, choice),
-                className="active" if active else "",
-                title=place.name,
-            )
-        )
+            group = page.group
+        links.append(_link(page, choice, active=pathname == page.path))
     return links
 
 
-def _overlays() -> list[Node]:
+def _link(page: Page, choice: Choice, *, active: bool) -> dcc.Link:
+    count = page.count() if page.count else 0
+    alert = page.alert() if page.alert else None
+    return dcc.Link(
+        [
+            icon(page.icon),
+            html.Span(page.name, className="label", **(aria(current="page") if active else {})),
+            html.Span(str(count), className="count") if count else None,
+            _dot(alert) if alert else None,
+        ],
+        href=address(page.path, choice),
+        className="active" if active else "",
+        title=page.name,
+    )
+
+
+def _overlays(pages: Sequence[Page]) -> list[Node]:
     return [
         search.window(),
         dmc.Modal(
@@ -105,7 +79,7 @@ def _overlays() -> list[Node]:
             title="Keys",
             closeButtonProps=aria(label="Close the keys"),
             children=html.Div(
-                [part for key, text in _SHORTCUTS for part in (html.Kbd(key), html.Span(text))],
+                [part for key, text in _keys(pages) for part in (html.Kbd(key), html.Span(text))],
                 className="kbdlist",
             ),
         ),
@@ -142,7 +116,11 @@ def _page() -> list[Node]:
     ]
 
 
-def layout() -> dmc.MantineProvider:
+def _keys(pages: Sequence[Page]) -> list[tuple[str, str]]:
+    return [*_SHORTCUTS, *(key for page in pages for key in page.keys)]
+
+
+def layout(pages: Sequence[Page]) -> dmc.MantineProvider:
     """The whole page around the container of pages."""
     return dmc.MantineProvider(
         defaultColorScheme="auto",
@@ -171,7 +149,7 @@ def layout() -> dmc.MantineProvider:
                 ],
                 className="shell",
             ),
-            *_overlays(),
+            *_overlays(pages),
         ],
     )
 
@@ -198,7 +176,7 @@ def _foot(settings: Settings) -> list[Node]:
     return [html.Div(listens), html.Div(kept)]
 
 
-def register(app: Dash, settings: Settings) -> None:
+def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
     """Connect the shell to the address, the keyboard and the library."""
 
     @app.callback(
@@ -226,15 +204,15 @@ def register(app: Dash, settings: Settings) -> None:
     )
     def fill(pathname: str, search: str | None, _changed: Any) -> tuple[Any, ...]:
         choice, place = choice_of(search), workspace()
-        links = _links(pathname, choice, _counts())
+        links = _links(pages, pathname, choice)
         traces = _options(place.traces.list())
         models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
         of_traces = (traces, choice.traces.id if choice.traces else None)
         of_model = (models, choice.model.id if choice.model else None)
         pickers = (*of_traces, *of_model, *of_traces, *of_model)
-        engine, of_engine = live_state.engine_named(choice.engine), live_state.engine_options()
+        engine, of_engine = engine_named(choice.engine), engine_options()
         name = engine.name if engine else None
-        state = live_state.dot(engine)
+        state = dot(engine)
         resolved = {**choice.query(), "engine": name}
         engines = (of_engine, name, of_engine, name)
         return links, links, _foot(settings), *pickers, *engines, *state, resolved
@@ -248,10 +226,10 @@ def register(app: Dash, settings: Settings) -> None:
         prevent_initial_call=True,
     )
     def refresh_counts(_ticks: int, pathname: str, search: str | None, before: Any) -> Any:
-        links = _links(pathname, choice_of(search), _counts())
+        links = _links(pages, pathname, choice_of(search))
         return when_changed(links, before)
 
-    search.register(app, PLACES, choice_of)
+    search.register(app, pages, choice_of)
     _register_browser_side(app)
 
 

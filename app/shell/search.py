@@ -14,7 +14,7 @@ from app.ui.basics import Node, aria, data, icon
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from app.ui.places import Place
+    from app.ui.page import Page
 
 
 _RECENT = 50
@@ -41,10 +41,10 @@ def window() -> dmc.Modal:
     )
 
 
-def _found(text: str, places: Sequence[Place], choice: Choice) -> list[tuple[str, str, str, str]]:
+def _found(text: str, pages: Sequence[Page], choice: Choice) -> list[tuple[str, str, str, str]]:
     """What a search finds: (icon, name, kind, address)."""
     place, wanted = workspace(), text.strip().lower()
-    entries = [(p.icon, p.name, "page", address(p.path, choice)) for p in places]
+    entries = [(p.icon, p.name, "page", address(p.path, choice)) for p in pages]
     entries += [
         ("database", info.name, "traces", address("/phases", Choice(info, None)))
         for info in place.traces.list()
@@ -66,14 +66,14 @@ def _found(text: str, places: Sequence[Place], choice: Choice) -> list[tuple[str
     return [entry for entry in entries if wanted in entry[1].lower()][:12]
 
 
-def register(app: Dash, places: Sequence[Place], choice_of: Callable[[str | None], Choice]) -> None:
+def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None], Choice]) -> None:
     """Connect the window.
 
     Parameters
     ----------
     app
         The application.
-    places
+    pages
         The pages to jump to.
     choice_of
         What an address is about.
@@ -89,7 +89,7 @@ def register(app: Dash, places: Sequence[Place], choice_of: Callable[[str | None
     def find(text: str | None, opened: bool, search: str | None) -> Node:
         if not opened:
             return dash.no_update
-        found = _found(text or "", places, choice_of(search))
+        found = _found(text or "", pages, choice_of(search))
         if not found:
             return html.Div("Nothing of that name is here.", className="ink3", style={"padding": "8px 10px"})
         return [

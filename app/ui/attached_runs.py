@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 from dash import dcc, html
 
+from app.context import address as page_address
 from app.context import workspace
-from app.pages.runs import words as run_words
-from app.pages.runs.address import LEDGER, PATH
 from app.ui.basics import card, scrolling, state_badge
 from app.ui.when import when
 from core.runtime.experiments.infos import NO_EXPERIMENT
@@ -17,11 +16,24 @@ if TYPE_CHECKING:
     from core.runtime.experiments.infos import RunInfo
 
 _MOST = 50
+_STATES = {
+    "queued": ("waiting", "", "clock"),
+    "running": ("running", "accent", "loader-2"),
+    "done": ("finished", "ok", "circle-check"),
+    "failed": ("failed", "bad", "circle-x"),
+    "cancelled": ("cancelled", "", "ban"),
+    "interrupted": ("interrupted", "warn", "alert-triangle"),
+}
+
+
+def state_words(state: str) -> tuple[str, str, str]:
+    """A state as a badge has it: word, kind, icon."""
+    return _STATES.get(state, (state, "", "clock"))
 
 
 def address(run: str) -> str:
     """Where the ledger of such a run is."""
-    return f"{PATH}?look={LEDGER}&run={run}"
+    return page_address("/runs", look="ledger", run=run)
 
 
 def attached_card() -> html.Section | None:
@@ -50,7 +62,7 @@ def _row(info: RunInfo) -> html.Tr:
     return html.Tr(
         [
             html.Th(dcc.Link(info.name, href=address(info.id), className="policy"), scope="row"),
-            html.Td(state_badge(*run_words.state_words(info.state))),
+            html.Td(state_badge(*state_words(info.state))),
             html.Td(f"{info.ticks:,}", className="num"),
             html.Td(when(info.created), className="ink3"),
         ]

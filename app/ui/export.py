@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import dash_mantine_components as dmc
 from dash import html
 
-from app.ui.basics import data, icon, opener
+from app.ui.basics import aria, data, icon, opener
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,6 +58,12 @@ def page_export(files: Sequence[tuple[str, str]]) -> dmc.Popover:
         ],
         position="bottom-end",
     )
+
+
+def download(label: str, href: str) -> html.A:
+    """A button that takes a table away."""
+    return html.A(icon("download"), href=href, className="iconbtn", download="", title=f"Export {label}, CSV",
+                  **aria(label=f"Export {label}, CSV"))  # fmt: skip
 
 
 def _links(files: Sequence[tuple[str, str]]) -> list[html.A]:

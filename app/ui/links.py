@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qsl, urlencode
+
+from dash import html
+
+from app.ui.basics import Node, aria, data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,3 +44,31 @@ class Query:
         """The address with only these parameters of the present one, and more."""
         kept = {name: self.values[name] for name in names if name in self.values}
         return Query(self.path, kept)(**more)
+
+
+def link(label: Node, href: str, **more: Any) -> html.A:
+    """A link to another view of this page; the page keeps its scroll (``assets/provisioning.js``)."""
+    return html.A(label, href=href, **data(stay="true"), **more)
+
+
+class Addressed(Protocol):
+    """A view of a page that knows its address."""
+
+    @property
+    def query(self) -> Query:
+        """The address."""
+
+
+def segments(view: Addressed, name: str, options: Mapping[str, str], chosen: str, label: str) -> html.Nav:
+    """A choice of a few views, the chosen one marked; the first one needs nothing in the address."""
+    first = next(iter(options))
+    links = [
+        link(
+            title,
+            view.query(**{name: None if key == first else key}),
+            className="on" if key == chosen else "",
+            **(aria(current="true") if key == chosen else {}),
+        )
+        for key, title in options.items()
+    ]
+    return html.Nav(links, className="seg", **aria(label=label))

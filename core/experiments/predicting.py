@@ -1,8 +1,9 @@
 """What the simulator says of real runs: calibrated from the arm without policy, then asked about the others.
 
 For each repeat the baseline's own run is the recording: its γ, works and loss curves make a scenario
-(`core.simulation.calibration.calibrate`), on which every policy of the experiment is then simulated. So a prediction
-never sees the run that it is compared with, but for the baseline, whose row says how well the fit itself is.
+(`core.simulation.calibration.calibrate`), on which every policy of the experiment is then simulated. So a
+prediction never sees the run that it is compared with, but for the baseline, whose row says how well the fit
+itself is.
 """
 
 from __future__ import annotations

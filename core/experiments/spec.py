@@ -1,7 +1,8 @@
 """An experiment as data: machines, jobs and how they come, the world's rules, and the policies compared.
 
-It is made from YAML or JSON by `core.experiments.reading.experiment`, from a form through the same `from_dict`, and goes
-back to the same plain values. Every field says its unit, bounds and meaning, so that forms draw themselves.
+It is made from YAML or JSON by `core.experiments.reading.experiment`, from a form through the same
+`from_dict`, and goes back to the same plain values. Every field says its unit, bounds and meaning, so that
+forms draw themselves.
 """
 
 from __future__ import annotations
@@ -104,7 +105,7 @@ class Experiment:
         return {name: plain[name] for name in named}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values from which `core.experiments.reading.experiment.from_dict` makes an equal experiment."""
+        """Plain values from which `reading.experiment.from_dict` makes an equal experiment."""
         return {
             "version": VERSION,
             "name": self.name,

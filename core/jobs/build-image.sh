@@ -94,11 +94,12 @@ libraries() { # libraries KIND: the image under the programs; kept while what it
 programs() { # the package as the images hold it, with the digits that scikit-learn ships
     local folder="$work/programs/phasedock_jobs" data
     [ -d "$folder" ] && return
-    mkdir -p "$folder"
-    cp "$here"/*.py "$here"/*.txt "$folder/"
+    mkdir -p "$folder/programs"
+    cp "$here"/*.py "$folder/"
+    cp "$here"/programs/*.py "$here"/programs/*.txt "$folder/programs/"
     data=$("$python" -c 'import pathlib, sklearn; print(pathlib.Path(sklearn.__file__).parent / "datasets/data")') ||
         fail "scikit-learn, whose digits the programs learn, is not installed for $python."
-    cp "$data/digits.csv.gz" "$folder/"
+    cp "$data/digits.csv.gz" "$folder/programs/"
 }
 
 for kind in "${@:-light torch}"; do

@@ -10,7 +10,7 @@ import pytest
 
 from app.context import EXTENSION
 from app.main import create_app
-from app.pages.live.state import anything_attached
+from app.ui.engines import anything_attached
 from core.config import Settings
 from core.runtime.live.sessions import ATTACH
 from core.runtime.live.view.values import ContainerRow

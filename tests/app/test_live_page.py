@@ -15,9 +15,10 @@ from app.main import create_app
 from app.pages.live import actions, limit, others, page, policy, record
 from app.pages.live.callbacks import drawn, view_of
 from app.pages.live.layout import body, every
-from app.pages.live.state import dot, engine_named, engine_options, notices, signatures
+from app.pages.live.state import notices, signatures
 from app.pages.live.table import columns
 from app.shell.layout import choice_of
+from app.ui.engines import dot, engine_named, engine_options
 from app.ui.links import Query
 from core.config import Settings
 from core.errors import InputError, NotFoundError

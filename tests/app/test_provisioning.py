@@ -12,8 +12,9 @@ import pytest
 from app.context import chosen
 from app.pages.phases.overlay import overlays, sentence
 from app.pages.provisioning import page, results
-from app.pages.provisioning.address import ALL, View, address_values
+from app.pages.provisioning.address import View
 from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.ui.evaluations import ALL, address_values
 from app.ui.links import Query
 from app.ui.phase_views import execution_timeline
 from app.ui.tasks import words as task_words

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, WatchOnly
+from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host
+from core.engines.watch_only import WatchOnly
 from core.scheduling.actions import Pause, SetLimit
 from core.scheduling.loop import drive
 from core.scheduling.model import JobState, Trigger

@@ -1,1 +1,5 @@
 """The page Live."""
+
+from app.pages.live.page import PAGE
+
+__all__ = ["PAGE"]

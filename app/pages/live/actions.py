@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from dash import html, set_props
 
 from app.context import workspace
-from app.errors import notify
 from app.pages.live import limit, policy, record
 from app.pages.live.state import does, is_control
 from app.ui.basics import Node, button
+from app.ui.errors import notify
 from core.scheduling.policies import spelt
 
 if TYPE_CHECKING:

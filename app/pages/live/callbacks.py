@@ -8,14 +8,15 @@ import dash
 from dash import ALL, ClientsideFunction, Input, Output, State, set_props
 
 from app.context import LOCATION, workspace
-from app.errors import notify
 from app.pages.live import actions, others
 from app.pages.live import limit as live_limit
 from app.pages.live import policy as live_policy
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
-from app.pages.live.state import ACT, PATH, engine_named, notices
+from app.pages.live.state import ACT, PATH, notices
 from app.ui.basics import notice
+from app.ui.engines import engine_named
+from app.ui.errors import notify
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.links import Query
 from core.errors import PhaseDockError

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import orjson
-from flask import Response, request
+from flask import Blueprint, Response, request
 
 from app.context import workspace
 from app.pages.live.tick import ALL, Asked, panels_of, tick
-from app.routes import blueprint, csv_lines, file_answer
+from app.routes import csv_lines, file_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+blueprint = Blueprint("live", __name__)
 _HISTORY = ("time", "cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
 _HEAD = (
     *("container", "time_unix_s", "cpu_cores", "cpu_limit_cores"),

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import dash
-
-from app.errors import safe_page
-from app.pages.live import callbacks as live_callbacks
+from app.pages.live import callbacks, exports
 from app.pages.live.layout import body, plumbing
-from app.pages.live.state import PATH, engine_named
+from app.pages.live.state import PATH
 from app.ui.basics import Node, empty, link_button, page_head
+from app.ui.engines import anything_attached, engine_named
+from app.ui.errors import safe_page
 from app.ui.links import Query
+from app.ui.page import Page
 
 if TYPE_CHECKING:
     from dash import Dash
-
-__all__ = ["layout", "live_exports", "register"]
 
 
 @safe_page("Live")
@@ -36,6 +34,22 @@ def layout(**values: str) -> Node:
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(__name__, path=PATH, name="Live", title="Live · PhaseDock", layout=layout)
-    live_callbacks.register(app)
+    """Connect the callbacks."""
+    callbacks.register(app)
+
+
+def _attached() -> str | None:
+    return "A policy is attached" if anything_attached() else None
+
+
+PAGE = Page(
+    PATH,
+    "Live",
+    "activity",
+    2,
+    layout,
+    register,
+    routes=(exports.blueprint,),
+    alert=_attached,
+    keys=(("P", "On Live: pause, go on; Enter on a row: look at the container and change it"),),
+)

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from dash import html
 
-from app.context import workspace
 from app.ui.basics import Node, button, data, empty, icon, link_button, notice
-from core.runtime.infos import TaskState
-from core.runtime.live.sessions import ATTACH
 from core.runtime.live.view.values import EngineState, Mode
 
 if TYPE_CHECKING:
@@ -25,46 +22,6 @@ _COMMANDS = {
     EngineState.MISSING: "PHASEDOCK_DOCKER=gpu-box=ssh://me@gpu-box make run",
 }
 _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
-STATE_WORDS = {
-    EngineState.READY: "ready",
-    EngineState.MISSING: "not there",
-    EngineState.DENIED: "no rights",
-    EngineState.LOST: "lost",
-}
-
-
-def engine_named(name: str | None) -> EngineInfo | None:
-    """The engine of this name, or the first one that is ready, or the first; None where there is none.
-
-    A name that the settings do not have falls back as well: an old address is no reason to show nothing.
-    """
-    engines = workspace().live.engines()
-    named = next((each for each in engines if each.name == name), None)
-    ready = next((each for each in engines if each.state is EngineState.READY), None)
-    return named or ready or next(iter(engines), None)
-
-
-def engine_options() -> list[dict[str, str]]:
-    """The engines to choose from; one that cannot be used says so."""
-    return [{"value": each.name, "label": _label(each)} for each in workspace().live.engines()]
-
-
-def _label(engine: EngineInfo) -> str:
-    state = "Docker" if engine.state is EngineState.READY else STATE_WORDS[engine.state]
-    return f"{engine.name} ({state})"
-
-
-def dot(engine: EngineInfo | None) -> tuple[str, str]:
-    """The class and the title of the dot beside the chosen engine."""
-    if engine is None:
-        return "enginedot", "No engine is named"
-    return f"enginedot {engine.state}", f"{engine.name}: {STATE_WORDS[engine.state]}"
-
-
-def anything_attached() -> bool:
-    """Whether a policy is attached to any engine, or about to be."""
-    alive = workspace().tasks.list(50, [TaskState.QUEUED, TaskState.RUNNING])
-    return any(task.kind == ATTACH for task in alive)
 
 
 def does(act: str, of: str = "") -> dict[str, Any]:

@@ -1,1 +1,5 @@
 """The page Models."""
+
+from app.pages.models.page import PAGE
+
+__all__ = ["PAGE"]

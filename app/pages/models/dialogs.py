@@ -9,9 +9,9 @@ import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
-from app.errors import notify
 from app.pages.models.listing import ACTIONS
 from app.ui.basics import Node, button
+from app.ui.errors import notify
 from app.ui.forms import data
 from app.ui.links import Query
 from core.errors import InputError, PhaseDockError

@@ -9,8 +9,8 @@ import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
-from app.errors import notify
 from app.ui.basics import Node, button, card, icon, icon_button, notice, state_badge
+from app.ui.errors import notify
 from app.ui.forms import aria, data
 from app.ui.links import Query
 from core.errors import InputError, PhaseDockError, RefusedError

@@ -12,15 +12,16 @@ import dash
 from dash import Input, Output, State, dcc, html
 
 from app.context import chosen, workspace
-from app.errors import safe_page
 from app.pages.models import choose, dialogs, evaluate, expand, importing, train
 from app.pages.models import compare as model_compare
 from app.pages.models import detail as model_detail
 from app.pages.models import listing as model_list
 from app.pages.models import search as model_search
 from app.ui.basics import Node, empty, link_button, page_head
+from app.ui.errors import safe_page
 from app.ui.forms import aria
 from app.ui.links import Query
+from app.ui.page import Page
 from app.ui.tasks import card as task_card
 from core.errors import NotFoundError
 
@@ -133,8 +134,7 @@ def layout(**values: str) -> Node:
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(__name__, path="/models", name="Models", title="Models · PhaseDock", layout=layout)
+    """Connect the callbacks."""
     for part in (
         dialogs,
         train,
@@ -155,3 +155,14 @@ def register(app: Dash) -> None:
     )
     def redraw(stale: str | None, search: str | None) -> Any:
         return render(Query.parse("/models", search)) if stale else dash.no_update
+
+
+PAGE = Page(
+    "/models",
+    "Models",
+    "stack-2",
+    1,
+    layout,
+    register,
+    count=lambda: len(workspace().models.list()),
+)

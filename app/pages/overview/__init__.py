@@ -1,1 +1,5 @@
 """The page Overview."""
+
+from app.pages.overview.page import PAGE
+
+__all__ = ["PAGE"]

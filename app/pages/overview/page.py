@@ -8,7 +8,6 @@ import dash
 from dash import Input, Output, State, dcc, html
 
 from app.context import chosen, workspace
-from app.errors import safe_page
 from app.pages.overview.cards import (
     key_figures,
     next_steps,
@@ -19,6 +18,8 @@ from app.pages.overview.cards import (
 )
 from app.pages.overview.fresh_start import fresh_start
 from app.ui.basics import Node, icon, link_button, page_head
+from app.ui.errors import safe_page
+from app.ui.page import Page
 from app.ui.polling import when_changed
 from core.runtime.infos import TaskState
 
@@ -56,8 +57,7 @@ def layout(traces: str | None = None, model: str | None = None, **_query: str) -
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(__name__, path="/", name="Overview", title="Overview · PhaseDock", layout=layout)
+    """Connect the callbacks."""
 
     @app.callback(
         Output("samples-task", "data"),
@@ -92,3 +92,13 @@ def register(app: Dash) -> None:
         if task_id is None or not workspace().tasks.get(task_id).state.ended:
             return dash.no_update, dash.no_update, dash.no_update
         return "/", f"?loaded={task_id}", ticks
+
+
+PAGE = Page(
+    "/",
+    "Overview",
+    "layout-dashboard",
+    0,
+    layout,
+    register,
+)

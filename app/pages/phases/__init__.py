@@ -1,1 +1,5 @@
 """The page Phases."""
+
+from app.pages.phases.page import PAGE
+
+__all__ = ["PAGE"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import dash_mantine_components as dmc
 
 from app.context import workspace
-from app.pages.provisioning import results
+from app.ui import evaluations
 from app.ui.basics import Node, aria, icon
 from core.errors import NotFoundError
 from core.traces.model import Role
@@ -38,10 +38,10 @@ def overlays(choice: Choice, evaluation: str | None) -> Overlays | None:
     found = None
     if evaluation:
         try:
-            found = results.get(evaluation)
+            found = evaluations.get(evaluation)
         except NotFoundError:
             found = None
-    found = found or results.latest(choice)
+    found = found or evaluations.latest(choice)
     if found is None:
         return None
     parts = found.report["resources"].values()

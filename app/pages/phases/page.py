@@ -13,7 +13,7 @@ import dash_mantine_components as dmc
 from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import Choice, address, chosen
-from app.errors import safe_page
+from app.pages.phases.execution import execution_heading, execution_timeline
 from app.pages.phases.overlay import Overlays, overlays, picker, sentence
 from app.ui.basics import (
     Node,
@@ -27,18 +27,12 @@ from app.ui.basics import (
     opener,
     page_head,
 )
+from app.ui.errors import safe_page
 from app.ui.export import export_menu
 from app.ui.graph import figure_id, graph
 from app.ui.grid import grid
-from app.ui.phase_views import (
-    execution_heading,
-    execution_names,
-    execution_rows,
-    execution_timeline,
-    phase_cards,
-    spread_figures,
-    statistics_table,
-)
+from app.ui.page import Page
+from app.ui.phase_views import execution_names, execution_rows, phase_cards, spread_figures, statistics_table
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -283,8 +277,7 @@ def _window(x0: str | None, x1: str | None) -> tuple[float, float] | None:
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(__name__, path="/phases", name="Phases", title="Phases · PhaseDock", layout=layout)
+    """Connect the callbacks."""
 
     @app.callback(
         Output(figure_id("timeline"), "data"),
@@ -353,3 +346,17 @@ def register(app: Dash) -> None:
         Input("zoom-out", "n_clicks"),
         prevent_initial_call=True,
     )
+
+
+PAGE = Page(
+    "/phases",
+    "Phases",
+    "timeline",
+    1,
+    layout,
+    register,
+    keys=(
+        ("↑ ↓", "On Phases: the execution before, the one after"),
+        ("Esc", "On Phases: show all of the time axis"),
+    ),
+)

@@ -1,1 +1,5 @@
 """The page Provisioning."""
+
+from app.pages.provisioning.page import PAGE
+
+__all__ = ["PAGE"]

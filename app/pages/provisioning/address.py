@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from dash import html
-
-from app.ui.basics import Node, aria, data
+from app.ui.evaluations import ALL
 from core.errors import InputError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.settings_fields import build, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from app.ui.links import Query
 
 FIELDS = tuple(spec.name for spec in describe(EvaluationSettings))
 MATCHED, PUBLISHED = "matched", "published"
 RESOURCES = {"cpu": "CPU", "memory": "Memory"}
 SCALES = {MATCHED: "Matched", PUBLISHED: "As published"}
-ALL = "all"
 SORTS = ("policy", "kind", "over", "under", "resizes", "saving")
 FORMATS = {
     "vpa": "Kubernetes VPA",
@@ -94,43 +89,5 @@ class View:
         return self.scale == MATCHED
 
 
-def link(label: Node, href: str, **more: Any) -> html.A:
-    """A link to another view of this page; the page keeps its scroll (``assets/provisioning.js``)."""
-    return html.A(label, href=href, **data(stay="true"), **more)
-
-
-class Addressed(Protocol):
-    """A view of a page that knows its address."""
-
-    @property
-    def query(self) -> Query:
-        """The address."""
-
-
-def segments(view: Addressed, name: str, options: Mapping[str, str], chosen: str, label: str) -> html.Nav:
-    """A choice of a few views, the chosen one marked; the first one needs nothing in the address."""
-    first = next(iter(options))
-    links = [
-        link(
-            title,
-            view.query(**{name: None if key == first else key}),
-            className="on" if key == chosen else "",
-            **(aria(current="true") if key == chosen else {}),
-        )
-        for key, title in options.items()
-    ]
-    return html.Nav(links, className="seg", **aria(label=label))
-
-
 def _one_of(value: str | None, known: Any, otherwise: str) -> str:
     return value if value is not None and value in known else otherwise
-
-
-def address_values(settings: EvaluationSettings, policies: tuple[str, ...]) -> dict[str, str | None]:
-    """The comparison as parameters of an address; what has its default is left out, but for the cycle."""
-    values: dict[str, str | None] = {}
-    for spec in describe(EvaluationSettings):
-        value = getattr(settings, spec.name)
-        kept = value != spec.default or spec.name == "cycle"
-        values[spec.name] = (f"{value:g}" if isinstance(value, float) else str(value)) if kept else None
-    return values | {"policies": None if policies == (ALL,) else ",".join(policies)}

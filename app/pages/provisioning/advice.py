@@ -15,7 +15,7 @@ from core.units import Unit, format_bytes, format_share, format_value
 if TYPE_CHECKING:
     from app.context import Choice
     from app.pages.provisioning.address import View
-    from app.pages.provisioning.results import Result
+    from app.ui.evaluations import Result
     from core.provisioning.recommendation.recommend import Advice
 
 _MOST = 60

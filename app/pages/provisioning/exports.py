@@ -6,21 +6,22 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 import orjson
-from dash import html
-from flask import Response, request
+from flask import Blueprint, Response, request
 
 from app.context import chosen, workspace
 from app.pages.provisioning import results
 from app.pages.provisioning.address import View
 from app.pages.provisioning.values import Values, sorted_rows
-from app.routes import blueprint, csv_lines, file_answer
-from app.ui.basics import Node, aria, icon
+from app.routes import csv_lines, file_answer
+from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query
 
 if TYPE_CHECKING:
-    from app.pages.provisioning.results import Result
+    from app.ui.basics import Node
+    from app.ui.evaluations import Result
 
+blueprint = Blueprint("provisioning", __name__)
 _BASE = "/api/provisioning/<evaluation_id>"
 TABLES = {
     "policies": "Table of policies",
@@ -52,12 +53,6 @@ def addresses(result: Result, view: View) -> dict[str, str]:
     return {name: f"/api/provisioning/{result.id}/{name}.csv?{query}" for name in TABLES}
 
 
-def download(label: str, href: str) -> html.A:
-    """A button that takes a table away."""
-    return html.A(icon("download"), href=href, className="iconbtn", download="", title=f"Export {label}, CSV",
-                  **aria(label=f"Export {label}, CSV"))  # fmt: skip
-
-
 def menu(result: Result, view: View) -> Node:
     """The page's export menu: all tables, and the whole report."""
     files = [(f"{label}, CSV", addresses(result, view)[name]) for name, label in TABLES.items()]
@@ -66,7 +61,7 @@ def menu(result: Result, view: View) -> Node:
 
 
 def _asked(evaluation_id: str) -> tuple[Result, View, Values]:
-    result = results.get(evaluation_id)
+    result = evaluations.get(evaluation_id)
     view = View.read(Query("", request.args.to_dict()))
     resource = (
         view.resource
@@ -160,7 +155,7 @@ def export_worst(evaluation_id: str) -> Response:
 @blueprint.get(f"{_BASE}/report.json")
 def export_report(evaluation_id: str) -> Response:
     """The whole report, from which all else on the page is made."""
-    text = orjson.dumps(results.get(evaluation_id).report, option=orjson.OPT_INDENT_2).decode()
+    text = orjson.dumps(evaluations.get(evaluation_id).report, option=orjson.OPT_INDENT_2).decode()
     return file_answer([text], "evaluation.json", "application/json")
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.pages.provisioning.address import ALL
 from app.ui.basics import Node, aria, button, icon, notice
+from app.ui.evaluations import ALL
 from app.ui.forms import control, field_id, text_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES

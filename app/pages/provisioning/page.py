@@ -12,9 +12,8 @@ import dash
 from dash import ALL, Input, Output, State, html, set_props
 
 from app.context import Choice, address, chosen
-from app.errors import safe_page
 from app.pages.provisioning import exports, recommend, results
-from app.pages.provisioning.address import RESOURCES, SCALES, View, address_values, segments
+from app.pages.provisioning.address import RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
 from app.pages.provisioning.figures import frontier_card, totals_card
 from app.pages.provisioning.form import FORM, form, given_settings, policies_asked, proposed
@@ -22,9 +21,13 @@ from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card
 from app.ui.basics import Node, card, empty, link_button, notice, page_head
+from app.ui.errors import safe_page
+from app.ui.evaluations import address_values
+from app.ui.export import download
 from app.ui.forms import errors_for, field_id, read, values_of
-from app.ui.links import Query
+from app.ui.links import Query, segments
 from app.ui.misfit import misfit
+from app.ui.page import Page
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.errors import PhaseDockError
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
-    from app.pages.provisioning.results import Result
+    from app.ui.evaluations import Result
 
 _PATH = "/provisioning"
 _LOCATION = "_pages_location"
@@ -91,17 +94,17 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     tolerance = float(result.report["settings"]["tolerance"])
     files = exports.addresses(result, view)
     left = [
-        table(values, view, [exports.download("policies", files["policies"])]),
+        table(values, view, [download("policies", files["policies"])]),
         frontier_card(values, view, tolerance, files["frontier"]),
     ]
     right = [
         recommend.card_of(result, view, choice),
         totals_card(values, view, held_out, files["totals"]),
-        worst_card(values, view, choice, result.id, [exports.download("containers", files["worst"])]),
+        worst_card(values, view, choice, result.id, [download("containers", files["worst"])]),
         _notes(result.report),
     ]
     file = results.file_address(choice, result, "csv")
-    below = advice_card(result, view, choice, [exports.download("request and limit", file)])
+    below = advice_card(result, view, choice, [download("request and limit", file)])
     cards: list[Node] = [
         html.Div(
             [
@@ -246,10 +249,7 @@ def _register_form(app: Dash) -> None:
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(
-        __name__, path=_PATH, name="Provisioning", title="Provisioning · PhaseDock", layout=layout
-    )
+    """Connect the callbacks."""
     _register_form(app)
 
     @app.callback(
@@ -265,3 +265,14 @@ def register(app: Dash) -> None:
         if pathname != _PATH or not task_id or query.get("task") != task_id:
             return dash.no_update
         return f"?{query.search(task=None)}" if results.is_done(task_id) else dash.no_update
+
+
+PAGE = Page(
+    _PATH,
+    "Provisioning",
+    "adjustments-horizontal",
+    2,
+    layout,
+    register,
+    routes=(exports.blueprint,),
+)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.pages.provisioning import results
-from app.pages.provisioning.address import FORMATS, segments
+from app.pages.provisioning.address import FORMATS
 from app.pages.provisioning.verdict import Verdict, title, verdict
 from app.ui.basics import Node, aria, card, data, icon, notice
+from app.ui.links import segments
 from core.errors import PhaseDockError
 from core.units import format_change, format_share
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from app.context import Choice
     from app.pages.provisioning.address import View
-    from app.pages.provisioning.results import Result
+    from app.ui.evaluations import Result
 
 _SHOWN_CHARACTERS = 12_000
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from app.cache import cached
 from app.context import workspace
+from app.ui import evaluations
+from app.ui.evaluations import Result
 from app.ui.tasks import panel
 from core.errors import ConflictError, NotFoundError
 from core.provisioning.recommendation.recommend import RecommendSettings
@@ -23,30 +24,8 @@ if TYPE_CHECKING:
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice
     from core.runtime.infos import TaskInfo
-    from core.runtime.storage.evaluations import StoredEvaluation
 
-KIND = "evaluate"
-_LOOK_BACK = 100
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A comparison that was made.
-
-    Parameters
-    ----------
-    id
-        The store's key of it.
-    report
-        All figures (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: nobody may change it.
-    policies
-        What was asked to be compared; ``("all",)`` for all.
-    """
-
-    id: str
-    report: Mapping[str, Any]
-    policies: tuple[str, ...]
 
 
 def question(choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...]) -> Question:
@@ -67,7 +46,7 @@ def find(choice: Choice, view: View) -> Result | None:
     if view.problem is not None:
         return None
     if view.settings is None:
-        return latest(choice)
+        return evaluations.latest(choice)
     try:
         found = workspace().evaluations.find(question(choice, view.settings, view.policies))
     except NotFoundError:
@@ -75,54 +54,14 @@ def find(choice: Choice, view: View) -> Result | None:
     return None if found is None else Result(found.key, found.report, view.policies)
 
 
-def latest(choice: Choice) -> Result | None:
-    """The last comparison that was made on a trace set and model and is still kept."""
-    done = [task for task in _mine(choice) if task.state is TaskState.DONE]
-    for task in done:
-        try:
-            stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
-        except NotFoundError:
-            continue
-        return Result(stored.key, stored.report, tuple(task.params.get("policies") or ("all",)))
-    return None
-
-
-def get(evaluation_id: str) -> Result:
-    """A comparison by its key.
-
-    Raises
-    ------
-    NotFoundError
-        If it is not kept any more.
-    """
-    stored: StoredEvaluation = workspace().evaluations.get(evaluation_id)
-    return Result(stored.key, stored.report, ())
-
-
-def _about(choice: Choice) -> dict[str, Any]:
-    return {
-        "trace_set": choice.traces.id if choice.traces else None,
-        "model": choice.model.id if choice.model else None,
-    }
-
-
-def _mine(choice: Choice) -> list[TaskInfo]:
-    about = _about(choice)
-    return [
-        task
-        for task in workspace().tasks.list(_LOOK_BACK)
-        if task.kind == KIND and all(task.params.get(name) == value for name, value in about.items())
-    ]
-
-
 def running(choice: Choice) -> bool:
     """Whether a comparison on the pair is under way."""
-    return any(task.state in _UNDER_WAY for task in _mine(choice))
+    return any(task.state in _UNDER_WAY for task in evaluations.tasks_on(choice))
 
 
 def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
     """The tasks to show: the one asked for, those under way, or the last one where there is no result."""
-    found = panel.tasks_of(KIND, _about(choice), wanted)
+    found = panel.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
     return found if wanted or not shown else [task for task in found if task.state in _UNDER_WAY]
 
 
@@ -137,7 +76,7 @@ def is_done(task_id: str) -> bool:
         task = workspace().tasks.get(task_id)
     except NotFoundError:
         return False
-    return task.kind == KIND and task.state is TaskState.DONE
+    return task.kind == evaluations.KIND and task.state is TaskState.DONE
 
 
 def typical_seconds(trace_set_id: str) -> float:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.provisioning import gains
-from app.pages.provisioning.address import link
 from app.pages.provisioning.values import OURS, WITHOUT_SAVING, Row, Values, sorted_rows
 from app.ui.basics import Node, aria, card, icon, scrolling, state_badge
+from app.ui.links import link
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:

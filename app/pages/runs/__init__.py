@@ -1,1 +1,5 @@
 """The page Runs."""
+
+from app.pages.runs.page import PAGE
+
+__all__ = ["PAGE"]

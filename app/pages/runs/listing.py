@@ -8,11 +8,11 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from app.context import workspace
-from app.pages.provisioning.address import segments
 from app.pages.runs import stored
 from app.pages.runs import words as run_words
 from app.pages.runs.address import PATH
 from app.pages.runs.build.bundled import bundled
+from app.ui import attached_runs
 from app.ui.attached_runs import attached_card
 from app.ui.basics import (
     Node,
@@ -28,6 +28,7 @@ from app.ui.basics import (
     scrolling,
     state_badge,
 )
+from app.ui.links import segments
 from app.ui.when import when
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _experiments(
 
 
 def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
-    word, kind, picture = run_words.state_words(state)
+    word, kind, picture = attached_runs.state_words(state)
     experiment = info.experiment
     searched = f"{info.name} {' '.join(arm.label for arm in experiment.policies)} {word}".lower()
     hidden = bool(text) and text.lower() not in searched

@@ -12,17 +12,19 @@ import dash
 from dash import ALL, Input, Output, State, html, set_props
 
 from app.context import workspace
-from app.errors import notify, safe_page
 from app.pages.runs import listing, stored
 from app.pages.runs.address import BUILD, COMPARE, LEDGER, PATH, View
 from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
 from app.pages.runs.build.layout import build_page
+from app.pages.runs.compare import exports
 from app.pages.runs.compare.layout import compare_page, more_seeds
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
 from app.pages.runs.listing import ACT, list_page
+from app.ui.errors import notify, safe_page
 from app.ui.links import Query
+from app.ui.page import Page
 from app.ui.tasks import card as task_card
 
 if TYPE_CHECKING:
@@ -139,9 +141,25 @@ def _register_compare(app: Dash) -> None:
 
 
 def register(app: Dash) -> None:
-    """Put the pages into the application."""
-    dash.register_page(__name__, path=PATH, name="Runs", title="Runs · PhaseDock", layout=layout)
+    """Connect the callbacks."""
     _register_list(app)
     _register_compare(app)
     run_building.register(app)
     run_ledger.register(app)
+
+
+def _stored() -> int:
+    return workspace().runs.count()
+
+
+PAGE = Page(
+    PATH,
+    "Runs",
+    "player-play",
+    2,
+    layout,
+    register,
+    routes=(exports.blueprint,),
+    count=_stored,
+    keys=(("← →", "On a ledger of Runs: the tick before, the one after"),),
+)

@@ -9,21 +9,8 @@ from core.units import format_duration, format_number
 if TYPE_CHECKING:
     from core.experiments.spec import Experiment
 
-_STATES = {
-    "queued": ("waiting", "", "clock"),
-    "running": ("running", "accent", "loader-2"),
-    "done": ("finished", "ok", "circle-check"),
-    "failed": ("failed", "bad", "circle-x"),
-    "cancelled": ("cancelled", "", "ban"),
-    "interrupted": ("interrupted", "warn", "alert-triangle"),
-}
 _FEW = 3
 _WHERE = {"simulated": "Simulated", "docker": "Real, on Docker"}
-
-
-def state_words(state: str) -> tuple[str, str, str]:
-    """A state as a badge has it: word, kind, icon."""
-    return _STATES.get(state, (state, "", "clock"))
 
 
 def machines(experiment: Experiment) -> str:

@@ -1,1 +1,5 @@
 """The page Sequences."""
+
+from app.pages.sequences.page import PAGE
+
+__all__ = ["PAGE"]

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flask import Response, request
+from flask import Blueprint, Response, request
 
 from app.context import workspace
 from app.pages.sequences.address import View, behind, name_of, named, state_of, written_path
-from app.routes import blueprint, csv_lines, file_answer
+from app.routes import csv_lines, file_answer
 from core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+blueprint = Blueprint("sequences", __name__)
 _BASE = "/api/traces/<trace_set_id>/sequences/<model_id>"
 
 

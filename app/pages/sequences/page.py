@@ -13,7 +13,7 @@ import dash
 from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import address, chosen
-from app.errors import safe_page
+from app.pages.sequences import exports
 from app.pages.sequences.address import AHEAD, View, default_after, state_of, written
 from app.pages.sequences.cards import matrix_figure
 from app.pages.sequences.graph import EDGES, GRAPH, edge_rows, elements
@@ -32,8 +32,10 @@ from app.pages.sequences.layout import (
 )
 from app.pages.sequences.next_phases import next_view
 from app.ui.basics import Node, card, empty, link_button, page_head
+from app.ui.errors import safe_page
 from app.ui.graph import graph, graph_id
 from app.ui.misfit import misfit
+from app.ui.page import Page
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -91,10 +93,7 @@ def _view_of(of: dict[str, str], **more: str) -> View:
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(
-        __name__, path="/sequences", name="Sequences", title="Sequences · PhaseDock", layout=layout
-    )
+    """Connect the callbacks."""
 
     @app.callback(
         Output(GRAPH, "elements"),
@@ -203,3 +202,14 @@ def _register_browser_side(app: Dash) -> None:
         Input("seq-svg", "n_clicks"),
         prevent_initial_call=True,
     )
+
+
+PAGE = Page(
+    "/sequences",
+    "Sequences",
+    "sitemap",
+    1,
+    layout,
+    register,
+    routes=(exports.blueprint,),
+)

@@ -1,1 +1,5 @@
 """The page Tasks."""
+
+from app.pages.tasks.page import PAGE
+
+__all__ = ["PAGE"]

@@ -13,11 +13,12 @@ import dash
 from dash import ClientsideFunction, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
-from app.errors import safe_page
 from app.pages.tasks import listing
 from app.ui.basics import Node, button, card, notice, page_head
+from app.ui.errors import safe_page
 from app.ui.forms import data
 from app.ui.links import Query
+from app.ui.page import Page
 from app.ui.tasks import card as task_card
 from app.ui.tasks import words as task_words
 from core.errors import NotFoundError
@@ -98,8 +99,7 @@ def _refresh(search: str | None, seen: list[Any]) -> tuple[Any, ...]:
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(__name__, path="/tasks", name="Tasks", title="Tasks · PhaseDock", layout=layout)
+    """Connect the callbacks."""
     app.clientside_callback(
         ClientsideFunction("actions", "whileVisible"),
         Output("tasks-look", "data"),
@@ -119,3 +119,19 @@ def register(app: Dash) -> None:
     )
     def follow(_look: int, search: str | None, seen: list[Any]) -> tuple[Any, ...]:
         return _refresh(search, seen)
+
+
+def _waiting() -> int:
+    worker = workspace().tasks.worker()
+    return worker.queued + worker.running
+
+
+PAGE = Page(
+    "/tasks",
+    "Tasks",
+    "list-check",
+    3,
+    layout,
+    register,
+    count=_waiting,
+)

@@ -1,1 +1,5 @@
 """The page Traces."""
+
+from app.pages.traces.page import PAGE
+
+__all__ = ["PAGE"]

@@ -10,13 +10,13 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html
 
 from app.context import workspace
-from app.errors import sentences
 from app.pages.traces.listing import does
 from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
 from app.pages.traces.mapping_preview import preview, recognised
 from app.pages.traces.mapping_values import FIELDS, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table
 from app.ui.basics import Node, button, card, icon, link_button, notice
+from app.ui.errors import sentences
 from core.errors import InputError, PhaseDockError
 from core.traces.model import Resampling, Role
 from core.units import format_bytes

@@ -13,12 +13,13 @@ import dash
 from dash import Input, Output, State, html, set_props
 
 from app.context import LOCATION, Choice, chosen, workspace
-from app.errors import safe_page
 from app.pages.traces import actions, executions, mapping
 from app.pages.traces.import_card import import_card, inside, trace_set_of, unfinished_import, upload_of
 from app.pages.traces.listing import nothing_yet, set_list, trash_list
 from app.pages.traces.upload import drop_zone, pending, upload_list
 from app.ui.basics import Node, link_button, page_head
+from app.ui.errors import safe_page
+from app.ui.page import Page
 from core.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -116,8 +117,7 @@ def _pending(query: Query) -> Node:
 
 
 def register(app: Dash) -> None:
-    """Put the page into the application."""
-    dash.register_page(__name__, path="/traces", name="Traces", title="Traces · PhaseDock", layout=layout)
+    """Connect the callbacks."""
     mapping.register(app)
     executions.register(app)
     actions.register(app, refresh, query_of)
@@ -184,3 +184,14 @@ def _made(task: TaskInfo, query: Query) -> Any:
         return search_of({"task": task.id, "traces": info.id})
     refresh(query | {"task": task.id})
     return dash.no_update
+
+
+PAGE = Page(
+    "/traces",
+    "Traces",
+    "database",
+    1,
+    layout,
+    register,
+    count=lambda: len(workspace().traces.list()),
+)

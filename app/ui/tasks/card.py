@@ -13,9 +13,9 @@ import dash
 from dash import MATCH, ClientsideFunction, Dash, Input, Output, Patch, State, dcc, html, set_props
 
 from app.context import workspace
-from app.errors import notify
 from app.figures.models.error_curve import error_curve
 from app.ui.basics import Node, notice
+from app.ui.errors import notify
 from app.ui.forms import data
 from app.ui.graph import figure_id, graph
 from app.ui.links import Query

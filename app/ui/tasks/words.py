@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from app.pages.provisioning.address import address_values
 from app.ui.basics import Node, bar, button, link_button, notice, state_badge
+from app.ui.evaluations import address_values
 from app.ui.forms import data
 from core.errors import PhaseDockError
 from core.runtime.infos import TaskState

@@ -11,7 +11,6 @@ from core.engines.docker_host.host.creation import Creation
 from core.engines.docker_host.host.host import Host
 from core.engines.docker_host.host.limits import Limits
 from core.engines.docker_host.host.limits_keeper import Keeper, MemoryKeeper
-from core.engines.watch_only import WatchOnly
 
 __all__ = [
     "Address",
@@ -31,7 +30,6 @@ __all__ = [
     "MemoryKeeper",
     "NotOurs",
     "PlannedJob",
-    "WatchOnly",
     "labelled",
     "parse_addresses",
 ]

@@ -2,8 +2,8 @@
 
 A trace set keeps every feature in one array, so the values that sixteen neighbouring samples need of a
 feature at some lag lie side by side: one load, at any offset, without transposing anything. Compared with
-`core.phases.kernels.loops`, where the lanes are hidden units, nothing is wasted on padding (of ten hidden units
-to sixteen), no sum crosses the lanes, and σ, distances and the choice of the nearest centre are also
+`core.phases.kernels.loops`, where the lanes are hidden units, nothing is wasted on padding (of ten hidden
+units to sixteen), no sum crosses the lanes, and σ, distances and the choice of the nearest centre are also
 computed for sixteen samples at once.
 
 A block is 64 windows. Its samples and the history before them are standardised into a buffer that stays in

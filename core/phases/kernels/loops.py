@@ -6,8 +6,9 @@ vector's width of zeros behind it (`training.for_training`). The window of sampl
 a window is its first position, `start`. With c the history and v the row, the slice is ``[c, v]``, and
 W and B of the paper act as one matrix ``M = [B W]ᵀ``.
 
-Parameters lie in one flat array `P`, transposed and padded to whole vectors of sixteen (see `Layout`
-in `core.phases.crbm.parameters`): ``M (window, hidden) | A (history, visible) | Wᵀ (hidden, visible) | b_h | b_v``.
+Parameters lie in one flat array `P`, transposed and padded to whole vectors of sixteen (see
+`core.phases.crbm.parameters.Layout`):
+``M (window, hidden) | A (history, visible) | Wᵀ (hidden, visible) | b_h | b_v``.
 Wᵀ repeats part of M, because each of both directions wants its outputs side by side.
 
 Each kernel has a slow twin in tests/oracles which it must equal.

@@ -3,7 +3,7 @@
 A pickle is a program for a small stack machine that may import and call anything, so `pickle.load` runs
 whatever a file's maker wanted. This is another machine for the same language: it knows only the
 instructions that put numbers, texts, tuples, lists and dictionaries together, and the few names of
-`core.store.phase_models.pickle_values`, none of which does anything. Whatever else is in the stream is refused by name.
+`pickle_values`, none of which does anything. Whatever else is in the stream is refused by name.
 
 joblib's files are such a pickle with the bytes of each array inside the stream, right after the
 `NumpyArrayWrapper` that announces it.

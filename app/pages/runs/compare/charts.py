@@ -10,12 +10,12 @@ from app.figures.runs import areas, bands, lanes
 from app.figures.runs import rows as run_rows
 from app.figures.runs.bars import pair_bars
 from app.figures.runs.steps import LOSS_STAGES, by_label, by_loss
-from app.pages.provisioning.address import link, segments
 from app.pages.runs.address import JOBS_PER_PAGE, MEASURES, QUANTITIES
 from app.pages.runs.compare.shown import Shown, drawn
 from app.ui.basics import Node, card
 from app.ui.export import export_menu
 from app.ui.graph import graph
+from app.ui.links import link, segments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

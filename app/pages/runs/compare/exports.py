@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import orjson
-from flask import Response, request
+from flask import Blueprint, Response, request
 
 from app.context import workspace
 from app.pages.runs import stored
 from app.pages.runs.build.yaml import written
-from app.routes import blueprint, csv_lines, file_answer
+from app.routes import csv_lines, file_answer
 from app.ui.export import page_export
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.ui.basics import Node
     from core.runtime.experiments.infos import ExperimentInfo
 
+blueprint = Blueprint("runs", __name__)
 _JOB = (
     "id", "model", "arrived", "started", "ended", "completion", "t90", "t95", "t99", "fair", "slowdown",
     "migrations", "state",

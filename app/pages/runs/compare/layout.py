@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.pages.provisioning.address import link, segments
-from app.pages.provisioning.exports import download
 from app.pages.runs import stored
 from app.pages.runs.address import BY, LEDGER, PATH
 from app.pages.runs.compare import charts, exports
 from app.pages.runs.compare.differences import differences_card
 from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import Shown, ends, facts_of
-from app.pages.runs.words import about, state_words
+from app.pages.runs.words import about
+from app.ui.attached_runs import state_words
 from app.ui.basics import (
     Node,
     aria,
@@ -28,6 +27,8 @@ from app.ui.basics import (
     page_head,
     state_badge,
 )
+from app.ui.export import download
+from app.ui.links import link, segments
 from app.ui.tasks import card as task_card
 from core.errors import ConflictError, NotFoundError
 from core.units import format_duration

@@ -9,12 +9,12 @@ import orjson
 from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import workspace
-from app.pages.provisioning.address import link
 from app.pages.runs import stored
 from app.pages.runs.address import PATH
 from app.pages.runs.ledger.moment import tick_body
-from app.pages.runs.words import state_words
+from app.ui.attached_runs import state_words
 from app.ui.basics import Node, aria, card, data, empty, icon_button, link_button, page_head
+from app.ui.links import link
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -51,7 +51,8 @@ def look(shared: SharedState) -> None:
             since = shared.lost.setdefault(name, time.monotonic())
             if time.monotonic() - since > shared.reconnect_within:
                 raise HostLost(
-                    f"The Docker host {name} was lost, and did not come back within {shared.reconnect_within:g} s.",
+                    f"The Docker host {name} was lost, and did not come back within "
+                    f"{shared.reconnect_within:g} s.",
                     lost.hint,
                     getattr(lost, "kind", "lost"),
                 ) from lost

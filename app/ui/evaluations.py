@@ -1,0 +1,94 @@
+"""Comparisons of policies that the store keeps, as pages show them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from app.context import workspace
+from core.errors import NotFoundError
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.runtime.infos import TaskState
+from core.settings_fields import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from app.context import Choice
+    from core.runtime.infos import TaskInfo
+    from core.runtime.storage.evaluations import StoredEvaluation
+
+KIND = "evaluate"
+ALL = "all"
+_LOOK_BACK = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A comparison that was made.
+
+    Parameters
+    ----------
+    id
+        The store's key of it.
+    report
+        All figures (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: nobody may change it.
+    policies
+        What was asked to be compared; ``("all",)`` for all.
+    """
+
+    id: str
+    report: Mapping[str, Any]
+    policies: tuple[str, ...]
+
+
+def latest(choice: Choice) -> Result | None:
+    """The last comparison that was made on a trace set and model and is still kept."""
+    done = [task for task in tasks_on(choice) if task.state is TaskState.DONE]
+    for task in done:
+        try:
+            stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
+        except NotFoundError:
+            continue
+        return Result(stored.key, stored.report, tuple(task.params.get("policies") or ("all",)))
+    return None
+
+
+def get(evaluation_id: str) -> Result:
+    """A comparison by its key.
+
+    Raises
+    ------
+    NotFoundError
+        If it is not kept any more.
+    """
+    stored: StoredEvaluation = workspace().evaluations.get(evaluation_id)
+    return Result(stored.key, stored.report, ())
+
+
+def about(choice: Choice) -> dict[str, Any]:
+    """What a comparison of the chosen pair has among its task's parameters."""
+    return {
+        "trace_set": choice.traces.id if choice.traces else None,
+        "model": choice.model.id if choice.model else None,
+    }
+
+
+def tasks_on(choice: Choice) -> list[TaskInfo]:
+    """The tasks that compare policies on the chosen pair, the newest first."""
+    wanted = about(choice)
+    return [
+        task
+        for task in workspace().tasks.list(_LOOK_BACK)
+        if task.kind == KIND and all(task.params.get(name) == value for name, value in wanted.items())
+    ]
+
+
+def address_values(settings: EvaluationSettings, policies: tuple[str, ...]) -> dict[str, str | None]:
+    """The comparison as parameters of an address; what has its default is left out, but for the cycle."""
+    values: dict[str, str | None] = {}
+    for spec in describe(EvaluationSettings):
+        value = getattr(settings, spec.name)
+        kept = value != spec.default or spec.name == "cycle"
+        values[spec.name] = (f"{value:g}" if isinstance(value, float) else str(value)) if kept else None
+    return values | {"policies": None if policies == (ALL,) else ",".join(policies)}
