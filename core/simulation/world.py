@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Trigger, Worker
+from core.scheduling.shares.water_filling import water_fill
 from core.simulation.chance import printed_values
-from core.simulation.contention import efficiency, water_fill
+from core.simulation.contention import efficiency
 from core.simulation.job import NANOSECOND, Node, SimulatedJob
 from core.simulation.migration import go_on
 from core.simulation.speedup import speed_of

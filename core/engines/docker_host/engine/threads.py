@@ -3,7 +3,7 @@
 Threads above its cores wait for each other and burn what they have. A limit alone does not say how many cores
 a job gets: three jobs that may each use both cores of a machine get two thirds of one. So a job that follows
 is asked for its share of its worker, rounded up: weighted water-filling over what runs there
-(`core.simulation.contention`), whatever its neighbours are made of.
+(`water_filling`), whatever its neighbours are made of.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from math import ceil, inf
 from typing import TYPE_CHECKING, Final
 
 from core.scheduling.model import JobState
-from core.simulation.contention import water_fill
+from core.scheduling.shares.water_filling import water_fill
 
 if TYPE_CHECKING:
     from core.engines.docker_host.engine.job import LiveJob
