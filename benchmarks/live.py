@@ -145,7 +145,7 @@ def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int
     more = {"PHASEDOCK_CONTROL": "on", "DATABASE_URL": settings.database_url, "PORT": str(port)}
     environment = child_environment(settings) | more
     commands = {
-        "worker": ["-m", "core.cli.main", "worker"],
+        "worker": ["-m", "core.cli", "worker"],
         "web": ["-m", "gunicorn", "-c", "gunicorn.conf.py", "app.main:wsgi()"],
     }
     pids = {}

@@ -103,7 +103,7 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
         "PHASEDOCK_CONTROL": "on",
     }
     task = space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
-    command = [sys.executable, "-m", "core.cli.main", "worker"]
+    command = [sys.executable, "-m", "core.cli", "worker"]
     first = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2])
     try:
         until(lambda: kernel_quota(job) != kernel, 60)

@@ -155,7 +155,7 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
 ):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
     task = space.live.record("local", "cut short")
-    command = [sys.executable, "-m", "core.cli.main", "worker"]
+    command = [sys.executable, "-m", "core.cli", "worker"]
     first = subprocess.Popen(command, env=environment(settings), cwd=ROOT)
     try:
         until(lambda: r if (r := space.live.look("local").recording) and r.samples >= 3 else None, 60)
@@ -182,7 +182,7 @@ def test_what_was_recorded_before_the_worker_was_killed_can_be_finished(
 
 def test_the_command_line_records_and_watches_without_a_worker(settings, light_image, start_job):
     job = start_job(light_image, ["python3", "-c", WAVES], labels={"phasedock": "1"})
-    command = [sys.executable, "-m", "core.cli.main"]
+    command = [sys.executable, "-m", "core.cli"]
 
     def run(*words: str) -> dict[str, Any]:
         done = subprocess.run(

@@ -138,7 +138,7 @@ def test_a_killed_worker_leaves_no_container_behind(
     def left() -> list[object]:
         return docker_client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True)
 
-    command = [sys.executable, "-m", "core.cli.main", "worker"]
+    command = [sys.executable, "-m", "core.cli", "worker"]
     environment = child_environment(settings) | {
         "PHASEDOCK_DOCKER": settings.docker,
         "PHASEDOCK_CONTROL": "on",

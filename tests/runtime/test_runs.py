@@ -214,7 +214,7 @@ def test_a_worker_killed_in_mid_run_leaves_a_ledger_that_can_be_replayed(workspa
     task = workspace.runs.submit(read_experiment(long))
     with (tmp_path / "log").open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "core.cli.main", "worker"],
+            [sys.executable, "-m", "core.cli", "worker"],
             env=child_environment(settings),
             stdin=subprocess.DEVNULL,
             stdout=log,
