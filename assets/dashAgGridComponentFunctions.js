@@ -34,9 +34,7 @@
   cells.PhaseCell = function (props) {
     const phase = props.value;
     if (phase === null || phase === undefined) return null;
-    const name = phase < 0 ? "warm-up" : "φ" + (phase + 1);
-    return h("span", { className: "phase p" + (phase < 0 ? 0 : (phase % 8) + 1) + (phase >= 8 ? " again" : "") }, name);
+    const format = window.phasedock.format;
+    return h("span", { className: format.phaseClass(phase) }, format.phaseName(phase));
   };
-  window.phasedock = window.phasedock || {};
-  window.phasedock.gradient = gradient;
 })();

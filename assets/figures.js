@@ -3,6 +3,7 @@
 (function () {
   "use strict";
   const api = (window.dash_clientside = window.dash_clientside || {});
+  const pd = (window.phasedock = window.phasedock || {});
   const STEPS = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800,
     3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2592000];
 
@@ -53,14 +54,6 @@
     return figure;
   }
 
-  function duration(seconds) {
-    const whole = Math.round(seconds);
-    const pad = (n) => String(n).padStart(2, "0");
-    if (whole >= 3600) return Math.floor(whole / 3600) + " h " + pad(Math.floor((whole % 3600) / 60)) + " min";
-    if (whole >= 60) return Math.floor(whole / 60) + " min " + pad(whole % 60) + " s";
-    return seconds < 10 && seconds !== whole ? seconds.toFixed(1) + " s" : whole + " s";
-  }
-
   /* A time axis (marked by its figure's meta) says "5 min 55 s" in its hover, gets new ticks after a
      zoom, and puts the zoom into the address, so that a colleague sees the same stretch. */
   function bind(graph) {
@@ -70,7 +63,7 @@
     graph.on("plotly_hover", function (event) {
       if (!isTime() || !event.points.length) return;
       const title = graph.querySelector(".hoverlayer .legendtitletext");
-      if (title) title.textContent = duration(event.points[0].x);
+      if (title) title.textContent = pd.format.duration(event.points[0].x);
     });
     graph.on("plotly_relayout", function (change) {
       if (!isTime() || change["xaxis.tickvals"]) return;
@@ -109,9 +102,5 @@
       return fit(dark);
     },
   };
-  window.phasedock = window.phasedock || {};
-  window.phasedock.timeTicks = timeTicks;
-  window.phasedock.showRange = showRange;
-  window.phasedock.duration = duration;
-  window.phasedock.scheme = scheme;
+  pd.figures = { timeTicks, showRange, scheme };
 })();

@@ -9,20 +9,6 @@
   const FEW = 8; // containers beside whose table there is room
   const LATE = 5; // seconds without a sample that need no word
 
-  const number = (value, digits) => {
-    const size = Math.abs(value), sign = value < 0 ? "−" : "";
-    return sign + (size >= 100 ? Math.round(size).toLocaleString("en") : size.toFixed(digits === undefined ? 2 : digits));
-  };
-  live.number = number;
-  live.significant = (value) => {
-    if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-    const size = Math.abs(value);
-    if (size !== 0 && (size < 1e-3 || size >= 1e5)) return value.toExponential(2).replace("-", "−").replace("e-", "e−");
-    const text = String(+value.toPrecision(3)), decimals = (text.split(".")[1] || "").length;
-    return (size < 1 && decimals < 3 ? value.toFixed(3) : size < 10 && decimals < 2 ? value.toFixed(2) : text).replace("-", "−");
-  };
-  /* Bytes of a pair in one unit, that of the larger. */
-  live.memoryUnit = (value) => (value >= 1024 ** 3 || value === 0 ? [1024 ** 3, "GiB"] : [1024 ** 2, "MiB"]);
   /* Names of one experiment differ at their end: one that is too long is cut before its last letters. */
   live.cut = (name) => (name.length > 12 ? [name.slice(0, -6), name.slice(-6)] : [name, ""]);
   live.call = (element, name) => {
@@ -191,14 +177,14 @@
     const say = (name, text) => document.querySelectorAll('[data-moving="' + name + '"]').forEach((element) => {
       if (element.textContent !== text) element.textContent = text;
     });
-    say("wake", page.wake ? "in " + pd.duration(Math.max(0, Math.ceil(page.wake - live.now()))) : "on events");
+    say("wake", page.wake ? "in " + pd.format.duration(Math.max(0, Math.ceil(page.wake - live.now()))) : "on events");
     if (page.recording) {
-      say("samples", page.recording[0].toLocaleString("en"));
-      say("recorded", page.recording[1].toLocaleString("en"));
-      say("bytes", window.dashAgGridFunctions.phasedockTable.bytes(page.recording[2]));
+      say("samples", pd.format.count(page.recording[0]));
+      say("recorded", pd.format.count(page.recording[1]));
+      say("bytes", pd.format.bytes(page.recording[2]));
     }
     document.querySelectorAll("[data-since]").forEach((element) => {
-      element.textContent = pd.duration(Math.max(0, Math.round(live.now() - element.dataset.since)));
+      element.textContent = pd.format.duration(Math.max(0, Math.round(live.now() - element.dataset.since)));
     });
   }
   live.moving = moving;
@@ -206,8 +192,8 @@
   /* How old the figures are; beyond a few seconds that is said in words, and the figures stay. */
   function age(page) {
     const old = page.at === null ? null : Math.max(0, live.now() - page.at);
-    const text = live.paused() ? "paused" + (old === null ? "" : ", " + pd.duration(Math.round(old)) + " old")
-      : old === null ? "no sample yet" : "updated " + pd.duration(Math.round(old)) + " ago";
+    const text = live.paused() ? "paused" + (old === null ? "" : ", " + pd.format.duration(Math.round(old)) + " old")
+      : old === null ? "no sample yet" : "updated " + pd.format.duration(Math.round(old)) + " ago";
     const line = document.getElementById("live-age-line");
     document.getElementById("live-age").textContent = text;
     const late = !live.paused() && old !== null && old > Math.max(LATE, 2 * page.every + 2);
@@ -217,7 +203,7 @@
   }
   function tellLate(page, late, old) {
     const slot = document.getElementById("live-late");
-    const seconds = old === null ? "" : pd.duration(Math.round(old));
+    const seconds = old === null ? "" : pd.format.duration(Math.round(old));
     let text = "";
     if (page.failed > 1) {
       const wait = Math.max(0, Math.ceil((page.next - Date.now()) / 1000));

@@ -1,8 +1,8 @@
 /* Sparklines, key figures and small charts of running containers, as plain SVG: a tick of fifty costs little. */
 (function () {
   "use strict";
-  const live = window.phasedock.live, h = (name, kind, text) => Object.assign(document.createElement(name), { className: kind || "", textContent: text || "" });
-  const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
+  const { live, format } = window.phasedock, known = format.known;
+  const h = (name, kind, text) => Object.assign(document.createElement(name), { className: kind || "", textContent: text || "" });
   const SIX = 6, CHOOSE = 30, TALL = 2.2;
   const HOLES = 3; // buckets without a limit until it is taken as gone
   const WEIGHT = (label) => (/^(NL|PC)$/.test(label) ? 0 : /^(WL|WC)$/.test(label) ? 1 : 2);
@@ -83,15 +83,15 @@
       const own = page.totals, lead = document.getElementById("live-lead");
       const all = own.containers + own.others, picked = page.rows.filter((row) => row.picked).length;
       lead.textContent = page.at === null ? page.engine
-        : page.engine + ", " + (own.containers - picked).toLocaleString("en") + " of " + all.toLocaleString("en") + (all === 1 ? " container carries" : " containers carry") + " the PhaseDock label" + (picked ? ", " + picked + " picked by hand" : "");
-      const [size, unit] = live.memoryUnit(own.memory_total || own.memory || 0);
-      say("cpu-value", known(own.cpu) ? live.number(own.cpu, own.cpu < 10 ? 2 : 1) : "–");
-      say("cpu-unit", known(own.cores) ? "of " + +own.cores.toFixed(2) + " cores" : "cores");
-      say("memory-value", known(own.memory) ? live.number(own.memory / size, own.memory / size < 10 ? 2 : 1) : "–");
-      say("memory-unit", known(own.memory_total) ? "of " + live.number(own.memory_total / size, 1) + " " + unit : unit);
-      say("throttled-value", known(own.throttled) ? live.number(100 * own.throttled, 1) : "–");
+        : page.engine + ", " + format.count(own.containers - picked) + " of " + format.count(all) + (all === 1 ? " container carries" : " containers carry") + " the PhaseDock label" + (picked ? ", " + picked + " picked by hand" : "");
+      const [size, unit] = format.bytesUnit(own.memory_total || own.memory || 0);
+      say("cpu-value", known(own.cpu) ? format.number(own.cpu, own.cpu < 10 ? 2 : 1) : "–");
+      say("cpu-unit", known(own.cores) ? "of " + format.short(own.cores) + " cores" : "cores");
+      say("memory-value", known(own.memory) ? format.number(own.memory / size, own.memory / size < 10 ? 2 : 1) : "–");
+      say("memory-unit", known(own.memory_total) ? "of " + format.number(own.memory_total / size, 1) + " " + unit : unit);
+      say("throttled-value", known(own.throttled) ? format.number(100 * own.throttled, 1) : "–");
       say("throttled-unit", known(own.throttled) ? "% of periods" : "no CPU limit is set");
-      say("containers-value", own.containers.toLocaleString("en"));
+      say("containers-value", format.count(own.containers));
       say("containers-unit", own.labels.slice().sort((a, b) => WEIGHT(a[0]) - WEIGHT(b[0])).map(([label, n]) => n + " " + label).join(", "));
       kpiLine("cpu", page.together.cpu);
       kpiLine("memory", page.together.memory);
@@ -140,24 +140,23 @@
     box.querySelector(".gridlines").innerHTML = values.map((v) => '<path d="M0 ' + y(v) + 'H300"></path>').join("");
     labels.replaceChildren(...values.map((v) => Object.assign(h("span", "num", write(v)), { style: "top:" + y(v) + "%" })));
   }
-  const plain = (v) => String(+v.toPrecision(3)).replace("-", "−");
   function drawUse(node, row, lines, measure) {
     const limitName = measure + "_limit", used = lines[measure], limit = lines[limitName];
     const width = used ? used.width : 2, buckets = live.span() / width, last = lastBucket(width);
     const reach = bounds(used, last - buckets), cap = bounds(limit, last - buckets);
     const most = reach ? reach[1] : 0, over = Boolean(cap && most && cap[1] > TALL * most);
     const top = (Math.max(most, cap && !over ? cap[1] : 0) || (cap ? cap[1] : 1)) * 1.12;
-    const [size, unit] = measure === "memory" ? live.memoryUnit(top / 1.12) : [1, "cores"];
+    const [size, unit] = measure === "memory" ? format.bytesUnit(top / 1.12) : [1, "cores"];
     const [head, box] = node.children;
     head.firstChild.textContent = (measure === "cpu" ? "CPU, " : "Memory, ") + unit;
-    axis(box, top / size, 0, plain);
+    axis(box, top / size, 0, format.short);
     const d = path(used, last, buckets, 0, top, 300, 100);
     box.querySelector(".used").setAttribute("d", d);
     box.querySelector(".area").setAttribute("d", d ? closed(d, 100) : "");
     const above = over ? { first: limit.first, values: limit.values.map((v) => (known(v) && v <= top ? v : null)) } : limit;
     box.querySelector(".limit").setAttribute("d", path(above, last, buckets, 0, top, 300, 100, true));
     const now = row[limitName];
-    node.dataset.rest = known(now) ? (over && now > top ? "limit " + live.number(now / size) + " ↑" : "") : "no limit";
+    node.dataset.rest = known(now) ? (over && now > top ? "limit " + format.number(now / size) + " ↑" : "") : "no limit";
     if (!node.dataset.hover) head.lastChild.textContent = node.dataset.rest;
   }
   function drawLoss(node, row, lines) {
@@ -165,7 +164,7 @@
     const reach = bounds(lines.loss, last - buckets), [head, box] = node.children;
     head.firstChild.textContent = "Loss";
     node.classList.toggle("none", !reach);
-    node.dataset.rest = reach ? live.significant(row.loss) : row.why || "no value yet";
+    node.dataset.rest = reach ? format.significant(row.loss) : row.why || "no value yet";
     if (!node.dataset.hover) head.lastChild.textContent = reach ? node.dataset.rest : "";
     if (!reach) {
       box.querySelector(".ylabels").dataset.key = "";
@@ -175,7 +174,7 @@
       return;
     }
     const low = reach[0] >= 0 ? 0 : reach[0], top = (reach[1] - low || Math.abs(reach[1]) || 1) * 1.12 + low;
-    axis(box, top, low, plain);
+    axis(box, top, low, format.short);
     box.querySelector(".used").setAttribute("d", path(gapless(lines.loss), last, buckets, low, top, 300, 100));
   }
   /* A loss is printed now and then: a line goes from one value to the next. */
@@ -248,7 +247,7 @@
   function one(node, row, page) {
     const badges = [];
     if (row.list) badges.push([live.listClass(row.list), row.list]);
-    if (known(row.phase)) badges.push([live.phaseClass(row.phase), live.phaseName(row.phase)]);
+    if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase)]);
     live.badges(node.querySelector(".badges"), badges);
     const lines = page.charts.get(row.id) || {}, plots = node.querySelectorAll(".plot");
     drawUse(plots[0], row, lines, page.node.dataset.measure);
@@ -277,7 +276,7 @@
     if (!line) return;
     const bucket = Math.round(lastBucket(line.width) - (1 - share) * (live.span() / line.width));
     const value = line.values[bucket - line.first], limit = (lines[measure + "_limit"] || { values: [] }).values[bucket - line.first];
-    const words = measure === "loss" ? { use: live.significant(value), rest: "" } : live.pair(value, limit, measure === "memory");
+    const words = measure === "loss" ? { use: format.significant(value), rest: "" } : live.pair(value, limit, measure === "memory");
     plot.dataset.hover = "1";
     const cross = plot.querySelector(".cross");
     cross.hidden = false;

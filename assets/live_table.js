@@ -1,7 +1,7 @@
 /* The table of running containers, its cells, its cards on a phone, and its file. */
 (function () {
   "use strict";
-  const live = (window.phasedock = window.phasedock || {}).live;
+  const { live, format, csv } = window.phasedock, known = format.known;
   const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
   const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
   const h = React.createElement;
@@ -9,22 +9,17 @@
   const HEAVY = { NL: "heavy", PC: "heavy", WL: "middle", WC: "middle" };
   const narrow = () => window.innerWidth < 768;
 
-  const phaseName = (phase) => (phase < 0 ? "warm-up" : "φ" + (phase + 1));
-  const phaseClass = (phase) => "phase p" + (phase < 0 ? 0 : (phase % 8) + 1) + (phase >= 8 ? " again" : "");
-  const known = (value) => value !== null && value !== undefined && Number.isFinite(value);
 
   /* Use and limit in one unit, as words; what is at the limit of its memory is worth a colour. */
   function pair(use, limit, memory) {
-    const [size, unit] = memory ? live.memoryUnit(Math.max(use || 0, limit || 0)) : [1, "cores"];
+    const [size, unit] = memory ? format.bytesUnit(Math.max(use || 0, limit || 0)) : [1, "cores"];
     return {
-      use: known(use) ? live.number(use / size) : "–",
-      rest: known(limit) ? " / " + live.number(limit / size) + " " + unit : " " + unit,
+      use: known(use) ? format.number(use / size) : "–",
+      rest: known(limit) ? " / " + format.number(limit / size) + " " + unit : " " + unit,
       near: Boolean(memory && known(use) && known(limit) && use >= NEAR * limit),
     };
   }
   live.pair = pair;
-  live.phaseName = phaseName;
-  live.phaseClass = phaseClass;
   live.listClass = (label) => "listbadge " + (HEAVY[label] || "light");
 
   function widths(use, limit, scale) {
@@ -34,7 +29,7 @@
   cells.LiveBarCell = function (props) {
     if (!props.value) return null;
     const [use, limit, scale, memory] = props.value, words = pair(use, limit, memory), at = widths(use, limit, scale);
-    const title = words.near ? Math.round((100 * use) / limit) + "% of its limit" : known(limit) ? undefined : "no limit";
+    const title = words.near ? format.share(use / limit, 0) + " of its limit" : known(limit) ? undefined : "no limit";
     return h("div", { className: "usecell", title },
       h("div", { className: "usebar" + (words.near ? " near" : "") },
         h("i", { style: { width: at.use } }), at.limit ? h("b", { style: { left: at.limit } }) : null),
@@ -49,12 +44,12 @@
       row.picked ? h("span", { className: "state", title: "Picked by hand; it does not carry the label" }, "picked") : null);
   };
   cells.LiveListCell = (props) => (props.value ? h("span", { className: live.listClass(props.value) }, props.value) : h("span", { className: "ink3" }, "–"));
-  cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: phaseClass(props.value) }, phaseName(props.value)) : h("span", { className: "ink3" }, "–"));
+  cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: format.phaseClass(props.value) }, format.phaseName(props.value)) : h("span", { className: "ink3" }, "–"));
   cells.LiveLineCell = (props) => h("svg", { className: "sparkline", viewBox: "0 0 100 24", preserveAspectRatio: "none", "aria-hidden": "true" },
     h("path", { d: props.value || "" }));
   cells.LiveLossCell = function (props) {
     const row = props.data;
-    return h("span", { className: known(props.value) ? "num" : "ink3", title: row.why || undefined }, live.significant(props.value));
+    return h("span", { className: known(props.value) ? "num" : "ink3", title: row.why || undefined }, format.significant(props.value));
   };
   cells.LiveActsCell = function (props) {
     const row = props.data;
@@ -127,12 +122,12 @@
       if (narrow()) cards([...live.table.rows.values()], false);
       said();
     },
-    csv: csv,
+    csv: save,
   };
   function matches(row) {
     const field = document.getElementById("live-filter");
     const wanted = field ? field.value.toLowerCase() : "";
-    return [row.name, row.list, known(row.phase) ? phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
+    return [row.name, row.list, known(row.phase) ? format.phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
   }
   function said() {
     const field = document.getElementById("live-filter"), total = live.table.rows.size;
@@ -207,7 +202,7 @@
   function fill(node, row) {
     const badges = [];
     if (row.list) badges.push([live.listClass(row.list), row.list]);
-    if (known(row.phase)) badges.push([phaseClass(row.phase), phaseName(row.phase)]);
+    if (known(row.phase)) badges.push([format.phaseClass(row.phase), format.phaseName(row.phase)]);
     if (row.held) badges.push(["state accent", "changed"]);
     if (row.state !== "running") badges.push(["state", row.state]);
     live.badges(node.querySelector(".badges"), badges);
@@ -229,22 +224,17 @@
     holder.replaceChildren(...badges.map(([kind, word]) => Object.assign(document.createElement("span"), { className: kind, textContent: word })));
   };
 
-  /* The table as it is shown: filtered and in its order. A text that begins a formula gets an apostrophe. */
-  function csv() {
+  /* The table as it is shown: filtered and in its order. */
+  function save() {
     const head = ["container", "image", "state", "list", "phase", "cpu_cores", "cpu_limit_cores", "memory_bytes",
       "memory_limit_bytes", "throttled_share", "loss", "growth", "io_bytes_per_s", "network_bytes_per_s"];
     const rows = [], table = !narrow() && grid();
     if (table) table.forEachNodeAfterFilterAndSort((node) => rows.push(node.data.source));
     else [...live.table.rows.values()].filter(matches).forEach((row) => rows.push(row.source));
-    const cell = (value) => {
-      if (value === null || value === undefined) return "";
-      const text = typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? "'" + value : String(value);
-      return /[",\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
-    };
-    const lines = rows.map((row) => [row.name, row.image, row.state, row.list, known(row.phase) ? phaseName(row.phase) : null,
-      row.cpu, row.cpu_limit, row.memory, row.memory_limit, row.throttled, row.loss, row.growth, row.io, row.network].map(cell).join(","));
+    const lines = rows.map((row) => [row.name, row.image, row.state, row.list, known(row.phase) ? format.phaseName(row.phase) : null,
+      row.cpu, row.cpu_limit, row.memory, row.memory_limit, row.throttled, row.loss, row.growth, row.io, row.network]);
     const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([[head.join(","), ...lines].join("\r\n") + "\r\n"], { type: "text/csv" }));
+    link.href = URL.createObjectURL(new Blob([csv.file([head, ...lines])], { type: "text/csv" }));
     link.download = "containers-" + live.page.engine.replace(/[^\w-]+/g, "-") + ".csv";
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);

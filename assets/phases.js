@@ -62,7 +62,7 @@
   }
   function zoomOut() {
     const graph = timeline();
-    if (graph) window.phasedock.showRange(graph, graph.layout.meta.full);
+    if (graph) window.phasedock.figures.showRange(graph, graph.layout.meta.full);
   }
 
   document.addEventListener("click", function (event) {

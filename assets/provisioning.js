@@ -8,7 +8,7 @@
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     window.history.pushState({}, "", link.href);
-    window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
+    window.dispatchEvent(new PopStateEvent("popstate")); // as the browser's own buttons tell it; Dash follows
   });
 
   api.provisioning = {

@@ -11,9 +11,8 @@
   /* Cells: paths as badges, states, and a count with its bar. */
   function badge(phase, key) {
     if (phase === -2) return h("span", { className: "state", key: key }, "end");
-    const number = phase < 0 ? 0 : (phase % 8) + 1;
-    const name = phase < 0 ? "warm-up" : "φ" + (phase + 1);
-    return h("span", { className: "phase p" + number + (phase >= 8 ? " again" : ""), key: key }, name);
+    const format = window.phasedock.format;
+    return h("span", { className: format.phaseClass(phase), key: key }, format.phaseName(phase));
   }
   function arrow(key) {
     return h("span", { className: "ink3", key: key }, "›");
@@ -39,7 +38,7 @@
   cells.CountBarCell = function (props) {
     if (!props.data) return null;
     return h("div", { className: "countbar" },
-      h("span", { className: "num" }, props.value.toLocaleString("en")),
+      h("span", { className: "num" }, window.phasedock.format.count(props.value)),
       h("div", { className: "bar" }, h("i", { style: { width: 100 * props.data.width + "%" } })));
   };
 

@@ -6,7 +6,7 @@
 
   new MutationObserver(function () {
     if (api.set_props && document.getElementById("scheme-anchor")) {
-      api.set_props("scheme", { data: window.phasedock.scheme() });
+      api.set_props("scheme", { data: window.phasedock.figures.scheme() });
     }
   }).observe(root, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
 

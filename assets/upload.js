@@ -6,17 +6,8 @@
   const queue = [];
   let ticker = null;
   let depth = 0;
+  const format = window.phasedock.format;
 
-  const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
-  function bytes(value) {
-    let size = value, unit = 0;
-    while (size >= 1024 && unit < UNITS.length - 1) { size /= 1024; unit += 1; }
-    return (unit === 0 || size >= 100 ? Math.round(size).toLocaleString("en") : size.toFixed(2)) + " " + UNITS[unit];
-  }
-  function seconds(value) {
-    const whole = Math.max(1, Math.ceil(value));
-    return whole < 60 ? whole + " s" : Math.floor(whole / 60) + " min " + String(whole % 60).padStart(2, "0") + " s";
-  }
   function make(tag, className, text) {
     const node = document.createElement(tag);
     if (className) node.className = className;
@@ -48,11 +39,11 @@
   }
   function describe(entry) {
     const size = entry.file.size;
-    if (entry.state === "waits") return "Waits for the file before it, " + bytes(size);
+    if (entry.state === "waits") return "Waits for the file before it, " + format.bytes(size);
     if (entry.sent >= size) return "Arrived, being stored";
     const rate = pace(entry);
-    const parts = [bytes(entry.sent) + " of " + bytes(size), Math.floor((100 * entry.sent) / size) + "%"];
-    if (rate > 0) parts.push((rate / 1e6).toFixed(rate < 1e7 ? 1 : 0) + " MB/s", seconds((size - entry.sent) / rate) + " left");
+    const parts = [format.bytes(entry.sent) + " of " + format.bytes(size), Math.floor((100 * entry.sent) / size) + "%"];
+    if (rate > 0) parts.push(format.bytes(rate) + "/s", format.duration(Math.ceil((size - entry.sent) / rate)) + " left");
     return parts.join(" · ");
   }
   function show(entry) {
@@ -182,7 +173,7 @@
     const limit = zone ? Number(zone.dataset.max) : Infinity;
     if (file.size > limit) {
       return {
-        message: "“" + file.name + "” has " + bytes(file.size) + "; at most " + bytes(limit) + " may be sent.",
+        message: "“" + file.name + "” has " + format.bytes(file.size) + "; at most " + format.bytes(limit) + " may be sent.",
         hint: "Send a smaller file (Parquet is the smallest), or raise PHASEDOCK_MAX_UPLOAD.",
       };
     }

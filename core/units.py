@@ -3,6 +3,9 @@
 Inside PhaseDock time is in seconds, CPU in cores and memory in bytes. A quantity that cannot be
 brought to these (a percentage of a machine of unknown size) is a `Unit.SHARE` between 0 and 1.
 Percentages exist only where a file is read or a number is shown.
+
+What is written here is written in the browser by `assets/format.js`, to the last digit; both are held to the
+cases of ``tests/shared/format.json``.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ Cores = NewType("Cores", float)
 Bytes = NewType("Bytes", float)
 
 KIB, MIB, GIB = 1024.0, 1024.0**2, 1024.0**3
-MINUS = "−"
+MINUS, DASH = "−", "–"
 
 
 class Unit(StrEnum):
@@ -102,29 +105,31 @@ def _sign(value: float) -> str:
 def format_number(value: float, digits: int = 2) -> str:
     """Write a number with a true minus, thousands apart, whole above 100."""
     if not math.isfinite(value):
-        return "–"
+        return DASH
     size = abs(value)
     return f"{_sign(value)}{size:,.0f}" if size >= 100 else f"{_sign(value)}{size:.{digits}f}"
 
 
 def format_cores(value: float) -> str:
     """Write cores: ``2.42 cores``."""
-    return f"{format_number(value)} cores"
+    return f"{format_number(value)} cores" if math.isfinite(value) else DASH
 
 
 def format_bytes(value: float) -> str:
     """Write bytes as GiB, or as MiB and KiB below one of the larger: ``3.35 GiB``."""
+    if not math.isfinite(value):
+        return DASH
     size = abs(value)
     for limit, label in ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if size >= limit:
             return f"{format_number(value / limit)} {label}"
-    return f"{_sign(value)}{size:.0f} B" if math.isfinite(value) else "–"
+    return f"{_sign(value)}{size:.0f} B"
 
 
 def format_duration(value: float) -> str:
     """Write seconds as people say them: ``45 s``, ``10 min 55 s``, ``1 h 05 min``."""
     if not math.isfinite(value):
-        return "–"
+        return DASH
     if abs(value) < 10 and value != round(value):
         return f"{_sign(value)}{abs(value):.1f} s"
     whole = round(abs(value))
@@ -141,12 +146,13 @@ def format_duration(value: float) -> str:
 
 def format_share(value: float, digits: int = 1) -> str:
     """Write a share between 0 and 1 as a percentage: ``28.1%``."""
-    return f"{_sign(value)}{abs(value) * 100:.{digits}f}%" if math.isfinite(value) else "–"
+    percent = abs(value) * 100
+    return f"{_sign(value)}{percent:.{digits}f}%" if math.isfinite(percent) else DASH
 
 
 def format_change(value: float, digits: int = 1) -> str:
     """Write a relative change with its sign always: ``−24.8%``."""
-    return f"{'+' if value > 0 else ''}{format_share(value, digits)}"
+    return f"{'+' if 0 < value < math.inf else ''}{format_share(value, digits)}"
 
 
 def format_value(value: float, unit: Unit) -> str:

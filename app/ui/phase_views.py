@@ -123,7 +123,8 @@ def _range(feature: FeatureStatistics) -> tuple[str, str]:
         return format_share(median, 0), f"{low * 100:.0f}–{high * 100:.0f}%"
     if feature.unit is Unit.BYTES:
         scale, unit = (2**30, "GiB") if high >= 2**30 else (2**20, "MiB")
-        return format_number(median / scale), f"{low / scale:.1f}–{high / scale:.1f} {unit}"
+        low, high, median = low / scale, high / scale, median / scale
+        return format_number(median), f"{format_number(low, 1)}–{format_number(high, 1)} {unit}"
     unit = "cores" if feature.unit is Unit.CORES else ""
     return format_number(median), f"{format_number(low)}–{format_number(high)} {unit}".strip()
 

@@ -153,7 +153,7 @@ def edge_table(graph: TransitionGraph) -> Node:
             "headerName": "Probability",
             "type": "rightAligned",
             "width": 104,
-            "valueFormatter": {"function": "params.value.toFixed(3)"},
+            "valueFormatter": {"function": "phasedockTable.number(params.value, 3)"},
             "sortingOrder": ["desc", "asc", None],
         },
         {
