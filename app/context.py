@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from dash import dcc, page_container
 from flask import current_app
 
 if TYPE_CHECKING:
@@ -17,8 +18,12 @@ if TYPE_CHECKING:
     from core.runtime.workspace import Workspace
 
 EXTENSION = "phasedock"
-LOCATION = "_pages_location"
-"""The component in which Dash keeps the address."""
+LOCATION: str = next(
+    part.id  # type: ignore[attr-defined]  # properties are attributes from a component's making on
+    for part in page_container.children
+    if isinstance(part, dcc.Location)
+)
+"""The component in which Dash keeps the address; it is public as a part of `dash.page_container` only."""
 
 
 def workspace() -> Workspace:

@@ -158,6 +158,7 @@
     else setTimeout(narrow, 150, tries - 1);
   }
 
+  /* Dash Cytoscape hands its graph to nobody; Cytoscape itself keeps it at its element. */
   function graphApi() {
     const box = document.getElementById("sequence-graph");
     return box && box._cyreg && box._cyreg.cy;

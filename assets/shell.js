@@ -10,7 +10,8 @@
     }
   }).observe(root, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
 
-  /* Only work that a person waits for is worth a sign: requests longer than a third of a second. */
+  /* Only work that a person waits for is worth a sign: requests longer than a third of a second. Dash's own hooks
+     tell of requests and answers, but not of those that fail, so the address of its callbacks is looked for. */
   let waiting = 0;
   const fetchPlain = window.fetch;
   window.fetch = function (input, init) {

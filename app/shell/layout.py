@@ -6,12 +6,13 @@ state (counts, pickers, links) is filled by one callback after each change of th
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 import dash_mantine_components as dmc
-from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, page_container
 
 from app.context import LOCATION, Choice, address, chosen, workspace
 from app.figures.theme import dark_partners
@@ -103,17 +104,15 @@ def _overlays(pages: Sequence[Page]) -> list[Node]:
 
 
 def _page() -> list[Node]:
-    """Where Dash puts the page: its own container, but with a title from the start.
+    """Where Dash puts the page: the parts of its own container, but with a title from the start.
 
     The container of Dash has none until the first page came, which its title callback cannot bear
     when the components of the shell load later than that callback.
     """
-    return [
-        dcc.Location(id=LOCATION, refresh="callback-nav"),
-        html.Div(id="_pages_content"),
-        dcc.Store(id="_pages_store", data={"title": "PhaseDock"}),
-        html.Div(id="_pages_dummy"),
-    ]
+    parts: list[Node] = deepcopy(page_container.children)
+    for store in (part for part in parts if isinstance(part, dcc.Store)):
+        store.data = {"title": "PhaseDock"}  # type: ignore[attr-defined]  # made without any
+    return parts
 
 
 def _keys(pages: Sequence[Page]) -> list[tuple[str, str]]:

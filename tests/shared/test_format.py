@@ -1,4 +1,4 @@
-"""What core/units writes; format.json hands all of it to the browser's twin (tests/browser/test_shared.py)."""
+"""What core/units writes; format.json hands all of it to its twin in the browser."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.ui.basics import Node, button, card, icon, icon_button, notice, state_badge
 from app.ui.errors import notify
 from app.ui.forms import aria, data
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_LOCATION = "_pages_location"
 SLOTS = {
     "archive": ("PhaseDock model", "a .zip that was exported here"),
     "crbm": ("AI4DL: CRBM", "model_dict.pickle"),
@@ -191,13 +190,13 @@ def register(app: Dash) -> None:
 
     @app.callback(
         Output("import-problem", "children", allow_duplicate=True),
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("import-start", "n_clicks"),
         State(slot_id(ALL), "data"),
         State(slot_id(ALL), "id"),
         State("import-base", "value"),
         State("import-name", "value"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("import-start", "disabled"), True, False)],
     )

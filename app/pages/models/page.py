@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import Input, Output, State, dcc, html
 
-from app.context import chosen, workspace
+from app.context import LOCATION, chosen, workspace
 from app.pages.models import choose, dialogs, evaluate, expand, importing, train
 from app.pages.models import compare as model_compare
 from app.pages.models import detail as model_detail
@@ -150,7 +150,7 @@ def register(app: Dash) -> None:
     @app.callback(
         Output("models-body", "children"),
         Input("models-stale", "data"),
-        State("_pages_location", "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def redraw(stale: str | None, search: str | None) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ALL, Input, Output, State, html, set_props
 
-from app.context import Choice, address, chosen
+from app.context import LOCATION, Choice, address, chosen
 from app.pages.provisioning import exports, recommend, results
 from app.pages.provisioning.address import RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from app.ui.evaluations import Result
 
 _PATH = "/provisioning"
-_LOCATION = "_pages_location"
 
 
 def _nothing_yet() -> Node:
@@ -189,14 +188,14 @@ def _register_form(app: Dash) -> None:
         Output(fields, "error"),
         Output("evaluate-problem", "children"),
         Output("evaluate-live", "children"),
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("evaluate-start", "n_clicks"),
         State(fields, "id"),
         State(fields, "value"),
         State(fields, "checked"),
         State("evaluate-policies", "value"),
         State("evaluate-about", "data"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("evaluate-start", "disabled"), True, False)],
     )
@@ -253,10 +252,10 @@ def register(app: Dash) -> None:
     _register_form(app)
 
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("changed", "data"),
-        State(_LOCATION, "pathname"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "pathname"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def finished(task_id: str | None, pathname: str, search: str | None) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ALL, Input, Output, State, set_props
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.pages.runs.address import PATH
 from app.pages.runs.build.draft import checked, from_fields, text_of
 from app.pages.runs.build.form import ENGINE, FORM, FORM_ACT, SHAPE, changed, form, settings_names
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from core.experiments.spec import Experiment
 
-_LOCATION = "_pages_location"
 _FIELDS = field_id(FORM, ALL)
 _SHAPES = field_id(SHAPE, ALL)
 _ALL_OF_IT = (
@@ -116,7 +115,7 @@ def _register_shape(app: Dash) -> None:
 def _register_start(app: Dash) -> None:
     @app.callback(
         Output("run-problem", "children"),
-        Output(_LOCATION, "href", allow_duplicate=True),
+        Output(LOCATION, "href", allow_duplicate=True),
         Input("run-start", "n_clicks"),
         State("run-mode", "value"),
         State("run-yaml", "value"),
