@@ -23,11 +23,15 @@ setup: .venv/.runtime ## make the environment (.venv)
 run: .venv/.runtime ## start PhaseDock (web and worker) and print its address
 	@$(BIN)/phasedock serve
 
-check: .venv/.dev ## format, lint, types, architecture
+check: export DENO_DIR := .deno_cache
+check: export DENO_NO_UPDATE_CHECK := 1
+check: .venv/.dev ## format, lint, types, architecture; of Python and of the scripts of the page
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/deno check --quiet assets
+	$(BIN)/deno lint --quiet
 
 test: .venv/.dev ## every test: those of one process and those in browsers two at a time, then those on Docker alone
 	@tests/install-what-tests-need.sh
@@ -50,4 +54,4 @@ lock: ## renew both lock files (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --generate-hashes --python-version 3.11 --no-annotate --custom-compile-command "make lock" -c requirements.txt -o requirements-dev.txt
 
 clean: ## remove the environment and caches
-	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .coverage
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .deno_cache .coverage

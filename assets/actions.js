@@ -2,10 +2,10 @@
    data-act puts {act, id} into the store that data-store names. Such a list costs no callback per row. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
 
   document.addEventListener("click", function (event) {
-    const element = event.target.closest && event.target.closest("[data-act]");
+    const element = window.phasedock.dom.closest(event, "[data-act]");
     if (!element || element.disabled) return;
     api.set_props(element.dataset.store, {
       data: { act: element.dataset.act, id: element.dataset.id || "", at: Date.now() },

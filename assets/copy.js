@@ -25,7 +25,7 @@
   }
 
   document.addEventListener("click", function (event) {
-    const button = event.target.closest && event.target.closest("[data-copy],[data-fetch]");
+    const button = window.phasedock.dom.closest(event, "[data-copy],[data-fetch]");
     if (!button) return;
     const label = button.querySelector("[data-label]");
     label.textContent = "Copy"; // what was said of the copy before

@@ -1,4 +1,3 @@
-// @ts-check
 /* Tables as CSV that no spreadsheet runs: the same rule for cells as the server's.
    tests/shared/csv_cells.json has the cases that both write alike. */
 (function () {

@@ -1,7 +1,7 @@
 /* Renderers of table cells: phase strips, badges, bars, links. */
 (function () {
   "use strict";
-  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || /** @type {AgGridFunctions} */ ({}));
   const h = React.createElement;
 
   const variable = (phase) => (phase < 0 ? "var(--p0)" : "var(--p" + ((phase % 8) + 1) + ")");

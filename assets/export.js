@@ -1,7 +1,7 @@
 /* Figures as pictures, exactly as they are shown, made in the browser. */
 document.addEventListener("click", function (event) {
   "use strict";
-  const button = event.target.closest("[data-export]");
+  const button = window.phasedock.dom.closest(event, "[data-export]");
   if (!button) return;
   const graph = Array.from(document.querySelectorAll(".js-plotly-plot")).find(function (plot) {
     const owner = plot.closest('[id*="graph"]');

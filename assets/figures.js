@@ -2,8 +2,8 @@
    The server sends every figure in its light colours; this swaps them for their dark partners. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
-  const pd = (window.phasedock = window.phasedock || {});
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
+  const pd = (window.phasedock = window.phasedock || /** @type {PhaseDock} */ ({}));
   const STEPS = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800,
     3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2592000];
 
@@ -91,7 +91,7 @@
   }
 
   api.figures = {
-    draw: function (figure, colours, partners) {
+    draw: function (figure, _colours, partners) {
       if (!figure) return api.no_update;
       [60, 400].forEach((wait) => setTimeout(() => document.querySelectorAll(".js-plotly-plot").forEach(bind), wait));
       if (scheme() === "light") return fit(JSON.parse(JSON.stringify(figure)));

@@ -1,4 +1,3 @@
-// @ts-check
 /* Quantities with their units as people read them: the twin of core/units.py, to the last digit.
    tests/shared/format.json has the cases that both write alike. What is unknown (null, NaN) is a dash. */
 (function () {

@@ -2,9 +2,9 @@
    All that moves is drawn here; panels with text come from the server when their signature changed. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
-  const pd = (window.phasedock = window.phasedock || {});
-  const live = (pd.live = { page: null });
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
+  const pd = (window.phasedock = window.phasedock || /** @type {PhaseDock} */ ({}));
+  const dom = pd.dom, live = (pd.live = pd.live || { page: null });
   const SETTLE = 10; // seconds between two sortings of the table
   const FEW = 8; // containers beside whose table there is room
   const LATE = 5; // seconds without a sample that need no word
@@ -65,7 +65,9 @@
       page.failed = 0;
     } catch (problem) {
       page.failed += 1;
-      if (!(problem instanceof TypeError) && !/^\d+$/.test(problem.message) && problem.name !== "TimeoutError") console.error(problem);
+      const { name, message } = /** @type {Error} */ (problem);
+      // deno-lint-ignore no-console
+      if (!["TypeError", "TimeoutError"].includes(name) && !/^\d+$/.test(message)) console.error(problem);
     }
     page.busy = false;
     page.next = page.soon ? 0 : page.failed ? Date.now() + 1000 * Math.min(30, 2 ** page.failed) : began + 1000 * page.every - 60;
@@ -129,7 +131,7 @@
     page.node.classList.toggle("nothing", !page.rows.length);
     live.totals.draw(page);
     const settle = news.rows || Date.now() - page.sorted > 1000 * SETTLE;
-    live.table.draw(page, Boolean(news.rows), settle);
+    live.table.draw(page, settle);
     if (settle) page.sorted = Date.now();
     live.charts.choose(page);
     live.charts.draw(page);
@@ -174,7 +176,7 @@
   }
   /* Words of the server's panels that move: the countdown, and how much was recorded. */
   function moving(page) {
-    const say = (name, text) => document.querySelectorAll('[data-moving="' + name + '"]').forEach((element) => {
+    const say = (name, text) => dom.all('[data-moving="' + name + '"]').forEach((element) => {
       if (element.textContent !== text) element.textContent = text;
     });
     say("wake", page.wake ? "in " + pd.format.duration(Math.max(0, Math.ceil(page.wake - live.now()))) : "on events");
@@ -183,8 +185,8 @@
       say("recorded", pd.format.count(page.recording[1]));
       say("bytes", pd.format.bytes(page.recording[2]));
     }
-    document.querySelectorAll("[data-since]").forEach((element) => {
-      element.textContent = pd.format.duration(Math.max(0, Math.round(live.now() - element.dataset.since)));
+    dom.all("[data-since]").forEach((element) => {
+      element.textContent = pd.format.duration(Math.max(0, Math.round(live.now() - Number(element.dataset.since))));
     });
   }
   live.moving = moving;
@@ -194,15 +196,15 @@
     const old = page.at === null ? null : Math.max(0, live.now() - page.at);
     const text = live.paused() ? "paused" + (old === null ? "" : ", " + pd.format.duration(Math.round(old)) + " old")
       : old === null ? "no sample yet" : "updated " + pd.format.duration(Math.round(old)) + " ago";
-    const line = document.getElementById("live-age-line");
-    document.getElementById("live-age").textContent = text;
+    const line = dom.element("live-age-line");
+    dom.element("live-age").textContent = text;
     const late = !live.paused() && old !== null && old > Math.max(LATE, 2 * page.every + 2);
     line.classList.toggle("late", late || page.failed > 1);
     tellLate(page, late, old);
     if (page.at !== null) moving(page);
   }
   function tellLate(page, late, old) {
-    const slot = document.getElementById("live-late");
+    const slot = dom.element("live-late");
     const seconds = old === null ? "" : pd.format.duration(Math.round(old));
     let text = "";
     if (page.failed > 1) {
@@ -220,7 +222,7 @@
     const notice = document.createElement("div");
     notice.className = "notice warn";
     notice.innerHTML = '<span class="icon i-clock" aria-hidden="true"></span><div class="text"></div>';
-    notice.lastChild.textContent = text;
+    dom.find(notice, ".text").textContent = text;
     slot.append(notice);
   }
 
@@ -236,13 +238,13 @@
   function pause() {
     const node = live.page.node, paused = !live.paused();
     node.dataset.paused = paused ? "1" : "0";
-    document.getElementById("live-pause").setAttribute("aria-label", paused ? "Go on" : "Pause");
+    dom.element("live-pause").setAttribute("aria-label", paused ? "Go on" : "Pause");
     live.page.next = 0;
     age(live.page);
   }
   document.addEventListener("click", function (event) {
-    if (!live.page || !event.target.closest) return;
-    const button = event.target.closest("#live-pause,[data-live],#live-all,[data-measure],[data-unfold]");
+    if (!live.page) return;
+    const button = dom.closest(event, "#live-pause,[data-live],#live-all,[data-measure],[data-unfold]");
     if (!button || button.disabled || button === live.page.node) return;
     if (button.id === "live-pause") pause();
     else if (button.dataset.live === "again") live.poke();
@@ -250,19 +252,20 @@
     else if (button.id === "live-all") live.charts.toggle();
     else if (button.tagName === "BUTTON" && button.dataset.measure) live.charts.measure(button.dataset.measure);
     else if (button.dataset.unfold) {
-      const open = document.getElementById(button.dataset.unfold).classList.toggle("open");
+      const open = dom.element(button.dataset.unfold).classList.toggle("open");
       button.setAttribute("aria-expanded", open);
     }
   });
   document.addEventListener("keydown", function (event) {
     if (!live.page || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || document.querySelector(".mantine-Modal-content")) return;
+    if (dom.typing(event) || document.querySelector(".mantine-Modal-content")) return;
     if (event.key === "p" || event.key === "P") pause();
   });
   document.addEventListener("input", function (event) {
-    if (event.target.id !== "live-filter" || !live.page) return;
-    live.table.filter(event.target.value);
-    write({ text: event.target.value });
+    const field = live.page && dom.field(event, "live-filter");
+    if (!field) return;
+    live.table.filter(field.value);
+    write({ text: field.value });
   });
 
   api.live = {

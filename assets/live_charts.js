@@ -1,7 +1,7 @@
 /* Sparklines, key figures and small charts of running containers, as plain SVG: a tick of fifty costs little. */
 (function () {
   "use strict";
-  const { live, format } = window.phasedock, known = format.known;
+  const { live, format, dom } = window.phasedock, known = format.known;
   const h = (name, kind, text) => Object.assign(document.createElement(name), { className: kind || "", textContent: text || "" });
   const SIX = 6, CHOOSE = 30, TALL = 2.2;
   const HOLES = 3; // buckets without a limit until it is taken as gone
@@ -80,7 +80,7 @@
   }
   live.totals = {
     draw: function (page) {
-      const own = page.totals, lead = document.getElementById("live-lead");
+      const own = page.totals, lead = dom.element("live-lead");
       const all = own.containers + own.others, picked = page.rows.filter((row) => row.picked).length;
       lead.textContent = page.at === null ? page.engine
         : page.engine + ", " + format.count(own.containers - picked) + " of " + format.count(all) + (all === 1 ? " container carries" : " containers carry") + " the PhaseDock label" + (picked ? ", " + picked + " picked by hand" : "");
@@ -191,7 +191,8 @@
   const seen = new Set();
   const watcher = window.IntersectionObserver ? new IntersectionObserver(function (entries) {
     for (const entry of entries) {
-      if (entry.isIntersecting) seen.add(entry.target.dataset.id); else seen.delete(entry.target.dataset.id);
+      const id = /** @type {HTMLElement} */ (entry.target).dataset.id;
+      if (entry.isIntersecting) seen.add(id); else seen.delete(id);
     }
     if (live.page && live.page.drawn && live.page.node.isConnected) live.charts.draw(live.page);
   }, { rootMargin: "200px" }) : null;
@@ -209,8 +210,8 @@
       if (live.charts.lacking(page)) page.soon = page.busy;
     },
     draw: function (page) {
-      const holder = document.getElementById("live-small"), all = page.node.dataset.all === "1";
-      const had = new Map([...holder.children].map((node) => [node.dataset.id, node]));
+      const holder = dom.element("live-small"), all = page.node.dataset.all === "1";
+      const had = new Map(dom.children(holder).map((node) => [node.dataset.id, node]));
       page.shown.forEach(function (id, i) {
         const row = page.byId.get(id);
         const node = had.get(id) || make(row);
@@ -221,11 +222,11 @@
       had.forEach((node, id) => { if (watcher) watcher.unobserve(node); seen.delete(id); node.remove(); });
       const n = page.rows.length, few = n <= SIX;
       const words = ["no", "one", "two", "three", "four", "five", "six"];
-      document.getElementById("live-small-title").textContent = all || few ? "Each container over time" : "The " + words[SIX] + " that use most CPU";
-      const button = document.getElementById("live-all");
+      dom.element("live-small-title").textContent = all || few ? "Each container over time" : "The " + words[SIX] + " that use most CPU";
+      const button = dom.element("live-all");
       button.hidden = few && !all;
-      button.setAttribute("aria-expanded", all);
-      document.getElementById("live-all-label").textContent = all ? "Only six" : "All " + n;
+      button.setAttribute("aria-expanded", String(all));
+      dom.element("live-all-label").textContent = all ? "Only six" : "All " + n;
     },
     toggle: function () {
       const page = live.page, all = page.node.dataset.all === "1";
@@ -258,12 +259,12 @@
 
   /* Under the pointer: when, and what was used of what. */
   function hover(event) {
-    const box = event.target.closest && event.target.closest("#live-small .plotbox");
-    document.querySelectorAll("#live-small .plot[data-hover]").forEach((plot) => {
+    const box = dom.closest(event, "#live-small .plotbox");
+    dom.all("#live-small .plot[data-hover]").forEach((plot) => {
       if (box && plot.closest(".smallone") === box.closest(".smallone")) return;
       delete plot.dataset.hover;
-      plot.querySelector(".cross").hidden = true;
-      plot.querySelector(".said").textContent = plot.classList.contains("none") ? "" : plot.dataset.rest || "";
+      dom.find(plot, ".cross").hidden = true;
+      dom.find(plot, ".said").textContent = plot.classList.contains("none") ? "" : plot.dataset.rest || "";
     });
     if (!box || !live.page) return;
     const one = box.closest(".smallone"), lines = live.page.charts.get(one.dataset.id) || {}, edge = box.getBoundingClientRect();

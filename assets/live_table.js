@@ -1,9 +1,9 @@
 /* The table of running containers, its cells, its cards on a phone, and its file. */
 (function () {
   "use strict";
-  const { live, format, csv } = window.phasedock, known = format.known;
-  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
-  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const { live, format, csv, dom } = window.phasedock, known = format.known;
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || /** @type {AgGridFunctions} */ ({}));
+  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   const h = React.createElement;
   const GRID = "live-grid", ROW = 33, HEAD = 34, MOST = 14, NEAR = 0.9;
   const HEAVY = { NL: "heavy", PC: "heavy", WL: "middle", WC: "middle" };
@@ -106,14 +106,14 @@
   }
   live.table = {
     begin: function () { live.table.rows = new Map(); live.table.spark = 0; live.table.columns = ""; live.table.drawnSpan = 0; live.table.filled = false; },
-    draw: function (page, changed, settle) {
+    draw: function (page, settle) {
       const bucket = Math.floor((page.at || 0) / 5), lines = bucket !== live.table.spark || live.span() !== live.table.drawnSpan;
       live.table.spark = bucket;
       const scale = scales(page.rows), before = live.table.rows;
       const rows = page.rows.map((row) => shownRow(row, scale, before.get(row.id), lines));
       live.table.rows = new Map(rows.map((row) => [row.id, row]));
       if (narrow()) cards(rows, settle);
-      else table(rows, before, settle);
+      else table(rows, settle);
       said();
     },
     filter: function (text) {
@@ -124,22 +124,24 @@
     },
     csv: save,
   };
-  function matches(row) {
+  function filterText() {
     const field = document.getElementById("live-filter");
-    const wanted = field ? field.value.toLowerCase() : "";
+    return field instanceof HTMLInputElement ? field.value : "";
+  }
+  function matches(row) {
+    const wanted = filterText().toLowerCase();
     return [row.name, row.list, known(row.phase) ? format.phaseName(row.phase) : ""].join(" ").toLowerCase().includes(wanted);
   }
   function said() {
-    const field = document.getElementById("live-filter"), total = live.table.rows.size;
-    const shown = field && field.value ? [...live.table.rows.values()].filter(matches).length : total;
-    document.getElementById("live-count").textContent = shown === total ? "" : shown + " of " + total;
+    const total = live.table.rows.size;
+    const shown = filterText() ? [...live.table.rows.values()].filter(matches).length : total;
+    dom.element("live-count").textContent = shown === total ? "" : shown + " of " + total;
   }
-  function table(rows, before, settle) {
+  function table(rows, settle) {
     const table = grid();
-    if (!table) { live.table.rows = new Map(); setTimeout(() => live.page && live.page.drawn && live.page.node.isConnected && live.table.draw(live.page, true, true), 250); return; }
+    if (!table) { live.table.rows = new Map(); setTimeout(() => live.page && live.page.drawn && live.page.node.isConnected && live.table.draw(live.page, true), 250); return; }
     if (!live.table.filled) {
-      const field = document.getElementById("live-filter");
-      if (field && field.value) table.setGridOption("quickFilterText", field.value);
+      if (filterText()) table.setGridOption("quickFilterText", filterText());
       live.table.filled = true;
     }
     columns(table, rows);
@@ -154,7 +156,7 @@
     if (settle && !document.querySelector("#live-grid:hover")) table.refreshClientSideRowModel("sort");
     if (live.span() !== live.table.drawnSpan) { live.table.drawnSpan = live.span(); table.refreshHeader(); }
     const height = HEAD + 2 + ROW * Math.max(3, Math.min(rows.length, MOST)) + "px";
-    const element = document.getElementById(GRID);
+    const element = dom.element(GRID);
     if (element.style.height !== height) element.style.height = height;
   }
 
@@ -170,8 +172,8 @@
 
   /* On a phone every container is a card: name, badges, and two bars. */
   function cards(rows, settle) {
-    const holder = document.getElementById("live-cards");
-    const had = new Map([...holder.children].map((node) => [node.dataset.id, node]));
+    const holder = dom.element("live-cards");
+    const had = new Map(dom.children(holder).map((node) => [node.dataset.id, node]));
     const wanted = rows.filter(matches);
     for (const row of wanted) {
       const node = had.get(row.id) || card(row);
@@ -182,7 +184,7 @@
     had.forEach((node) => node.remove());
     if (!settle) return;
     wanted.sort((a, b) => (b.steady || 0) - (a.steady || 0)).forEach((row, i) => {
-      const node = holder.querySelector('[data-id="' + CSS.escape(row.id) + '"]');
+      const node = dom.find(holder, '[data-id="' + CSS.escape(row.id) + '"]');
       if (holder.children[i] !== node) holder.insertBefore(node, holder.children[i]);
     });
   }
@@ -194,7 +196,7 @@
       '<span class="icon i-dots-vertical" aria-hidden="true"></span></button></header>' +
       ["CPU", "Memory"].map((name) => '<div class="useline"><span class="ink3">' + name + '</span><div class="usebar"><i></i><b></b></div><span class="num"><span></span><span class="ink3"></span></span></div>').join("");
     live.call(node.querySelector("h3"), row.name);
-    const button = node.querySelector("button");
+    const button = dom.find(node, "button");
     button.dataset.id = row.id;
     button.setAttribute("aria-label", "Look at and change " + row.name);
     return node;

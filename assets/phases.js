@@ -4,7 +4,8 @@
    the last one went, however fast they come; phone picker and timeline follow. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
+  const dom = window.phasedock.dom;
   const SETTLE_MS = 40;
   let pending = null;
   /* When the phone's picker was told to show an execution: it echoes that late, and more than once,
@@ -13,7 +14,7 @@
   const ECHO_MS = 2000;
 
   function list() {
-    try { return window.dash_ag_grid.getApi("executions"); } catch (error) { return null; }
+    try { return window.dash_ag_grid.getApi("executions"); } catch { return null; }
   }
   /* Without one in the address, it is the one that the server put into the list's context. */
   function chosenName(context) {
@@ -22,10 +23,10 @@
   function chosen(grid) {
     return grid.getRowNode(chosenName(grid.getGridOption("context")));
   }
-  const rules = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const rules = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   rules.isChosenExecution = (params) => Boolean(params.data) && params.data.name === chosenName(params.context);
   function timeline() {
-    return Array.from(document.querySelectorAll(".js-plotly-plot"))
+    return /** @type {PlotlyElement[]} */ (dom.all(".js-plotly-plot"))
       .find((plot) => plot.layout && plot.layout.meta && plot.layout.meta.time_axis);
   }
 
@@ -66,11 +67,11 @@
   }
 
   document.addEventListener("click", function (event) {
-    const row = event.target.closest && event.target.closest("#executions .ag-row");
+    const row = dom.closest(event, "#executions .ag-row");
     if (row) choose(row.getAttribute("row-id"));
   });
   document.addEventListener("keydown", function (event) {
-    if (!document.querySelector(".executions") || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    if (!document.querySelector(".executions") || dom.typing(event)) return;
     if (document.querySelector(".mantine-Modal-content, .mantine-Drawer-content, .mantine-Menu-dropdown")) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();
@@ -96,7 +97,7 @@
     filter: function (text, options) {
       return Object.assign({}, options, { quickFilterText: text || "" });
     },
-    order: function (clicks, rows) {
+    order: function (_clicks, rows) {
       const by = JSON.parse(api.callback_context.triggered[0].prop_id.split(".n_clicks")[0]).by;
       const compare = {
         file: (a, b) => a.place - b.place,

@@ -1,10 +1,10 @@
 /* The Provisioning page in the browser: links that change a part of the page keep the place of the scroll. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
 
   document.addEventListener("click", function (event) {
-    const link = event.target.closest && event.target.closest("a[data-stay]");
+    const link = window.phasedock.dom.closest(event, "a[data-stay]");
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     window.history.pushState({}, "", link.href);
@@ -18,7 +18,7 @@
       if (policy) url.searchParams.set("overlay", policy);
       else url.searchParams.delete("overlay");
       window.history.replaceState(window.history.state, "", url);
-      const ends = ["x0", "x1"].map(function (key) { return parseFloat(url.searchParams.get(key)); });
+      const ends = ["x0", "x1"].map(function (key) { return parseFloat(url.searchParams.get(key) || ""); });
       return { policy: policy || "", window: ends.every(Number.isFinite) ? ends : null };
     },
   };

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   let kept = null;
-  try { kept = localStorage.getItem("mantine-color-scheme-value"); } catch (error) { kept = null; }
+  try { kept = localStorage.getItem("mantine-color-scheme-value"); } catch { kept = null; }
   const dark = kept === "dark" || ((!kept || kept === "auto") && matchMedia("(prefers-color-scheme: dark)").matches);
   document.documentElement.setAttribute("data-mantine-color-scheme", dark ? "dark" : "light");
 })();

@@ -2,9 +2,9 @@
    something, and the address, which always says what is shown. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
-  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
-  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || /** @type {AgGridFunctions} */ ({}));
+  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   const h = React.createElement;
   const DEFAULTS = { memory: "1", step: "run", hide: "0.10", ahead: "1" };
 
@@ -59,11 +59,11 @@
   }
 
   document.addEventListener("click", function (event) {
-    const target = event.target.closest && event.target.closest(".sequences [data-pick], [data-after]");
+    const target = window.phasedock.dom.closest(event, ".sequences [data-pick], [data-after]");
     if (target && target.dataset.after) startFrom(target.dataset.after);
     else if (target) pick(target.dataset.pick);
     /* Files are of what is shown now: the link takes the page's choices along. */
-    const link = event.target.closest && event.target.closest("a.seqfile");
+    const link = window.phasedock.dom.closest(event, "a.seqfile");
     if (link) {
       const url = new URL(link.href);
       url.search = window.location.search;
@@ -88,7 +88,7 @@
   function styles() {
     const ink3 = variable("--ink3"), strong = variable("--line-strong"), surface = variable("--surface");
     const font = "Inter, system-ui, sans-serif";
-    const sheet = [
+    const sheet = /** @type {{ selector: string, style: object }[]} */ ([
       { selector: "node", style: {
         label: "data(label)", "text-valign": "center", "text-halign": "center", "font-family": font,
         "font-size": 13, "font-weight": 600, width: 46, height: 46, "background-color": variable("--p0"),
@@ -111,7 +111,7 @@
       { selector: "edge.ending:selected", style: { label: "data(label)" } },
       { selector: "edge:selected", style: {
         "line-color": variable("--accent"), "target-arrow-color": variable("--accent") } },
-    ];
+    ]);
     for (let i = 0; i <= 8; i += 1) {
       sheet.push({ selector: "node.p" + i, style: { "background-color": variable("--p" + i), color: variable("--on-p" + i) } });
     }
@@ -160,12 +160,12 @@
 
   /* Dash Cytoscape hands its graph to nobody; Cytoscape itself keeps it at its element. */
   function graphApi() {
-    const box = document.getElementById("sequence-graph");
+    const box = /** @type {any} */ (document.getElementById("sequence-graph"));
     return box && box._cyreg && box._cyreg.cy;
   }
   /* Cytoscape keeps where it is on the page; cards above it may have grown since. */
   ["pointerover", "pointerdown"].forEach((kind) => document.addEventListener(kind, function (event) {
-    if (!event.target.closest || !event.target.closest(".graphbox")) return;
+    if (!window.phasedock.dom.closest(event, ".graphbox")) return;
     const cy = graphApi();
     if (cy) cy.resize();
   }, true));

@@ -1,8 +1,8 @@
 /* The shell in the browser: colour scheme, keyboard, the line that says "the server works". */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
-  const root = document.documentElement;
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
+  const root = document.documentElement, dom = window.phasedock.dom;
 
   new MutationObserver(function () {
     if (api.set_props && document.getElementById("scheme-anchor")) {
@@ -15,23 +15,20 @@
   let waiting = 0;
   const fetchPlain = window.fetch;
   window.fetch = function (input, init) {
-    const url = typeof input === "string" ? input : input && input.url;
-    if (!url || url.indexOf("_dash-update-component") < 0) return fetchPlain.apply(this, arguments);
+    const url = input instanceof Request ? input.url : String(input);
+    if (!url.includes("_dash-update-component")) return fetchPlain.call(this, input, init);
     let shown = false;
     const timer = setTimeout(function () {
       shown = true;
       waiting += 1;
       document.body.classList.add("busy");
     }, 350);
-    return fetchPlain.apply(this, arguments).finally(function () {
+    return fetchPlain.call(this, input, init).finally(function () {
       clearTimeout(timer);
       if (shown && (waiting -= 1) <= 0) document.body.classList.remove("busy");
     });
   };
 
-  function typing(target) {
-    return target && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
-  }
   function click(id) {
     const element = document.getElementById(id);
     if (element) element.click();
@@ -40,14 +37,14 @@
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       click("open-search");
-    } else if (event.key === "?" && !typing(event.target)) {
+    } else if (event.key === "?" && !dom.typing(event)) {
       click("open-help");
-    } else if (document.getElementById("search-results") && typing(event.target) && event.target.id === "search-text") {
+    } else if (document.getElementById("search-results") && dom.field(event, "search-text")) {
       searchKey(event);
     }
   });
   function searchKey(event) {
-    const links = Array.from(document.querySelectorAll("#search-results a"));
+    const links = dom.all("#search-results a");
     const at = links.findIndex((link) => link.classList.contains("on"));
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       event.preventDefault();

@@ -2,7 +2,7 @@
    sent one by one as raw bodies, and then kept in the store {"type": "slot", "name": place}. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
   const NOTHING_SENT = "The file could not be sent. Check that PhaseDock still runs, then try again.";
 
   function place(name) {
@@ -22,7 +22,7 @@
   }
   function show(slot, share) {
     const element = node(slot);
-    const bar = element && element.querySelector(".slot-progress");
+    const bar = element && window.phasedock.dom.find(element, ".slot-progress");
     if (bar) bar.style.width = share === null ? "0" : (100 * share).toFixed(1) + "%";
   }
   function keep(slot, data) {
@@ -32,7 +32,7 @@
     try {
       const error = JSON.parse(text).error;
       return error.message + " " + (error.hint || "");
-    } catch (problem) {
+    } catch {
       return NOTHING_SENT;
     }
   }
@@ -58,7 +58,7 @@
       const text = await answer.text();
       if (answer.ok) id = JSON.parse(text).id;
       else problem = sentence(text);
-    } catch (error) {
+    } catch {
       problem = NOTHING_SENT;
     }
     if (id) problem = await put(slot, id, file);
@@ -82,12 +82,12 @@
     const input = document.createElement("input");
     input.type = "file";
     input.multiple = !wanted;
-    input.addEventListener("change", () => take(Array.from(input.files), wanted));
+    input.addEventListener("change", () => take(Array.from(input.files || []), wanted));
     input.click();
   }
 
   document.addEventListener("click", function (event) {
-    const target = event.target.closest && event.target.closest("[data-choose],[data-clear]");
+    const target = window.phasedock.dom.closest(event, "[data-choose],[data-clear]");
     if (!target) return;
     if (target.dataset.clear) {
       keep(target.dataset.clear, null);
@@ -96,21 +96,26 @@
       choose(target.dataset.choose === "any" ? null : target.dataset.choose);
     }
   });
+  /* Where files that are dragged over the page may be dropped. */
   function zone(event) {
-    return document.querySelector("[data-slots]") && Array.from(event.dataTransfer.types || []).includes("Files");
+    const carries = event.dataTransfer && Array.from(event.dataTransfer.types).includes("Files");
+    return carries ? document.querySelector("[data-slots]") : null;
   }
   document.addEventListener("dragover", function (event) {
-    if (!zone(event)) return;
+    const over = zone(event);
+    if (!over) return;
     event.preventDefault();
-    document.querySelector("[data-slots]").classList.add("over");
+    over.classList.add("over");
   });
   document.addEventListener("dragleave", function (event) {
-    if (zone(event) && !event.relatedTarget) document.querySelector("[data-slots]").classList.remove("over");
+    const left = zone(event);
+    if (left && !event.relatedTarget) left.classList.remove("over");
   });
   document.addEventListener("drop", function (event) {
-    if (!zone(event)) return;
+    const over = zone(event);
+    if (!over || !event.dataTransfer) return;
     event.preventDefault();
-    document.querySelector("[data-slots]").classList.remove("over");
+    over.classList.remove("over");
     take(Array.from(event.dataTransfer.files), null);
   });
 })();

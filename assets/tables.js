@@ -1,7 +1,7 @@
 /* What tables say and do: quantities with their units (format.js), and rows that open. */
 (function () {
   "use strict";
-  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   const format = window.phasedock.format;
 
   /* Another page of ours without loading the application anew, as Dash's own links do it. */
@@ -15,7 +15,7 @@
     const state = api.getColumnState().filter((column) => column.pinned);
     api.applyColumnState({ state: state.map((column) => ({ colId: column.colId, pinned: null, width: 160 })) });
   }
-  const clientside = (window.dash_clientside = window.dash_clientside || {});
+  const clientside = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
   clientside.tables = {
     /* Rows from columns: {name: [values]} becomes one object per row. */
     rows: function (columns, grid) {

@@ -2,7 +2,7 @@
    The queue lives as long as the tab, so a person may look at other pages while a file is on its way. */
 (function () {
   "use strict";
-  const api = (window.dash_clientside = window.dash_clientside || {});
+  const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
   const queue = [];
   let ticker = null;
   let depth = 0;
@@ -95,7 +95,7 @@
     try {
       const error = JSON.parse(text).error;
       if (error && error.message) return error;
-    } catch (problem) { /* not JSON: a plain sentence of the gate, or a page of something in between */ }
+    } catch { /* not JSON: a plain sentence of the gate, or a page of something in between */ }
     const plain = text && text.length < 300 && text.indexOf("<") < 0 ? text.trim() : "";
     return { message: plain || "The server did not take the file (" + status + ").", hint: "Try again." };
   }
@@ -130,7 +130,7 @@
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ name: entry.file.name, size: entry.file.size }),
       });
-    } catch (problem) {
+    } catch {
       return entry.cancelled ? undefined : fail(entry, unreachable());
     }
     const text = await answer.text();
@@ -209,7 +209,7 @@
   }
 
   document.addEventListener("click", function (event) {
-    if (event.target.closest && event.target.closest(".choose-file")) choose();
+    if (window.phasedock.dom.closest(event, ".choose-file")) choose();
   });
   /* A file may be dropped anywhere on the page; elsewhere the browser must not leave the page for it. */
   function carriesFiles(event) {
@@ -230,12 +230,12 @@
     if (!depth) lit(false);
   });
   document.addEventListener("dragover", function (event) {
-    if (!carriesFiles(event)) return;
+    if (!event.dataTransfer || !carriesFiles(event)) return;
     event.preventDefault();
     event.dataTransfer.dropEffect = document.getElementById("upload-list") ? "copy" : "none";
   });
   document.addEventListener("drop", function (event) {
-    if (!carriesFiles(event)) return;
+    if (!event.dataTransfer || !carriesFiles(event)) return;
     event.preventDefault();
     depth = 0;
     lit(false);
