@@ -97,3 +97,39 @@ def serious_axe_findings(page: Page) -> list[str]:
         for violation in results["violations"]
         if violation["impact"] in ("serious", "critical")
     ]
+
+
+_CUT = r"""() => {
+  const quantity = /\d ?(cores|[KMG]iB|B|%|s|min|h)(\W|$)/;
+  const scrolls = element => /auto|scroll/.test(getComputedStyle(element).overflowX);
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  for (let text = texts.nextNode(); text; text = texts.nextNode()) {
+    const owner = text.parentElement, card = owner.closest(".card,.livecard,.smallone,.headline");
+    if (!card || !text.data.trim() || !owner.checkVisibility({ visibilityProperty: true })) continue;
+    if (owner.closest("svg,.js-plotly-plot,.ag-root-wrapper,.sr")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const end = range.getBoundingClientRect().right;
+    for (let box = owner; ; box = box.parentElement) {
+      if (box !== card && scrolls(box)) break;
+      const figure = quantity.test(owner.textContent) && !/[.]$/.test(owner.textContent); // no sentence
+      const hides = figure && getComputedStyle(box).overflowX !== "visible";
+      const clips = box === card ? !getComputedStyle(owner).textOverflow.includes("ellipsis") : hides;
+      if (clips && end > box.getBoundingClientRect().right + 0.5) found.push(owner.textContent);
+      if (box === card) break;
+    }
+  }
+  return [...new Set(found)];
+}"""
+
+
+def cut_figures(page: Page, *widths: int) -> list[str]:
+    """Texts that run over the edge of their card, and quantities of which a part is hidden, by width."""
+    height = (page.viewport_size or {"height": 900})["height"]
+    found = []
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_timeout(150)  # figures and tables take their new size
+        found += [f"{width}: {text}" for text in page.evaluate(_CUT)]
+    return found

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.app.live_feed import Feed, container
-from tests.browser.serving import serious_axe_findings, start_server, stop
+from tests.browser.serving import cut_figures, serious_axe_findings, start_server, stop
 from tests.live import host
 from tests.live.limits import docker_cores
 
@@ -202,6 +202,7 @@ def test_the_page_is_accessible_and_fits(
     page.wait_for_timeout(700)
     assert serious_axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert cut_figures(page, width) == []
     if width == 390:
         expect(page.locator(".livecard", has_text="page-mlp")).to_be_visible()
 

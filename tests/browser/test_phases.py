@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings
+from tests.browser.serving import cut_figures, serious_axe_findings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -148,3 +148,17 @@ def test_an_address_that_names_nothing_says_so(page: Page) -> None:
     expect(alert).to_be_visible(timeout=20_000)
     expect(alert).not_to_contain_text("Traceback")
     expect(page.get_by_role("link", name="Back to the overview")).to_be_visible()
+
+
+def test_figures_stay_whole_in_their_cards(page: Page, samples: str) -> None:
+    page.goto(f"/?{samples}")
+    expect(page.get_by_text("What your jobs do")).to_be_visible()
+    assert cut_figures(page, 1440, 1280, 390) == []
+    open_samples(page, samples)
+    longest = "<b>1,020</b> 1,000–1,023 MiB"
+    page.locator(".phasecard .num").first.wait_for()
+    page.evaluate(
+        "text => document.querySelectorAll('.phasecard .num').forEach(e => e.innerHTML = text)", longest
+    )
+    expect(page.locator(".phasecard .num").first).to_have_text("1,020 1,000–1,023 MiB")
+    assert cut_figures(page, 1440, 1280, 390) == []

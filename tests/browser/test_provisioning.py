@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings
+from tests.browser.serving import cut_figures, serious_axe_findings
 from tests.browser.test_sequences import emit
 from tests.browser.test_sequences import open_samples as open_sequences
 
@@ -197,6 +197,7 @@ def test_the_page_is_accessible_and_fits(
     page.wait_for_timeout(500)
     assert serious_axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert cut_figures(page, width) == []
     page.locator("details.settings summary").click()
     expect(page.locator("#evaluate-start")).to_be_visible()
     assert serious_axe_findings(page) == []

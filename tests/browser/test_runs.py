@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from core.config import Settings
 from core.experiments.reading.experiment import read_experiment
 from core.runtime.workspace import open_workspace
-from tests.browser.serving import serious_axe_findings
+from tests.browser.serving import cut_figures, serious_axe_findings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -220,3 +220,4 @@ def test_the_pages_are_accessible_and_fit(
         page.wait_for_timeout(700)
         assert serious_axe_findings(page) == [], address
         assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+        assert cut_figures(page, width) == [], address
