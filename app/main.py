@@ -17,7 +17,7 @@ from app.ui.errors import on_callback_error
 from app.ui.tasks import card as task_card
 from core.config import Settings, load_settings
 from core.errors import PhaseDockError
-from core.runtime.workspace import open_workspace
+from core.runtime.bootstrap import open_workspace
 
 if TYPE_CHECKING:
     from app.ui.page import Page

@@ -11,7 +11,7 @@ import numpy as np
 
 from core.config import Settings
 from core.phases import PhaseSettings, fit
-from core.runtime.workspace import open_workspace
+from core.runtime.bootstrap import open_workspace
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 

@@ -30,8 +30,8 @@ import docker
 from playwright.sync_api import sync_playwright
 
 from core.config import child_environment, load_settings
+from core.runtime.bootstrap import open_workspace
 from core.runtime.live.view.values import Mode
-from core.runtime.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

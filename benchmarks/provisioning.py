@@ -19,8 +19,8 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
+from core.runtime.bootstrap import open_workspace
 from core.runtime.storage.evaluations import Evaluations, Question
-from core.runtime.workspace import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

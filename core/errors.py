@@ -57,3 +57,7 @@ class Cancelled(PhaseDockError):  # noqa: N818 - it is a wish that was granted, 
 
     def __init__(self) -> None:
         super().__init__("Cancelled.", "Start it again when you like; nothing was kept.")
+
+
+class Interrupted(PhaseDockError):  # noqa: N818 - the worker was asked to end; nobody did wrong
+    """The worker is ending, so its tasks have to."""

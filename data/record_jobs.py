@@ -22,9 +22,9 @@ import pandas as pd
 from core.config import load_settings
 from core.engines.docker_host import Creation, Limits
 from core.phases import PhaseSettings, fit
+from core.runtime.bootstrap import open_workspace
 from core.runtime.samples import DATA, RECORDED, write_checksums
 from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import open_workspace
 from core.store import read_traces
 from core.store.phase_models.archive import save_model
 from core.units import MIB

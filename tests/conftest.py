@@ -12,13 +12,15 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from core.config import Settings
-from core.runtime.workspace import Workspace, open_workspace
+from core.runtime.bootstrap import open_workspace
 from tests.live import host
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import docker
+
+    from core.runtime.workspace import Workspace
 
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
 

@@ -32,8 +32,8 @@ def watch(
     """Show what labelled and picked containers use, once a second; --json shows one sample."""
     settings = load_settings()
     from core.cli import live_output as table
+    from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import live
-    from core.runtime.workspace import open_workspace
 
     workspace = open_workspace(settings)
     try:
@@ -63,8 +63,8 @@ def record(
     """Record running containers into a trace set, one sample a second."""
     settings = load_settings()
     from core.cli import live_output as table
+    from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import live
-    from core.runtime.workspace import open_workspace
 
     workspace = open_workspace(settings)
     try:
@@ -96,8 +96,8 @@ def release(
     """Detach every policy and put every limit back that PhaseDock changed; needs no worker."""
     settings = load_settings()
     from core.cli import live_output as table
+    from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import live
-    from core.runtime.workspace import open_workspace
 
     workspace = open_workspace(settings)
     try:

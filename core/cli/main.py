@@ -17,6 +17,7 @@ import typer
 
 from core.cli import live, runs
 from core.cli import output as show
+from core.cli import tasks as cli_tasks
 from core.cli.answers import Json, answers, print_json
 from core.config import load_settings
 
@@ -36,6 +37,7 @@ app.add_typer(traces_app, name="traces")
 app.add_typer(model_app, name="model")
 runs.register(app)
 live.register(app)
+cli_tasks.register(app)
 
 File = Annotated[Path, typer.Argument(help="Trace file: CSV, CSV.gz, Parquet, Prometheus JSON, sar …")]
 Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
@@ -52,10 +54,10 @@ Mapping = Annotated[
 def serve(as_json: Json = False) -> None:
     """Start web and worker, and print the address to open. Ctrl+C ends both."""
     settings = load_settings()
+    from core.runtime.bootstrap import open_workspace
     from core.runtime.samples import is_first_start, load_samples
     from core.runtime.serve import check_port
     from core.runtime.serve import serve as run
-    from core.runtime.workspace import open_workspace
 
     check_port(settings)
     workspace = open_workspace(settings)
@@ -78,9 +80,9 @@ def serve(as_json: Json = False) -> None:
 def worker(as_json: Json = False) -> None:
     """Do the queued work until told to stop; `serve` starts one by itself."""
     settings = load_settings()
+    from core.runtime.bootstrap import open_workspace
     from core.runtime.logs import log_to
     from core.runtime.tasks.worker import Worker
-    from core.runtime.workspace import open_workspace
 
     workspace = open_workspace(settings)
     log_to(settings.home, "worker")

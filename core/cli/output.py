@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.phases import FeatureStatistics, PhaseModel
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.runtime.offline.models import Checked
     from core.runtime.offline.sequences import FoundSequences
+    from core.runtime.storage.check import StoreCheck
 
 _RUNS_SHOWN = 12
 _WIDE = 126
@@ -66,6 +67,18 @@ def checked(file: Path, found: Checked) -> None:
         console.print(f"• {_plain(sentence)}", highlight=False)
     if not sentences:
         console.print("Nothing was wrong with it.")
+
+
+def store_check(found: StoreCheck) -> None:
+    """What is wrong with a store, line by line."""
+    console = _console()
+    for finding in found.findings:
+        console.print(
+            f"[bold]{finding.about} {_plain(finding.id)}[/]: {_plain(finding.sentence)}", highlight=False
+        )
+    looked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
+    said = f"{len(found.findings):,} contradictions" if found.findings else "No contradictions"
+    console.print(f"{said} in {looked}.", highlight=False)
 
 
 def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:

@@ -59,8 +59,8 @@ def simulate(
     """Run an experiment, simulated or in containers as it says, and compare its policies."""
     settings = load_settings()
     from core.cli import runs_output as table
+    from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import experiments as offline_runs
-    from core.runtime.workspace import open_workspace
 
     made = offline_runs.chosen(
         experiment, seeds=seeds, policies=policies, baseline=baseline, changes=change or []
@@ -86,8 +86,8 @@ def replay(
     """Show a run's policy its ledger again, and say whether it decides the same."""
     settings = load_settings()
     from core.cli import runs_output as table
+    from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import experiments as offline_runs
-    from core.runtime.workspace import open_workspace
 
     workspace = open_workspace(settings)
     try:

@@ -5,8 +5,6 @@ from core.phases.choosing.phase_count import Candidate, Choice, choose_k, choose
 from core.phases.describe import (
     QUANTILES,
     WARM_UP,
-    FeatureStatistics,
-    PhaseStatistics,
     Runs,
     phase_runs,
     phase_statistics,
@@ -16,6 +14,7 @@ from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.online import OnlineDetector
 from core.phases.prediction import encode, expand, predict
 from core.phases.settings import PRESETS, PhaseSettings
+from core.phases.statistics import FeatureStatistics, PhaseStatistics
 
 __all__ = [
     "PRESETS",

@@ -14,9 +14,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
-from core.phases.crbm.training import Progress, silent
 from core.phases.encoders import nearest_of
 from core.phases.kernels import loops
+from core.progress_reporting import Progress, silent
 
 if TYPE_CHECKING:
     from core.phases.encoders import Codes

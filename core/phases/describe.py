@@ -2,128 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.phases.matching import main_feature
+from core.phases.statistics import FeatureStatistics, PhaseStatistics, five_numbers
 from core.phases.wording import descriptions
 from core.traces.model import Role
-from core.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from core.phases.encoders import Labels
     from core.traces.model import FloatArray, IntArray, TraceSet
+    from core.units import Unit
 
 WARM_UP = -1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureStatistics:
-    """One feature within one phase, in the feature's unit.
-
-    Parameters
-    ----------
-    name, role, unit
-        The feature.
-    mean, sd
-        Mean and population standard deviation.
-    quantiles
-        The 5th, 25th, 50th, 75th and 95th percentiles, linear between samples.
-    """
-
-    name: str
-    role: Role
-    unit: Unit
-    mean: float
-    sd: float
-    quantiles: tuple[float, float, float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseStatistics:
-    """One phase over a labelled trace set.
-
-    Parameters
-    ----------
-    phase
-        Its id, or −1 for warm-up.
-    samples, share
-        How many samples it has, and their share of all samples, which is its share of time.
-    runs
-        How often it was entered.
-    median_stay
-        The median seconds of a stay.
-    memory_growth
-        The change of memory per minute within stays, in the memory feature's unit; 0 where none is known.
-    features
-        Every feature's statistics in the set's order.
-    description
-        A plain description that no other phase of the model has.
-    """
-
-    phase: int
-    samples: int
-    share: float
-    runs: int
-    median_stay: float
-    memory_growth: float
-    features: tuple[FeatureStatistics, ...]
-    description: str = ""
-
-    def of(self, role: Role) -> FeatureStatistics | None:
-        """The statistics of the feature that stands for a role, or None."""
-        having = [each for each in self.features if each.role is role]
-        exact = [each for each in having if each.unit in {Unit.CORES, Unit.BYTES}]
-        return next(iter(exact or having), None)
-
-    @property
-    def cpu(self) -> FeatureStatistics | None:
-        """The CPU statistics, or None without such a feature."""
-        return self.of(Role.CPU)
-
-    @property
-    def memory(self) -> FeatureStatistics | None:
-        """The memory statistics, or None without such a feature."""
-        return self.of(Role.MEMORY)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The statistics as JSON takes them."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> PhaseStatistics:
-        """Read statistics back."""
-        features = tuple(
-            FeatureStatistics(
-                name=str(each["name"]),
-                role=Role(each["role"]),
-                unit=Unit(each["unit"]),
-                mean=float(each["mean"]),
-                sd=float(each["sd"]),
-                quantiles=_five(each["quantiles"]),
-            )
-            for each in values["features"]
-        )
-        return cls(
-            phase=int(values["phase"]),
-            samples=int(values["samples"]),
-            share=float(values["share"]),
-            runs=int(values["runs"]),
-            median_stay=float(values["median_stay"]),
-            memory_growth=float(values["memory_growth"]),
-            features=features,
-            description=str(values["description"]),
-        )
-
-
-def _five(values: Iterable[float]) -> tuple[float, float, float, float, float]:
-    a, b, c, d, e = (float(value) for value in values)
-    return a, b, c, d, e
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +104,9 @@ def _feature(name: str, role: Role, unit: Unit, values: FloatArray) -> FeatureSt
     ordered = np.sort(values.astype(np.float64))
     place = np.array(QUANTILES) * (len(ordered) - 1)
     quantiles = _between(ordered, place)
-    return FeatureStatistics(name, role, unit, float(ordered.mean()), float(ordered.std()), _five(quantiles))
+    return FeatureStatistics(
+        name, role, unit, float(ordered.mean()), float(ordered.std()), five_numbers(quantiles)
+    )
 
 
 def _between(ordered: FloatArray, place: FloatArray) -> FloatArray:

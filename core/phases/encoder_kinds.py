@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from core.phases.crbm.parameters import Layout
-from core.phases.crbm.training import Progress, train
+from core.phases.crbm.training import train
 from core.phases.encoders import CrbmEncoder, PcaEncoder, WindowEncoder
 from core.registry import Registry
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from core.phases.encoders import Encoder
     from core.phases.rows import Windows
     from core.phases.settings import PhaseSettings
+    from core.progress_reporting import Progress
 
 
 def fit_crbm(

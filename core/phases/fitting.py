@@ -10,7 +10,6 @@ from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
 from core.phases.clustering import fit_centres
-from core.phases.crbm.training import Progress, silent
 from core.phases.describe import phase_statistics
 from core.phases.encoder_kinds import ENCODERS
 from core.phases.encoders import nearest_of
@@ -20,6 +19,7 @@ from core.phases.numbering import reading_order
 from core.phases.prediction import predict
 from core.phases.rows import Scaler, Windows, check_finite, fit_scaler, windows_of
 from core.phases.settings import PhaseSettings
+from core.progress_reporting import Progress, silent
 from core.traces.fingerprint import fingerprint
 
 if TYPE_CHECKING:

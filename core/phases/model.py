@@ -10,10 +10,10 @@ from core.errors import MismatchError
 from core.phases.describe import WARM_UP
 
 if TYPE_CHECKING:
-    from core.phases.describe import PhaseStatistics
     from core.phases.encoders import Codes, Encoder
     from core.phases.rows import Scaler
     from core.phases.settings import PhaseSettings
+    from core.phases.statistics import PhaseStatistics
     from core.traces.model import Feature
 
 __all__ = ["WARM_UP", "Expansion", "PhaseModel", "TrainingRecord"]

@@ -14,7 +14,7 @@ from core.units import format_duration, format_value
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.phases.describe import FeatureStatistics, PhaseStatistics
+    from core.phases.statistics import FeatureStatistics, PhaseStatistics
 
 LEVELS = ((0.05, "Idle CPU"), (0.35, "Light CPU"), (0.7, "Moderate CPU"))
 GROWING = 0.03

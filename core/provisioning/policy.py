@@ -22,7 +22,7 @@ from core.settings_fields import NoSettings, build
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
 
 COLD_START_QUANTILE = 0.95

@@ -1,7 +1,7 @@
 """The workspace: one folder and one database, and everything that can be done with them.
 
 Both the screen and the command line, and the worker too, open the same workspace by the same
-settings; nothing else connects them.
+settings; nothing else connects them. `core.runtime.bootstrap` opens one with all kinds of tasks.
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from core.runtime.storage.phase_labels import PhaseLabels
 from core.runtime.storage.sequences import SequenceLibrary
 from core.runtime.storage.trace_sets import TraceLibrary
 from core.runtime.storage.trace_uploads import TraceUploads
-from core.runtime.tasks.handlers import KINDS
 from core.runtime.tasks.queue import WorkQueue
 from core.runtime.tasks.store import Tasks
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from core.config import Settings
-    from core.registry import Registry
-    from core.runtime.tasks.kind import Kind
 
 _UNFINISHED_AFTER = 600.0
 
@@ -41,7 +40,7 @@ class Workspace:
     settings
         What the environment decided.
     kinds
-        The kinds of tasks there are; the registered ones when left out.
+        The names of the kinds of tasks that may be asked for; what they do, only a worker knows.
 
     Raises
     ------
@@ -49,14 +48,13 @@ class Workspace:
         If the home folder cannot be written or the database not be used.
     """
 
-    def __init__(self, settings: Settings, kinds: Registry[Kind] = KINDS) -> None:
+    def __init__(self, settings: Settings, kinds: Collection[str]) -> None:
         self.settings = settings
-        self.kinds = kinds
         _prepare_home(settings)
         self.scratch = settings.home / "tmp"
         self.database = Database(settings.database_url)
         self._queue = WorkQueue(settings)
-        self.tasks = Tasks(self.database, self._queue, list(kinds))
+        self.tasks = Tasks(self.database, self._queue, kinds)
         self.uploads = TraceUploads(settings.home / "uploads", settings.max_upload, self.tasks)
         self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
         self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)
@@ -81,11 +79,6 @@ class Workspace:
         self.live.close()
         self._queue.close()
         self.database.close()
-
-
-def open_workspace(settings: Settings) -> Workspace:
-    """Open the workspace of these settings; makes its folders and tables where there are none."""
-    return Workspace(settings)
 
 
 def _prepare_home(settings: Settings) -> None:

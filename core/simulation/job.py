@@ -65,8 +65,8 @@ class SimulatedJob:
         Values that were already collected.
     readings
         Values collected but not shown yet.
-    move, origin, stage, moves
-        The migration under way, where it came from, how far it is, and how many there were.
+    move, origin, moves
+        The migration under way, where it came from, and how many there were.
     shown
         What was shown of it last, while that stays true.
     goal
@@ -94,7 +94,6 @@ class SimulatedJob:
     readings: list[Reading] = field(default_factory=list)
     move: Migrate | None = None
     origin: Node | None = None
-    stage: int = 0
     moves: int = 0
     shown: Job | None = None
     goal: float = field(init=False)

@@ -21,28 +21,23 @@ if TYPE_CHECKING:
 def begin(world: World, job: SimulatedJob, move: Migrate, to: Node) -> None:
     """Take a job off its worker and wait for its checkpoint."""
     world.rest(job, JobState.MIGRATING)
-    job.move, job.origin, job.node, job.stage = move, job.node, to, 0
+    job.move, job.origin, job.node = move, job.node, to
     job.moves += 1
-    world.plan(world.now + world.scenario.control_s + (job.spec.checkpoint_s or 0.0), job)
-
-
-def go_on(world: World, job: SimulatedJob) -> None:
-    """Do what follows a stage that is over now."""
-    (_checkpointed, _restored, _returned)[job.stage](world, job)
+    answered = world.now + world.scenario.control_s + (job.spec.checkpoint_s or 0.0)
+    world.plan(answered, _checkpointed, job)
 
 
 def _checkpointed(world: World, job: SimulatedJob) -> None:
-    if _fails(world, job, world.scenario.checkpoint_failure):
+    if _fails(world, job, 0, world.scenario.checkpoint_failure):
         _return(world, job, f"Job {job.spec.id} did not answer the request for a checkpoint.")
         return
-    job.stage = 1
-    world.plan(world.now + job.spec.restore_s, job)
+    world.plan(world.now + job.spec.restore_s, _restored, job)
 
 
 def _restored(world: World, job: SimulatedJob) -> None:
-    if _fails(world, job, world.scenario.restore_failure):
-        job.stage, job.node = 2, job.origin
-        world.plan(world.now + job.spec.restore_s, job)
+    if _fails(world, job, 1, world.scenario.restore_failure):
+        job.node = job.origin
+        world.plan(world.now + job.spec.restore_s, _returned, job)
         return
     _run(world, job, job.node)
 
@@ -51,8 +46,8 @@ def _returned(world: World, job: SimulatedJob) -> None:
     _return(world, job, f"Job {job.spec.id} did not start on its target and was restored where it came from.")
 
 
-def _fails(world: World, job: SimulatedJob, probability: float) -> bool:
-    return migration_fails(job.spec.id, world.seed, job.moves, job.stage, probability)
+def _fails(world: World, job: SimulatedJob, stage: int, probability: float) -> bool:
+    return migration_fails(job.spec.id, world.seed, job.moves, stage, probability)
 
 
 def _return(world: World, job: SimulatedJob, why: str) -> None:

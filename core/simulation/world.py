@@ -1,6 +1,7 @@
 """The world: workers, jobs and one queue of events; exact between events, with no time step.
 
 Only three kinds of event exist: a job arrives, a worker's next job ends, and a stage of a migration is over.
+Each event carries what it does, so the world need not know how a migration goes.
 A worker's cores are shared anew only when something about that worker changed; the completion that was
 planned before is then void by its number and skipped when it comes up, so nothing is ever searched for
 in the queue.
@@ -11,7 +12,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Trigger, Worker
@@ -19,15 +20,16 @@ from core.scheduling.shares.water_filling import water_fill
 from core.simulation.chance import printed_values
 from core.simulation.contention import efficiency
 from core.simulation.job import NANOSECOND, Node, SimulatedJob
-from core.simulation.migration import go_on
 from core.simulation.speedup import speed_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.scheduling.model import Failure
     from core.simulation.scenario import JobSpec, Scenario
 
-Event: TypeAlias = tuple[float, int, "JobSpec | Node | SimulatedJob", int]
-"""When, a number that breaks ties, whom it is about, and the plan or move that it belongs to."""
+Event: TypeAlias = tuple[float, int, "Callable[[World, Any], None]", "JobSpec | Node | SimulatedJob", int]
+"""When, a number that breaks ties, what happens to whom, and the plan or move that it belongs to."""
 
 
 class World:
@@ -53,7 +55,7 @@ class World:
         self._changed: dict[Node, None] = {}
         self._numbers = count()
         self._events: list[Event] = [
-            (float(job.arrival), next(self._numbers), job, 0) for job in scenario.jobs
+            (float(job.arrival), next(self._numbers), World._arrive, job, 0) for job in scenario.jobs
         ]
         heapify(self._events)
 
@@ -75,9 +77,9 @@ class World:
             if self.now >= until:
                 break
 
-    def plan(self, moment: float, job: SimulatedJob) -> None:
-        """Ask for the next stage of a job's migration to be over at `moment`."""
-        heappush(self._events, (moment, next(self._numbers), job, job.moves))
+    def plan(self, moment: float, stage: Callable[[World, SimulatedJob], None], job: SimulatedJob) -> None:
+        """Ask for `stage` to be called at `moment`, unless the job's migration is over by then."""
+        heappush(self._events, (moment, next(self._numbers), stage, job, job.moves))
 
     def change(self, node: Node) -> None:
         """Note that a worker's cores must be shared anew."""
@@ -124,7 +126,7 @@ class World:
         self.workers[node.place] = Worker(node.spec.id, node.spec.cores, sum(shares))
         node.plan += 1
         if soonest < inf:
-            heappush(self._events, (soonest, next(self._numbers), node, node.plan))
+            heappush(self._events, (soonest, next(self._numbers), World._complete, node, node.plan))
 
     def _next_moment(self) -> float:
         while self._events and self._void(self._events[0]):
@@ -133,7 +135,7 @@ class World:
 
     @staticmethod
     def _void(event: Event) -> bool:
-        _, _, whom, number = event
+        _, _, _, whom, number = event
         if isinstance(whom, Node):
             return whom.plan != number
         return isinstance(whom, SimulatedJob) and (
@@ -142,13 +144,8 @@ class World:
 
     def _take_due(self) -> None:
         while self._next_moment() <= self.now + NANOSECOND:
-            whom = heappop(self._events)[2]
-            if isinstance(whom, Node):
-                self._complete(whom)
-            elif isinstance(whom, SimulatedJob):
-                go_on(self, whom)
-            else:
-                self._arrive(whom)
+            _, _, happen, whom, _ = heappop(self._events)
+            happen(self, whom)
             self.share_anew()
 
     def _arrive(self, spec: JobSpec) -> None:

@@ -17,7 +17,7 @@ from app.pages.provisioning.form import given_settings, policies_asked, proposed
 from app.ui.evaluations import ALL, address_values
 from app.ui.links import Query
 from app.ui.phase_views import execution_timeline
-from app.ui.tasks import words as task_words
+from app.ui.tasks import kinds
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
 from core.runtime.tasks.worker import Worker
@@ -231,7 +231,7 @@ def test_the_card_of_a_comparison_leads_to_what_it_made(
     first = place.tasks.list(1)[0]
     later = results.submit(chosen(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
     Worker(place).work(later)
-    link = task_words.result_link(place.tasks.get(first.id))
+    link = kinds.result_link(place.tasks.get(first.id))
     assert link is not None
     where = urlsplit(link)
     assert where.path == "/provisioning"
@@ -244,10 +244,10 @@ def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(
     place: Workspace, evaluated: dict[str, str], model: ModelInfo
 ) -> None:
     done = place.tasks.list(1)[0]
-    assert task_words.result_link(replace(done, result=None)) is None
+    assert kinds.result_link(replace(done, result=None)) is None
     own = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}
-    assert task_words.result_link(replace(done, params=own)) is None
-    assert task_words.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None
+    assert kinds.result_link(replace(done, params=own)) is None
+    assert kinds.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None
 
 
 def odd(place: Workspace, levels: list[list[float]], name: str = "odd") -> tuple[TraceSetInfo, ModelInfo]:

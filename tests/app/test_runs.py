@@ -17,7 +17,7 @@ from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import facts_of
 from app.pages.runs.ledger.tick import lines, sentence
 from app.ui.links import Query
-from app.ui.tasks import words as task_words
+from app.ui.tasks import kinds
 from core.errors import NotFoundError
 from core.experiments.compare import MEASURES
 from core.experiments.reading.experiment import read_experiment
@@ -175,7 +175,7 @@ def test_deleting_names_what_goes_and_takes_the_runs(place: Workspace, experimen
 
 def test_a_finished_task_leads_to_its_experiment(place: Workspace, experiment: str) -> None:
     task = next(task for task in place.tasks.list() if task.kind == "simulate")
-    assert task_words.result_link(task) == f"/runs?experiment={experiment}"
+    assert kinds.result_link(task) == f"/runs?experiment={experiment}"
 
 
 def test_quantities_have_their_units() -> None:

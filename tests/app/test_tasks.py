@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 import pytest
 
-from app.pages.tasks import listing, page
+from app.pages.tasks import page
 from app.ui.tasks import card as task_card
 from app.ui.tasks import words as task_words
 from core.errors import ConflictError
@@ -137,8 +137,3 @@ def test_moments_long_ago_have_a_date() -> None:
 )
 def test_the_worker_is_told_in_a_sentence(worker: WorkerInfo, threads: int, said: str) -> None:
     assert task_words.worker_sentence(worker, threads) == said
-
-
-@pytest.mark.parametrize("kind", ["ingest", "train", "choose_k", "search", "expand", "samples"])
-def test_every_kind_has_a_name(kind: str) -> None:
-    assert listing.kind_name(kind) != kind

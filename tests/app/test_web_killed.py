@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from core.config import Settings
-from core.runtime.workspace import open_workspace
+from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import start_server
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 from core.config import Settings
+from core.runtime.bootstrap import open_workspace
 from core.runtime.samples import load_samples
-from core.runtime.workspace import open_workspace
 from tests.browser.serving import Server, start_server
 from tests.data.make_synthetic import SYNTHETIC
 

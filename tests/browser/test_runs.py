@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 
 from core.config import Settings
 from core.experiments.reading.experiment import read_experiment
-from core.runtime.workspace import open_workspace
+from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import cut_figures, serious_axe_findings
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.config import Settings
-from core.runtime.workspace import open_workspace
+from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import Server, serious_axe_findings
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from core.cli import main
 from core.config import load_settings
 from core.phases import predict
+from core.runtime.bootstrap import open_workspace
 from core.runtime.samples import DATA, RECORDED
-from core.runtime.workspace import open_workspace
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
 from tests.builders import small_traces, write_csv
@@ -53,7 +53,7 @@ def model(tmp_path, csv):
 
 def test_help_lists_the_commands():
     shown = run("--help").stdout
-    for name in ("serve", "worker", "traces", "model", "predict"):
+    for name in ("serve", "worker", "traces", "model", "tasks", "predict"):
         assert name in shown
     for group in ("traces", "model"):
         assert "--json" in run(group, {"traces": "check", "model": "train"}[group], "--help").stdout

@@ -7,9 +7,9 @@ import pytest
 
 from core.config import load_settings
 from core.experiments.reading.experiment import from_dict, read_experiment
+from core.runtime.bootstrap import open_workspace
 from core.runtime.database.tables import LedgerRow
 from core.runtime.experiments import bundled
-from core.runtime.workspace import open_workspace
 from core.store.ledger import pack, unpack
 from tests.cli.test_cli import run, run_json
 from tests.experiments.making import RANDOM, THREE

@@ -8,8 +8,8 @@ import docker
 import pytest
 
 from core.config import Settings
+from core.runtime.bootstrap import open_workspace
 from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import open_workspace
 from tests.live import host
 
 if TYPE_CHECKING:

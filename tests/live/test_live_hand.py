@@ -6,9 +6,9 @@ import pytest
 
 from core.config import Settings
 from core.errors import ConflictError, InputError, RefusedError
+from core.runtime.bootstrap import open_workspace
 from core.runtime.live.view.values import Allowed, Mode
 from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import open_workspace
 from tests.live.limits import docker_limits, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import FALLING

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.config import Settings
+from core.runtime.bootstrap import open_workspace
 from core.runtime.infos import TaskState
 from core.runtime.live.policies import attach
 from core.runtime.live.view.values import Mode
 from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import open_workspace
 from tests.live import host
 from tests.live.limits import docker_limits, kernel_quota
 from tests.live.test_engine_lost import _empty, start_again

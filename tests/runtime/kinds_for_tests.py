@@ -43,6 +43,12 @@ def _fill_disk(context, params):
     raise OSError(28, "No space left on device")
 
 
+def kind_for_tests(name, run, **more):
+    """A kind that is shown like any other."""
+    shown = {"title": name.capitalize(), "icon": "flask", "outcome": lambda _: "It is done."}
+    return Kind(name=name, run=run, gives=(), **shown, **more)
+
+
 def kinds_for_tests():
     kinds = Registry("kind of task")
     for name, run in {
@@ -52,7 +58,7 @@ def kinds_for_tests():
         "memory": _fill_memory,
         "disk": _fill_disk,
     }.items():
-        kinds.add(name, Kind(name, run))
+        kinds.add(name, kind_for_tests(name, run))
     return kinds
 
 
@@ -67,4 +73,5 @@ def until(condition, seconds=20.0):
 
 
 if __name__ == "__main__":
-    Worker(Workspace(Settings(home=Path(sys.argv[1])), kinds_for_tests())).run()
+    kinds = kinds_for_tests()
+    Worker(Workspace(Settings(home=Path(sys.argv[1])), kinds), kinds=kinds).run()

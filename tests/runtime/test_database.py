@@ -9,9 +9,9 @@ from sqlalchemy import select, update
 
 from core.config import Settings
 from core.errors import ConflictError, SettingsError
+from core.runtime.bootstrap import open_workspace
 from core.runtime.database.engine import Database
 from core.runtime.database.tables import SchemaRow
-from core.runtime.workspace import open_workspace
 
 
 def test_many_may_make_the_tables_at_the_same_time(tmp_path):

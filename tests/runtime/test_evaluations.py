@@ -11,10 +11,10 @@ from core.errors import Cancelled, InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
+from core.runtime.bootstrap import open_workspace
 from core.runtime.infos import TaskState
 from core.runtime.storage.evaluations import Question
 from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import open_workspace
 from tests.builders import small_model, small_traces
 from tests.runtime.kinds_for_tests import until
 

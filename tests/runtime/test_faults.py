@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from core.config import child_environment
+from core.runtime.bootstrap import open_workspace
 from core.runtime.infos import TaskState
 from core.runtime.serve import wait_until_serving
 from core.runtime.workspace import Workspace
@@ -149,12 +150,12 @@ def test_a_worker_that_is_told_to_stop_stops_soon(counting, start):
 
 def test_web_and_workers_may_start_at_the_same_time(settings, start):
     script = (
-        "from core.config import load_settings; from core.runtime.workspace import open_workspace;"
+        "from core.config import load_settings; from core.runtime.bootstrap import open_workspace;"
         "w = open_workspace(load_settings()); w.tasks.submit('samples', 'Samples', {})"
     )
     processes = [start(sys.executable, "-c", script) for _ in range(4)]
     assert [process.popen.wait(60) for process in processes] == [0] * 4, processes[0].log.read_text()
-    workspace = Workspace(settings)
+    workspace = open_workspace(settings)
     assert len(workspace.tasks.list()) == 4
     workspace.close()
 
@@ -162,7 +163,7 @@ def test_web_and_workers_may_start_at_the_same_time(settings, start):
 WEB = """
 from flask import Flask, jsonify, request
 from core.config import load_settings
-from core.runtime.workspace import open_workspace
+from core.runtime.bootstrap import open_workspace
 
 place = open_workspace(load_settings())
 app = Flask("uploads")
@@ -220,7 +221,7 @@ def test_serve_starts_all_says_where_and_ends_all(settings, tmp_path):
         until(lambda: "is ready" in serve.log.read_text() or serve.popen.poll() is not None, 90)
         said = serve.log.read_text()
         assert f"http://127.0.0.1:{port}" in said
-        assert Workspace(settings).traces.list()[0].sample
+        assert open_workspace(settings).traces.list()[0].sample
         taken = subprocess.run(
             [PHASEDOCK, "serve"],
             env=environment,

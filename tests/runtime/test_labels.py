@@ -7,7 +7,7 @@ import pytest
 
 from core.errors import NotFoundError
 from core.phases import expand, phase_statistics, predict
-from core.runtime.workspace import open_workspace
+from core.runtime.bootstrap import open_workspace
 from tests.builders import small_model, small_traces
 
 

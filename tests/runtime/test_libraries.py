@@ -11,8 +11,8 @@ import pytest
 
 from core.errors import Cancelled, ConflictError, InputError, MismatchError, NotFoundError, RefusedError
 from core.phases import predict
+from core.runtime.bootstrap import open_workspace
 from core.runtime.storage.files import StorageError
-from core.runtime.workspace import open_workspace
 from core.traces.model import Feature, Role
 from core.traces.validation import Report
 from core.units import Unit

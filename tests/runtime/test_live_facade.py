@@ -10,10 +10,10 @@ import pytest
 from core.config import load_settings
 from core.engines.docker_host import Limits
 from core.errors import ConflictError, InputError, NotFoundError, SettingsError
+from core.runtime.bootstrap import open_workspace
 from core.runtime.live.control.saved_limits import SavedLimitsStore
 from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
 from core.runtime.live.view.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
-from core.runtime.workspace import open_workspace
 
 
 @pytest.fixture

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
 
 from core.engines.docker_host.host.limits import Limits
 from core.runtime.database.engine import Database
-from core.runtime.database.tables import TaskRow
+from core.runtime.database.tables import TaskRow, WorkerRow
 from core.runtime.infos import TaskState
 from core.runtime.live.control.saved_limits import BY_HAND, SavedLimitsStore
+from core.runtime.tasks.liveness import birth_of, this_host
 
 A, B = "a" * 64, "b" * 64
 BEFORE = Limits(cpu_quota=150_000, cpu_period=100_000, memory=2**40, memory_swap=-1, cpu_shares=512)
@@ -24,9 +28,18 @@ def task(workspace, name: str, state: TaskState) -> str:
     row = TaskRow(
         id=name, kind="attach", title="", state=state, params={}, result=None, created=0.0, queued_at=0.0
     )
+    if state is TaskState.RUNNING:
+        row.worker = "w" * 16
     with workspace.database.write() as session:
         session.add(row)
     return name
+
+
+def living_worker(workspace) -> None:
+    pid, now = os.getpid(), time.time()
+    row = WorkerRow(id="w" * 16, host=this_host(), pid=pid, birth=birth_of(pid), started=now, beat=now)
+    with workspace.database.write() as session:
+        session.add(row)
 
 
 def test_the_first_one_counts(holds):
@@ -65,6 +78,7 @@ def test_the_newest_is_put_back_first(holds):
 
 
 def test_orphans_are_holds_of_tasks_that_are_over_or_unknown_and_never_those_of_people(workspace, holds):
+    living_worker(workspace)
     task(workspace, "running", TaskState.RUNNING)
     task(workspace, "queued", TaskState.QUEUED)
     task(workspace, "dead", TaskState.INTERRUPTED)

@@ -8,10 +8,9 @@ import pytest
 
 from core.errors import Cancelled
 from core.runtime.infos import TaskState
-from core.runtime.tasks.kind import Kind
 from core.runtime.tasks.worker import Worker
 from core.runtime.workspace import Workspace
-from tests.runtime.kinds_for_tests import kinds_for_tests, until
+from tests.runtime.kinds_for_tests import kind_for_tests, kinds_for_tests, until
 
 
 def _stay(context, params):
@@ -24,16 +23,21 @@ def _stay(context, params):
 
 
 @pytest.fixture
-def workspace(settings):
-    kinds = kinds_for_tests()
-    kinds.add("stay", Kind("stay", _stay, lasting=True))
+def kinds():
+    known = kinds_for_tests()
+    known.add("stay", kind_for_tests("stay", _stay, lasting=True))
+    return known
+
+
+@pytest.fixture
+def workspace(settings, kinds):
     opened = Workspace(settings, kinds)
     yield opened
     opened.close()
 
 
-def test_one_thread_does_other_work_while_two_tasks_last(workspace):
-    worker = Worker(workspace, threads=1)
+def test_one_thread_does_other_work_while_two_tasks_last(workspace, kinds):
+    worker = Worker(workspace, threads=1, kinds=kinds)
     worker.start()
     lasting = [workspace.tasks.submit("stay", "Stay", {}) for _ in range(2)]
     until(lambda: all(workspace.tasks.get(task).state is TaskState.RUNNING for task in lasting))

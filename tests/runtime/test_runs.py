@@ -9,16 +9,15 @@ import pytest
 from sqlalchemy import select, update
 
 from core.config import child_environment
-from core.errors import Cancelled, ConflictError, NotFoundError
+from core.errors import Cancelled, ConflictError, Interrupted, NotFoundError
 from core.experiments.reading.experiment import read_experiment
+from core.runtime.bootstrap import open_workspace
 from core.runtime.database.tables import LedgerRow, RunRow, SeriesRow
 from core.runtime.experiments import ledgers
 from core.runtime.experiments.infos import Keep, RunState
 from core.runtime.experiments.runner import run_arm
 from core.runtime.infos import TaskState
-from core.runtime.tasks.context import Interrupted
 from core.runtime.tasks.worker import Worker
-from core.runtime.workspace import open_workspace
 from core.scheduling.policies import POLICIES
 from tests.experiments.making import RANDOM, some, three
 from tests.runtime.kinds_for_tests import until

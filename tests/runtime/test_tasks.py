@@ -26,7 +26,7 @@ def workspace(settings):
 
 @pytest.fixture
 def worker(workspace):
-    working = Worker(workspace, threads=2)
+    working = Worker(workspace, threads=2, kinds=kinds_for_tests())
     working.start()
     yield working
     assert working.stop()
@@ -137,7 +137,7 @@ def test_cancelling_while_queued_is_at_once(workspace):
     task = workspace.tasks.submit("count", "Count", {"steps": 3})
     info = workspace.tasks.cancel(task)
     assert info.state is TaskState.CANCELLED
-    worker = Worker(workspace, threads=1)
+    worker = Worker(workspace, threads=1, kinds=kinds_for_tests())
     worker.start()
     other = workspace.tasks.submit("count", "Count", {"steps": 1})
     assert ended(workspace, other).state is TaskState.DONE
@@ -189,7 +189,7 @@ def test_what_waits_in_the_database_only_is_put_back(workspace, settings):
     queue = WorkQueue(settings)
     queue.huey.flush()
     assert queue.waiting() == set()
-    worker = Worker(workspace, threads=1)
+    worker = Worker(workspace, threads=1, kinds=kinds_for_tests())
     worker.start()
     assert ended(workspace, task).state is TaskState.DONE
     assert worker.stop()
@@ -209,7 +209,7 @@ def test_a_queue_that_cannot_be_reached_loses_nothing(workspace, monkeypatch, ca
 
 
 def test_a_worker_that_ends_marks_its_tasks(workspace):
-    worker = Worker(workspace, threads=1)
+    worker = Worker(workspace, threads=1, kinds=kinds_for_tests())
     worker.start()
     task = workspace.tasks.submit("count", "Count", {"steps": 1000, "pause": 0.01})
     until(lambda: workspace.tasks.get(task).state is TaskState.RUNNING)

@@ -49,7 +49,7 @@ def test_a_worker_works_until_it_is_told_to_stop(settings, plain_process, number
 
     watching = threading.Thread(target=stop_when_done)
     watching.start()
-    Worker(workspace).run()
+    Worker(workspace, kinds=kinds_for_tests()).run()
     watching.join()
     assert seen[0].alive
     assert seen[0].seconds_since_beat < 30
@@ -59,7 +59,7 @@ def test_a_worker_works_until_it_is_told_to_stop(settings, plain_process, number
 
 def test_a_thread_that_does_not_listen_does_not_keep_the_process(settings, plain_process, monkeypatch):
     workspace = Workspace(settings, kinds_for_tests())
-    worker = Worker(workspace, threads=1)
+    worker = Worker(workspace, threads=1, kinds=kinds_for_tests())
     worker.start()
     task = workspace.tasks.submit("count", "Count", {"steps": 2, "pause": 0.8})
     until(lambda: workspace.tasks.get(task).state is TaskState.RUNNING)
@@ -73,7 +73,7 @@ def test_the_worker_shows_signs_of_life_and_tidies(settings, monkeypatch):
     monkeypatch.setattr("core.runtime.tasks.worker.BEAT_EVERY", 0.05)
     monkeypatch.setattr("core.runtime.tasks.worker._TIDY_EVERY", 0.05)
     workspace = Workspace(settings, kinds_for_tests())
-    worker = Worker(workspace, threads=1)
+    worker = Worker(workspace, threads=1, kinds=kinds_for_tests())
     worker.start()
     stale = WorkerRow(id="d" * 16, host=this_host(), pid=2**22 + 1, birth="1", started=0.0, beat=0.0)
     with workspace.database.write() as session:

@@ -10,9 +10,9 @@ import pytest
 from core.config import Settings
 from core.errors import ConflictError, NotFoundError
 from core.experiments.reading.experiment import read_experiment
+from core.runtime.bootstrap import open_workspace
 from core.runtime.experiments.stages import Stages, alone
 from core.runtime.live.engines import Engines
-from core.runtime.workspace import open_workspace
 
 REAL = """
 version: 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from dash import dcc, html
 
@@ -12,13 +12,16 @@ from app.ui.basics import Node, bar, card, empty, icon, kpi, link_button, state_
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.group_shares import group_shares
+from app.ui.tasks import kinds as task_kinds
 from app.ui.when import when
 from core.runtime.infos import TaskState
 from core.traces.model import Role
 from core.units import Unit, format_bytes, format_duration, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    import pandas as pd
 
     from core.runtime.infos import ModelInfo, TaskInfo, TraceSetInfo
 
@@ -29,54 +32,58 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
     if traces is None:
         return None
     table = workspace().traces.summary(traces.id)
-    hours = table["duration_s"].sum() / 3600
-    cards: list[Node] = [
-        kpi(
-            "Executions",
-            f"{traces.n_executions:,}",
-            f"in {traces.name}" if len(sets) == 1 else f"in 1 of {len(sets)} trace sets",
-            f"{traces.n_samples:,} samples, {format_number(hours, 1)} container-hours",
-        )
+    found = [
+        _executions(traces, table, len(sets)),
+        _cpu(traces, table),
+        _memory(traces, table),
+        _phases(choice, len(models)),
     ]
-    cpu = next((f for f in traces.features if f.role is Role.CPU), None)
-    if cpu is not None and "cpu_mean" in table:
-        weighted = float(
-            (table["cpu_mean"] * table["duration_s"]).sum() / max(table["duration_s"].sum(), 1e-9)
-        )
-        share = cpu.unit is Unit.SHARE
-        cards.append(
-            kpi(
-                "CPU, mean of a container",
-                f"{weighted * 100:.0f}%" if share else format_number(weighted),
-                "of its machine" if share else "cores",
-                f"peaks reach {table['cpu_peak'].max() * 100:.0f}%"
-                if share
-                else f"{format_number(weighted * hours, 1)} core-hours; "
-                f"peaks reach {format_number(table['cpu_peak'].max())} cores",
-            )
-        )
-    if "memory_peak" in table and any(
-        f.role is Role.MEMORY and f.unit is Unit.BYTES for f in traces.features
-    ):
-        value, unit = format_bytes(float(table["memory_mean"].mean())).split(" ")
-        cards.append(
-            kpi(
-                "Memory, mean of a container",
-                value,
-                unit,
-                f"peaks reach {format_bytes(float(table['memory_peak'].max()))}",
-            )
-        )
-    phases = len(choice.model.phases) if choice.model else 0
-    cards.append(
-        kpi(
-            "Phases",
-            str(phases) if phases else "–",
-            "in the chosen model" if choice.model else "no model yet",
-            f"{choice.model.name}, 1 of {len(models)}" if choice.model else "Train one to find them",
-        )
+    return html.Div([each for each in found if each is not None], className="grid cols-4")
+
+
+def _executions(traces: TraceSetInfo, table: pd.DataFrame, n_sets: int) -> Node:
+    hours = table["duration_s"].sum() / 3600
+    return kpi(
+        "Executions",
+        f"{traces.n_executions:,}",
+        f"in {traces.name}" if n_sets == 1 else f"in 1 of {n_sets} trace sets",
+        f"{traces.n_samples:,} samples, {format_number(hours, 1)} container-hours",
     )
-    return html.Div(cards, className="grid cols-4")
+
+
+def _cpu(traces: TraceSetInfo, table: pd.DataFrame) -> Node:
+    """The mean over all container time; None without CPU."""
+    cpu = next((f for f in traces.features if f.role is Role.CPU), None)
+    if cpu is None or "cpu_mean" not in table:
+        return None
+    seconds = table["duration_s"].sum()
+    mean = float((table["cpu_mean"] * table["duration_s"]).sum() / max(seconds, 1e-9))
+    peak = table["cpu_peak"].max()
+    title = "CPU, mean of a container"
+    if cpu.unit is Unit.SHARE:
+        return kpi(title, f"{mean * 100:.0f}%", "of its machine", f"peaks reach {peak * 100:.0f}%")
+    used = format_number(mean * seconds / 3600, 1)
+    note = f"{used} core-hours; peaks reach {format_number(peak)} cores"
+    return kpi(title, format_number(mean), "cores", note)
+
+
+def _memory(traces: TraceSetInfo, table: pd.DataFrame) -> Node:
+    """The mean over containers; None without memory in bytes."""
+    known = any(f.role is Role.MEMORY and f.unit is Unit.BYTES for f in traces.features)
+    if not known or "memory_peak" not in table:
+        return None
+    value, unit = format_bytes(float(table["memory_mean"].mean())).split(" ")
+    peaks = f"peaks reach {format_bytes(float(table['memory_peak'].max()))}"
+    return kpi("Memory, mean of a container", value, unit, peaks)
+
+
+def _phases(choice: Choice, n_models: int) -> Node:
+    model = choice.model
+    if model is None:
+        return kpi("Phases", "–", "no model yet", "Train one to find them")
+    return kpi(
+        "Phases", str(len(model.phases) or "–"), "in the chosen model", f"{model.name}, 1 of {n_models}"
+    )
 
 
 def what_jobs_do(choice: Choice) -> Node:
@@ -106,68 +113,51 @@ def what_jobs_do(choice: Choice) -> Node:
     return card("What your jobs do", graph("jobs", figure, note), note=note, tools=tools)
 
 
+_Step: TypeAlias = tuple[str, str, str, str]
+"""An icon, what there is to do, the label of the way there, and its address."""
+
+
 def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSetInfo]) -> Node:
     """What to do next, most pressing first."""
-    steps: list[tuple[str, str, str, str]] = []
+    steps = [*_to_mend(tasks), *_to_add(sets), *_to_see(choice)]
+    return card("What to do next", *(_step(*step) for step in steps[:5]), flush=True)
+
+
+def _to_mend(tasks: Sequence[TaskInfo]) -> Iterator[_Step]:
     for task in tasks:
         if task.state in (TaskState.FAILED, TaskState.INTERRUPTED):
             said = task.error[0] if task.error else "It was interrupted."
-            steps.append(
-                ("alert-triangle warn", f"{task.title}: {said}", "See the task", f"/tasks?task={task.id}")
-            )
+            yield "alert-triangle warn", f"{task.title}: {said}", "See the task", f"/tasks?task={task.id}"
+
+
+def _to_add(sets: Sequence[TraceSetInfo]) -> Iterator[_Step]:
     if all(info.sample for info in sets):
-        steps.append(
-            (
-                "upload",
-                "Only the samples are here. Add traces of your own containers.",
-                "Add traces",
-                "/traces",
-            )
+        yield (
+            "upload",
+            "Only the samples are here. Add traces of your own containers.",
+            "Add traces",
+            "/traces",
         )
-    if choice.traces and choice.model is None:
-        steps.append(
-            (
-                "stack-2",
-                f"No model fits {choice.traces.name} yet.",
-                "Train a model",
-                address("/models", choice, view="train"),
-            )
-        )
-    elif choice.model is not None:
-        steps.append(
-            (
-                "sparkles",
-                (
-                    f"{choice.model.name} has {len(choice.model.phases)} phases. "
-                    "See whether another number is more stable."
-                ),
-                "Choose k",
-                address("/models", choice, view="choose"),
-            )
-        )
-        steps.append(
-            (
-                "timeline",
-                "Go through the executions with the arrow keys.",
-                "Open phases",
-                address("/phases", choice),
-            )
-        )
-    return card(
-        "What to do next",
-        *(
-            html.Div(
-                [
-                    icon(picture),
-                    html.Span(text, className="grow"),
-                    dcc.Link([label, " ", icon("arrow-right", "sm")], href=href, className="link"),
-                ],
-                className="item row",
-                style={"alignItems": "flex-start"},
-            )
-            for picture, text, label, href in steps[:5]
-        ),
-        flush=True,
+
+
+def _to_see(choice: Choice) -> Iterator[_Step]:
+    if choice.model is not None:
+        n = len(choice.model.phases)
+        said = f"{choice.model.name} has {n} phases. See whether another number is more stable."
+        yield "sparkles", said, "Choose k", address("/models", choice, view="choose")
+        said = "Go through the executions with the arrow keys."
+        yield "timeline", said, "Open phases", address("/phases", choice)
+    elif choice.traces is not None:
+        said = f"No model fits {choice.traces.name} yet."
+        yield "stack-2", said, "Train a model", address("/models", choice, view="train")
+
+
+def _step(picture: str, text: str, label: str, href: str) -> Node:
+    way = dcc.Link([label, " ", icon("arrow-right", "sm")], href=href, className="link")
+    return html.Div(
+        [icon(picture), html.Span(text, className="grow"), way],
+        className="item row",
+        style={"alignItems": "flex-start"},
     )
 
 
@@ -191,6 +181,10 @@ def sets_card(sets: Sequence[TraceSetInfo]) -> Node:
     ]
     tools = [link_button(f"All {len(sets)}", "/traces", "arrow-right", "small quiet")]
     return card("Trace sets", *rows, tools=tools, flush=True)
+
+
+def _line(task: TaskInfo) -> str:
+    return task.error[0] if task.error else task_kinds.outcome(task) or task.message
 
 
 def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
@@ -225,7 +219,7 @@ def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
                     )
                     if running
                     else None,
-                    html.Div(task.error[0] if task.error else task.message, className="ink3 small truncate"),
+                    html.Div(_line(task), className="ink3 small truncate"),
                 ],
                 className="item stack tight",
             )

@@ -10,6 +10,7 @@ from app.context import workspace
 from app.ui.basics import Node, card, empty, icon, link_button, notice, plain_table
 from app.ui.forms import aria, data, text_of
 from app.ui.tasks import card as task_card
+from app.ui.tasks import kinds
 from app.ui.tasks import words as task_words
 from core.errors import NotFoundError
 from core.phases.settings import PhaseSettings
@@ -22,16 +23,6 @@ if TYPE_CHECKING:
     from app.ui.links import Query
     from core.runtime.infos import TaskInfo
 
-KINDS = {
-    "ingest": "Import traces",
-    "train": "Train a model",
-    "choose_k": "Choose k",
-    "search": "Search settings",
-    "expand": "Expand a phase",
-    "samples": "Load the samples",
-    "attach": "Attached policy",
-    "record": "Record containers",
-}
 FILTERS: dict[str, tuple[str, tuple[TaskState, ...] | None]] = {
     "": ("All", None),
     "active": ("Under way", (TaskState.QUEUED, TaskState.RUNNING)),
@@ -50,11 +41,6 @@ _LABELS = {
     "into": "Into",
     "seed": "Seed",
 }
-
-
-def kind_name(kind: str) -> str:
-    """A kind of task as people call it."""
-    return KINDS.get(kind, kind.replace("_", " ").capitalize())
 
 
 def filters(state: str, counts: Mapping[str, int], href: Query) -> html.Nav:
@@ -84,15 +70,16 @@ def counts_of(tasks: Sequence[TaskInfo]) -> dict[str, int]:
 
 def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
     """One task of the list."""
-    line = task.error[0] if task.error else "" if task.state is TaskState.DONE else task.message
+    line = task.error[0] if task.error else kinds.outcome(task) or task.message
     times = [html.Span(task_words.moment(task.created))]
     if spent := task_words.timing(task):
         times.append(html.Span(spent, className="ink3"))
     ways = list(task_words.actions(task))
-    target = task_words.result_link(task) if task.state is TaskState.DONE else None
+    target = kinds.result_link(task) if task.state is TaskState.DONE else None
     if target:
         ways.append(dcc.Link("Open result", href=target, className="link"))
-    about = [kind_name(task.kind)] if kind_name(task.kind) != task.title else []
+    kind = kinds.title(task)
+    about = [kind] if kind != task.title else []
     about += [f"attempt {task.attempt}"] if task.attempt > 1 else []
     return html.Div(
         [
@@ -100,7 +87,10 @@ def row(task: TaskInfo, href: Query, chosen: str | None) -> html.Div:
             html.Div(
                 [
                     dcc.Link(task.title, href=href(task=task.id), className="name truncate"),
-                    html.Span(" · ".join(about), className="small ink3"),
+                    html.Span(
+                        [icon(kinds.icon_name(task), "sm"), " ", " · ".join(about)],
+                        className="small ink3",
+                    ),
                 ],
                 className="what",
             ),
@@ -201,7 +191,7 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
         className="iconbtn",
         title="Close",
     )
-    target = task_words.result_link(task) if task.state is TaskState.DONE else None
+    target = kinds.result_link(task) if task.state is TaskState.DONE else None
     opened: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
     retried: list[Node] = []
     if task.retry_of:
@@ -223,7 +213,7 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
                 list(parameters(task.params)),
                 "Parameters of the task",
             ),
-            note=kind_name(task.kind),
+            note=kinds.title(task),
             flush=True,
         ),
     ]

@@ -14,6 +14,7 @@ from app.context import Choice, address, workspace
 from app.pages.traces.listing import does
 from app.pages.traces.report import problem_table, summary
 from app.ui.basics import Node, button, icon, link_button, notice
+from app.ui.tasks import kinds
 from app.ui.tasks.words import badge, no_worker, progress_bar, timing
 from core.errors import NotFoundError
 from core.runtime.infos import TaskState
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo, TraceSetInfo
 
 _EVERY_MS = 1000
-_MOST_TASKS = 200
-_KINDS = ("ingest", "samples")
 
 
 def import_card(task_id: str, known: bool = True) -> Node:
@@ -70,8 +69,9 @@ def trace_set_of(task: TaskInfo) -> TraceSetInfo | None:
 
 def unfinished_import() -> str | None:
     """The newest import that waits or runs, for people who come back to the page."""
-    unfinished = workspace().tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
-    return next((task.id for task in unfinished if task.kind in _KINDS), None)
+    under_way = (TaskState.QUEUED, TaskState.RUNNING)
+    found = workspace().tasks.list(1, under_way, kinds.importing())
+    return found[0].id if found else None
 
 
 def upload_of(task_id: str | None) -> str | None:

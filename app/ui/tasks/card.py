@@ -19,6 +19,7 @@ from app.ui.errors import notify
 from app.ui.forms import data
 from app.ui.graph import figure_id, graph
 from app.ui.links import Query
+from app.ui.tasks import kinds
 from app.ui.tasks.words import ACTIONS, actions, badge, failure, progress_bar, see_phases, timing
 from core.errors import ConflictError, NotFoundError
 from core.runtime.infos import TaskState
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.runtime.infos import TaskInfo
-_NOTHING_KEPT = "Nothing was kept; retry it when you like."
-_KEPT = {"simulate": "The runs that were done are kept; a retry makes only the others."}
 
 
 def _curve_points(task_id: str, since: int) -> tuple[dict[str, tuple[list[int], list[float]]], int]:
@@ -44,7 +43,7 @@ def _curve_points(task_id: str, since: int) -> tuple[dict[str, tuple[list[int], 
 
 def has_curve(task: TaskInfo) -> bool:
     """Whether the task draws an error curve while it runs."""
-    return task.kind == "train" and task.params.get("settings", {}).get("encoder", "crbm") == "crbm"
+    return kinds.curve_epochs(task) is not None
 
 
 def _status(task: TaskInfo) -> list[Node]:
@@ -66,19 +65,20 @@ def _outcome(task: TaskInfo) -> Node:
         return None
     parts: list[Node] = [failure(task)]
     if task.state is TaskState.DONE:
-        show = OUTCOMES.get(task.kind)
-        parts.append(show(task) if show else None)
+        parts.append(OUTCOMES.get(task.kind, _done)(task))
     elif task.state is TaskState.CANCELLED:
-        parts.append(notice("info", _KEPT.get(task.kind, _NOTHING_KEPT), strong="Cancelled."))
+        parts.append(notice("info", kinds.kept(task), strong="Cancelled."))
     return [part for part in parts if part is not None]
 
 
-OUTCOMES: dict[str, Callable[[TaskInfo], Node]] = {
-    "train": see_phases,
-    "expand": see_phases,
-    "samples": see_phases,
-}
-"""How the result of a kind of task is shown in its card."""
+def _done(task: TaskInfo) -> Node:
+    """What a task came to; for a model also the ways to it."""
+    said = html.Div(kinds.outcome(task))
+    return html.Div([said, see_phases(task)], className="stack") if "model" in (task.result or {}) else said
+
+
+OUTCOMES: dict[str, Callable[[TaskInfo], Node]] = {}
+"""Kinds whose card shows more of a result than a sentence: the page that draws it adds it here."""
 
 
 def _part(kind: str, name: Any) -> dict[str, Any]:
@@ -103,7 +103,7 @@ def live(task: TaskInfo) -> html.Section:
     ]
     body: list[Node] = [html.Div(_status(task), id=_part("status", task.id), className="stack tight")]
     if has_curve(task):
-        room = None if task.state.ended else task.params["settings"].get("epochs")
+        room = None if task.state.ended else kinds.curve_epochs(task)
         label = "Reconstruction error of each epoch"
         body.append(graph(task.id, error_curve(*errors, epochs=room), label))
     body.append(html.Div(_outcome(task), id=_part("outcome", task.id), className="stack"))

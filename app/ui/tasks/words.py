@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
 from dash import html
 
 from app.ui.basics import Node, bar, button, link_button, notice, state_badge
-from app.ui.evaluations import address_values
 from app.ui.forms import data
-from core.errors import PhaseDockError
 from core.runtime.infos import TaskState
-from core.runtime.storage.evaluations import Question
+from core.runtime.tasks.states import RETRYABLE
 from core.units import format_duration
 
 if TYPE_CHECKING:
@@ -28,14 +25,12 @@ _BADGES = {
     TaskState.CANCELLED: ("cancelled", "", "ban"),
     TaskState.INTERRUPTED: ("interrupted", "warn", "alert-triangle"),
 }
-_LOOKS = {"choose_k": "choose", "search": "search"}
 _BARS = {
     TaskState.DONE: "ok",
     TaskState.FAILED: "bad",
     TaskState.INTERRUPTED: "warn",
     TaskState.CANCELLED: "stopped",
 }
-RETRYABLE = (TaskState.FAILED, TaskState.CANCELLED, TaskState.INTERRUPTED)
 
 
 def badge(task: TaskInfo) -> html.Span:
@@ -129,38 +124,6 @@ def see_phases(task: TaskInfo) -> Node:
         ],
         className="row wrap",
     )
-
-
-def result_link(task: TaskInfo) -> str | None:
-    """Where the result of a task can be looked at; None when it gave nothing to look at."""
-    result, params = task.result or {}, task.params
-    traces = result.get("trace_set") or params.get("trace_set")
-    tail = f"&traces={traces}" if traces else ""
-    if task.kind in _LOOKS:
-        return f"/models?view={_LOOKS[task.kind]}&task={task.id}{tail}"
-    if task.kind == "evaluate":
-        return _evaluated(task) if "evaluation" in result else None
-    if task.kind == "simulate":
-        experiment = result.get("experiment") or params.get("experiment")
-        return f"/runs?experiment={experiment}" if experiment else None
-    if task.kind == "attach" and "run" in result:
-        return f"/runs?look=ledger&run={result['run']}"
-    if "model" in result:
-        return f"/phases?model={result['model']}{tail}" if traces else f"/models?model={result['model']}"
-    return f"/traces?traces={result['trace_set']}" if "trace_set" in result else None
-
-
-def _evaluated(task: TaskInfo) -> str | None:
-    """The Provisioning page with the settings of a comparison; None where the address cannot say them."""
-    try:
-        asked = Question.from_dict(task.params)
-    except (PhaseDockError, KeyError):
-        return None
-    if asked.own_settings:
-        return None
-    choice = {"traces": asked.trace_set, "model": asked.model}
-    values = choice | address_values(asked.settings, asked.policies)
-    return f"/provisioning?{urlencode({key: value for key, value in values.items() if value})}"
 
 
 def failure(task: TaskInfo) -> Node:

@@ -14,11 +14,12 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases.crbm.parameters import Layout
-from core.phases.crbm.training import Progress, reconstruction_error, silent, train
+from core.phases.crbm.training import reconstruction_error, train
 from core.phases.fitting import training_windows
 from core.phases.matching import default_features, named_features
 from core.phases.rows import Windows, check_finite, windows_of
 from core.phases.settings import PhaseSettings
+from core.progress_reporting import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

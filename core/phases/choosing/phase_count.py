@@ -17,9 +17,9 @@ from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
 from core.phases.clustering import distinct, fit_centres, subsample, within_squares
-from core.phases.crbm.training import Progress, silent
 from core.phases.encoders import nearest_of
 from core.phases.prediction import model_windows
+from core.progress_reporting import Progress, silent
 from core.units import format_number
 
 if TYPE_CHECKING:

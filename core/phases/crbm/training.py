@@ -19,6 +19,7 @@ from core.errors import InputError
 from core.phases.crbm.parameters import Crbm, Layout, aligned, initial
 from core.phases.kernels import loops
 from core.phases.kernels.lanes import WIDTH
+from core.progress_reporting import silent
 from core.registry import Registry
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from core.phases.rows import FloatVector, Windows
     from core.phases.settings import PhaseSettings
+    from core.progress_reporting import Progress
     from core.traces.model import IntArray
 
     Solver = Callable[[Layout, FloatVector, PhaseSettings], "Pass"]
@@ -34,17 +36,6 @@ ADAM_REACH = 3.0
 KEPT_VELOCITY = 0.9
 EASINGS = 6
 CHUNK = 65_536
-
-
-class Progress(Protocol):
-    """How long work tells where it is; the callee may raise `Cancelled`."""
-
-    def __call__(self, fraction: float, message: str, /, **metrics: float) -> None:
-        """Tell the share that is done, a sentence, and named numbers."""
-
-
-def silent(fraction: float, message: str, /, **metrics: float) -> None:
-    """Tell nobody."""
 
 
 class Pass(Protocol):

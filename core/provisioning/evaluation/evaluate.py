@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.phases import PhaseModel
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.building import Provisioning
     from core.provisioning.evaluation.exam import Exam
     from core.provisioning.evaluation.splitting import Split

@@ -16,7 +16,7 @@ from core.provisioning.policy import PolicyKind, fit_policy
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.provisioning.policy import Policy
 

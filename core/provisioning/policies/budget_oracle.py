@@ -23,7 +23,7 @@ from core.provisioning.policy import Allocate, Policy, PolicyKind
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats, Integers
 
 

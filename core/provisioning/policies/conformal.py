@@ -18,7 +18,7 @@ from core.provisioning.policy import Policy, PolicyKind, fit_policy
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
     from core.provisioning.policy import Allocate
 

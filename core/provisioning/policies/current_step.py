@@ -11,7 +11,7 @@ from core.provisioning.cycles import maxima, rules
 from core.provisioning.policy import Allocate, Policy, PolicyKind
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.settings_fields import NoSettings
 

@@ -21,7 +21,7 @@ from core.provisioning.policy import Policy, PolicyKind, cold_start
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.provisioning.policy import Allocate
 

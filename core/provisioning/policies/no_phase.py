@@ -11,7 +11,7 @@ from core.provisioning.phase_rules import STATISTICS, RuleSettings, fit_rule
 from core.provisioning.policy import Policy, PolicyKind
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand
     from core.provisioning.policy import Allocate
 

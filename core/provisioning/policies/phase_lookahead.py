@@ -19,7 +19,7 @@ from core.provisioning.policy import Need, Policy, PolicyKind
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
     from core.provisioning.policy import Allocate
 

@@ -29,7 +29,7 @@ from core.settings_fields import setting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
     from core.provisioning.policy import Allocate

@@ -9,7 +9,7 @@ import numpy as np
 from core.provisioning.policy import Allocate, Need, Policy, PolicyKind, cold_start
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
     from core.settings_fields import NoSettings
 

@@ -22,7 +22,7 @@ from core.settings_fields import setting
 from core.units import Unit
 
 if TYPE_CHECKING:
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
     from core.provisioning.policy import Allocate
 

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, or_, select, update
 
 from core.errors import NotFoundError
 from core.experiments.reading.experiment import from_dict
@@ -14,10 +14,12 @@ from core.runtime.database.tables import ExperimentRow, RunRow, TaskRow
 from core.runtime.experiments.infos import RunState, experiment_info, run_info
 from core.runtime.infos import TaskState
 from core.runtime.storage.files import new_id
+from core.runtime.tasks.lost import lost_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+    from sqlalchemy import ColumnElement
     from sqlalchemy.orm import Session
 
     from core.experiments.outcome import RunResult
@@ -173,7 +175,7 @@ class RunRecords:
             row = session.get(RunRow, run)
             if row is None:
                 raise NotFoundError("There is no run with this id.", "Choose a run from the list.")
-            return run_info(row, _state(session, row))
+            return run_info(row, _left(session).get(run, RunState(row.state)))
 
     def runs(
         self,
@@ -186,9 +188,8 @@ class RunRecords:
         text: str,
     ) -> list[RunInfo]:
         """Runs, the newest first; see `core.runtime.experiments.service.Runs.list`."""
-        self.settle()
         query = select(RunRow).order_by(RunRow.created.desc(), RunRow.id).limit(limit)
-        wanted = {"experiment": experiment, "policy": policy, "seed": seed, "state": state}
+        wanted = {"experiment": experiment, "policy": policy, "seed": seed}
         for name, value in wanted.items():
             if value is not None:
                 query = query.where(getattr(RunRow, name) == value)
@@ -201,7 +202,10 @@ class RunRecords:
                 )
             )
         with self._database.read() as session:
-            return [run_info(row, RunState(row.state)) for row in session.scalars(query)]
+            left = _left(session)
+            if state is not None:
+                query = query.where(_shown_as(state, left))
+            return [run_info(row, left.get(row.id, RunState(row.state))) for row in session.scalars(query)]
 
     def jobs(self, run: str) -> list[dict[str, Any]]:
         """The outcomes of a run's jobs as plain values; none if it is not done."""
@@ -223,15 +227,13 @@ class RunRecords:
     def settle(self) -> int:
         """Give runs that nobody makes any more the state that they are in; says how many there were."""
         with self._database.read() as session:
-            rows = session.scalars(select(RunRow).where(RunRow.state == RunState.RUNNING)).all()
-            now = {row.id: _state(session, row) for row in rows}
-        changed = {run: state for run, state in now.items() if state is not RunState.RUNNING}
-        if changed:
+            left = _left(session)
+        if left:
             with self._database.write() as session:
-                for run, state in changed.items():
+                for run, state in left.items():
                     still = (RunRow.id == run, RunRow.state == RunState.RUNNING)
                     session.execute(update(RunRow).where(*still).values(state=state))
-        return len(changed)
+        return len(left)
 
     def _change(self, experiment: str, **values: Any) -> None:
         with self._database.write() as session:
@@ -246,14 +248,27 @@ def _came_to(result: RunResult | None) -> dict[str, Any]:
     return {"summary": plain, "jobs": jobs}
 
 
-def _state(session: Session, row: RunRow) -> RunState:
-    """A run's state; one that its task has left behind is not running any more."""
-    state = RunState(row.state)
-    if state is not RunState.RUNNING:
-        return state
-    if row.task is None:
-        return RunState.INTERRUPTED if time.time() - row.created > _FORGOTTEN else state
-    task = session.scalars(select(TaskRow.state).where(TaskRow.id == row.task)).first()
-    if task in (TaskState.QUEUED, TaskState.RUNNING):
-        return state
-    return _ENDINGS.get(task or "", RunState.INTERRUPTED)
+def _shown_as(state: RunState, left: Mapping[str, RunState]) -> ColumnElement[bool]:
+    """The condition that a run is shown in a state, whatever its row still says."""
+    inside = [run for run, now in left.items() if now is state]
+    return or_(and_(RunRow.state == state, RunRow.id.not_in(list(left))), RunRow.id.in_(inside))
+
+
+def _left(session: Session) -> dict[str, RunState]:
+    """The runs that nobody makes any more though their rows say so, by id, with the state they are in."""
+    running = RunRow.state == RunState.RUNNING
+    query = select(RunRow.id, RunRow.task, RunRow.created, TaskRow.state).outerjoin(
+        TaskRow, RunRow.task == TaskRow.id
+    )
+    rows = session.execute(query.where(running)).all()
+    lost = lost_tasks(session) if rows else {}
+    found = {}
+    for run, task, created, stored in rows:
+        if task is None:
+            if time.time() - created > _FORGOTTEN:
+                found[run] = RunState.INTERRUPTED
+            continue
+        now = lost[task].state if task in lost else stored
+        if now not in (TaskState.QUEUED, TaskState.RUNNING):
+            found[run] = _ENDINGS.get(now or "", RunState.INTERRUPTED)
+    return found

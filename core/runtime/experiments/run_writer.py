@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.errors import Cancelled
+from core.errors import Cancelled, Interrupted
 from core.experiments.series import Series
 from core.experiments.spec import DOCKER
 from core.runtime.experiments.infos import RunState
 from core.runtime.experiments.records import Origin
 from core.runtime.experiments.runner import run_arm, run_key, scenario_key
-from core.runtime.tasks.context import Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from core.experiments.spec import Experiment
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.runtime.database.engine import Database
     from core.runtime.experiments.infos import ExperimentInfo, RunInfo
     from core.runtime.experiments.stages import Stages
@@ -141,7 +141,6 @@ class Runs:
         text
             Only those whose experiment's name or label contains it.
         """
-        self._tasks.reap()
         return self._records.runs(
             limit, experiment=experiment, policy=policy, seed=seed, state=state, text=text
         )
@@ -154,10 +153,7 @@ class Runs:
         NotFoundError
             If there is none of this id.
         """
-        info = self._records.run(checked_id(run, "run"))
-        if info.state is RunState.RUNNING and self._tasks.reap():
-            info = self._records.run(run)
-        return info
+        return self._records.run(checked_id(run, "run"))
 
     def result(self, run: str) -> RunResult:
         """What a run came to, with its jobs.

@@ -233,5 +233,5 @@ class Live(ViewBuilder):
         return Watcher(self._home, self.engine_registry, self.holds, self._models)
 
     def put_back_orphans(self) -> Released:
-        """Put back the limits that tasks changed which do not live any more; reap tasks before."""
+        """Put back the limits that tasks changed which do not live any more."""
         return LimitRestorer(self.engine_registry, self.holds).put_back(self.holds.orphans())

@@ -33,11 +33,13 @@ class Sessions:
     def __init__(self, tasks: Tasks) -> None:
         self._tasks = tasks
 
+    def all(self) -> list[TaskInfo]:
+        """What goes on with all engines, the newest first."""
+        return self._tasks.list(_MANY, _ALIVE, (ATTACH, RECORD))
+
     def of(self, engine: str) -> dict[str, TaskInfo]:
         """What goes on with an engine, by kind of task."""
-        found = self._tasks.list(_MANY, _ALIVE)
-        mine = (task for task in found if task.kind in (ATTACH, RECORD))
-        return {task.kind: task for task in mine if task.params.get("engine") == engine}
+        return {task.kind: task for task in self.all() if task.params.get("engine") == engine}
 
     def controlled(self, engine: str) -> TaskInfo | None:
         """The policy that controls an engine, or None."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError, NotFoundError
 from core.runtime.live.control.by_hand import switched_off
-from core.runtime.live.recording.recorder import unfinished
+from core.runtime.live.recording.unfinished import unfinished
 from core.runtime.live.sampling.phases import PhaseTracker
 from core.runtime.live.sessions import ATTACH, RECORD
 from core.runtime.live.view.values import EngineState, Mode
@@ -95,22 +95,20 @@ class Starter:
 
     def unfinished(self) -> tuple[Recording, ...]:
         """See `core.runtime.live.service.Live.unfinished`."""
-        return tuple(each.shown for each in unfinished(self._home) if not self._goes_on(each.recording))
+        going_on = self._going_on()
+        return tuple(each.shown for each in unfinished(self._home) if each.recording not in going_on)
 
     def finish(self, recording: str) -> str:
         """See `core.runtime.live.service.Live.finish_recording`."""
         for each in unfinished(self._home):
-            if each.recording == recording and not self._goes_on(recording):
+            if each.recording == recording and recording not in self._going_on():
                 about = each.about
                 return self._submit(about["engine"], about["name"], None, about["model"], recording, True)
         raise NotFoundError("There is no unfinished recording with this id.", "Look at what is there.")
 
-    def _goes_on(self, recording: str) -> bool:
-        return any(
-            task.params.get("recording") == recording
-            for engine in self._engines.names
-            for task in self._sessions.of(engine).values()
-        )
+    def _going_on(self) -> set[str]:
+        """The recordings that a task goes on with."""
+        return {str(task.params.get("recording")) for task in self._sessions.all()}
 
     def _submit(
         self,

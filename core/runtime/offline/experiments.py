@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.experiments.spec import Experiment
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.runtime.workspace import Workspace
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from core.phases import PhaseModel
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.store import Inspection
     from core.traces.model import TraceSet
     from core.traces.validation import Report

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.evaluation.evaluate import Evaluation
     from core.traces.model import FloatArray
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from core.phases.crbm.training import Progress
+    from core.progress_reporting import Progress
     from core.provisioning.evaluation.evaluate import Evaluation
     from core.runtime.storage.models import ModelLibrary
     from core.runtime.storage.trace_sets import TraceLibrary

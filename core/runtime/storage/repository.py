@@ -153,15 +153,29 @@ class Repository(Generic[Row]):
 
     def sweep(self) -> int:
         """Remove folders that have no row; say how many there were."""
-        with self._database.read() as session:
-            known = set(session.scalars(select(self._table.id)))
-        swept = 0
-        for folder in self._folder.iterdir():
-            # a folder whose row is about to be written is younger than this
-            if folder.name not in known and time.time() - folder.stat().st_mtime > _ORPHAN_AFTER:
-                remove(folder)
-                swept += 1
-        return swept
+        doomed = self.without_row()
+        for name in doomed:
+            remove(self._folder / name)
+        return len(doomed)
+
+    def without_row(self) -> list[str]:
+        """The folders that a killed process left: they have no row, and nobody is about to write one."""
+        known = self.names()
+        # a folder whose row is about to be written is younger than this
+        oldest = time.time() - _ORPHAN_AFTER
+        return sorted(
+            folder.name
+            for folder in self._folder.iterdir()
+            if folder.name not in known and folder.stat().st_mtime < oldest
+        )
+
+    def without_folder(self) -> dict[str, str]:
+        """The things that have a row but no files: names by id."""
+        named = self.names()
+        missing = [thing for thing in named if not (self._folder / thing).is_dir()]
+        # what was deleted meanwhile is missing for a good reason
+        still = self.names() if missing else {}
+        return {thing: named[thing] for thing in missing if thing in still}
 
     def _required(self, session: Session, thing: str) -> Row:
         row = session.get(self._table, checked_id(thing, self._what))

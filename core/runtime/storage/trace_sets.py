@@ -44,7 +44,7 @@ class TraceLibrary:
     """
 
     def __init__(self, database: Database, folder: Path, scratch: Path) -> None:
-        self._shelf = Repository(database, TraceSetRow, folder, scratch, what="trace set")
+        self.shelf = Repository(database, TraceSetRow, folder, scratch, what="trace set")
         self._sets: ByteCache[TraceSet] = ByteCache(share_of_memory(_SHARE), weight_of)
         self._summaries: ByteCache[pd.DataFrame] = ByteCache(_SUMMARIES, _weight_of_table)
         self._stored: ByteCache[StoredTraces] = ByteCache(_OPEN_SETS, lambda _: 1)
@@ -52,11 +52,11 @@ class TraceLibrary:
 
     def list(self, trashed: bool = False) -> list[TraceSetInfo]:
         """The trace sets, the newest first; with `trashed`, those in the trash."""
-        return [_info(row) for row in self._shelf.rows(trashed)]
+        return [_info(row) for row in self.shelf.rows(trashed)]
 
     def names(self) -> dict[str, str]:
         """The names of all trace sets by id, those in the trash included."""
-        return self._shelf.names()
+        return self.shelf.names()
 
     def get(self, trace_set: str) -> TraceSetInfo:
         """Look a trace set up.
@@ -66,11 +66,11 @@ class TraceLibrary:
         NotFoundError
             If there is none of this id.
         """
-        return _info(self._shelf.row(trace_set))
+        return _info(self.shelf.row(trace_set))
 
     def fingerprint(self, trace_set: str) -> str:
         """The digest of a set's samples."""
-        return str(self._shelf.row(trace_set).facts["fingerprint"])
+        return str(self.shelf.row(trace_set).facts["fingerprint"])
 
     def report(self, trace_set: str) -> Report:
         """What was wrong with the file that a set came from, and what was done about it."""
@@ -153,37 +153,37 @@ class TraceLibrary:
                 "source": source,
             }
 
-        return self.get(self._shelf.add(name, write, task))
+        return self.get(self.shelf.add(name, write, task))
 
     def rename(self, trace_set: str, name: str) -> TraceSetInfo:
         """Give a set another name; `ConflictError` when it is taken."""
-        self._shelf.rename(trace_set, name)
+        self.shelf.rename(trace_set, name)
         return self.get(trace_set)
 
     def trash(self, trace_set: str) -> TraceSetInfo:
         """Put a set into the trash; `restore` takes it out again."""
-        self._shelf.trash(trace_set)
+        self.shelf.trash(trace_set)
         return self.get(trace_set)
 
     def restore(self, trace_set: str) -> TraceSetInfo:
         """Take a set out of the trash."""
-        self._shelf.restore(trace_set)
+        self.shelf.restore(trace_set)
         return self.get(trace_set)
 
     def delete(self, trace_set: str) -> None:
         """Remove a set in the trash for good; `ConflictError` when it is not there."""
-        self._shelf.delete(trace_set)
+        self.shelf.delete(trace_set)
         for cache in (self._sets, self._summaries, self._stored):
             cache.forget(lambda key: key == trace_set)
 
     def sweep(self) -> int:
         """Remove what killed processes left; say how many things there were."""
-        return self._shelf.sweep()
+        return self.shelf.sweep()
 
     def _open(self, trace_set: str) -> StoredTraces:
         # looked up each time: another process may have deleted it
-        self._shelf.row(trace_set)
-        return self._stored.get(trace_set, lambda: open_trace_set(self._shelf.path(trace_set)))
+        self.shelf.row(trace_set)
+        return self._stored.get(trace_set, lambda: open_trace_set(self.shelf.path(trace_set)))
 
 
 def features_to_json(features: tuple[Feature, ...]) -> list[list[str]]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import insert, select, update
 
-from core.errors import Cancelled, PhaseDockError
+from core.errors import Cancelled, Interrupted
 from core.runtime.database.tables import LogRow, MetricRow, TaskRow
 from core.runtime.infos import TaskState
 
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 _WRITE_EVERY = 0.25
 _PACE_OVER = 15.0
 _STEP_NAMES = ("epoch", "step", "k")
-
-
-class Interrupted(PhaseDockError):  # noqa: N818 - the worker was asked to end; nobody did wrong
-    """The worker is ending, so its tasks have to."""
 
 
 class TaskContext:

@@ -1,18 +1,50 @@
-"""What a kind of task is."""
+"""What a kind of task is, to the worker that does it and to whoever shows it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from core.phases.crbm.training import Progress
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
+
+NOTHING_KEPT = "Nothing was kept; retry it when you like."
 
 
 @dataclass(frozen=True, slots=True)
+class ResultLink:
+    """Where the result of a task can be looked at; the application turns it into an address.
+
+    Parameters
+    ----------
+    page
+        The page's name, such as ``"models"``.
+    about
+        What to show there: ids by what they are (``trace_set``, ``model``, ``run`` …) and further choices.
+    """
+
+    page: str
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+
+def what_it_made(task: TaskInfo) -> ResultLink | None:
+    """The phases of a model that a task made, or the model, or else the trace set; None for other results."""
+    result = task.result or {}
+    traces = result.get("trace_set") or task.params.get("trace_set")
+    if "model" in result:
+        model = {"model": result["model"]}
+        return ResultLink("phases", {**model, "trace_set": traces}) if traces else ResultLink("models", model)
+    return ResultLink("traces", {"trace_set": result["trace_set"]}) if "trace_set" in result else None
+
+
+def no_curve(_params: Mapping[str, Any]) -> None:
+    """Draw no curve."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
     """A named piece of long work.
 
@@ -20,22 +52,35 @@ class Kind:
     ----------
     name
         Its name in the register.
+    title
+        What it is called, for people, such as ``"Train a model"``.
+    icon
+        The name of its Tabler icon.
     run
         Does it, given its context and the task's JSON parameters; gives a JSON result.
+    outcome
+        One sentence about a task that is done. It may be asked about tasks of earlier versions, so it has to
+        do without any part of their parameters and results.
+    gives
+        The keys of its result.
+    link
+        Where the result of a task that is done can be looked at, or None; as careful as `outcome`.
     lasting
         True if it goes on until somebody ends it and mostly waits: it then gets a thread of its own, so that
         other tasks do not wait for it.
+    kept
+        What became of the work of a task that was cancelled, in a sentence.
+    curve
+        How many epochs the error curve of a task with these parameters has; None where it draws none.
     """
 
     name: str
+    title: str
+    icon: str
     run: Callable[[TaskContext, Mapping[str, Any]], dict[str, Any]]
+    outcome: Callable[[TaskInfo], str]
+    gives: tuple[str, ...]
+    link: Callable[[TaskInfo], ResultLink | None] = what_it_made
     lasting: bool = False
-
-
-def part_of(progress: Progress, start: float, end: float) -> Progress:
-    """The progress of a step that is the part from `start` to `end` of the whole."""
-
-    def say(fraction: float, message: str, /, **metrics: float) -> None:
-        progress(start + (end - start) * fraction, message, **metrics)
-
-    return say
+    kept: str = NOTHING_KEPT
+    curve: Callable[[Mapping[str, Any]], int | None] = no_curve

@@ -1,44 +1,39 @@
 """Long work: submitted here, done by a worker, recorded in the database from first to last.
 
-    queued ──► running ──► done | failed | cancelled | interrupted
-       └─────► cancelled
-
-Each arrow is one update that names the state it leaves, so of two processes that want the same
-arrow exactly one gets it. A task whose worker is dead is shown as interrupted from the first look
-on, whether or not another worker lives. A retry is a new task with the same parameters.
+Which states a task can be in, and how it gets from one to the next, is in `core.runtime.tasks.states`. A task
+whose worker is dead is shown as interrupted from the first look on, whether or not another worker lives;
+looking writes nothing, so it never waits for those who write. A retry is a new task with the same parameters.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import delete, func, select, update
 
 from core.errors import ConflictError, NotFoundError
-from core.runtime.database.tables import LogRow, MetricRow, ModelRow, TaskRow, TraceSetRow, WorkerRow
-from core.runtime.infos import TaskInfo, TaskState, WorkerInfo
+from core.runtime.database.tables import LogRow, MetricRow, TaskRow, WorkerRow
+from core.runtime.infos import TaskState, WorkerInfo
 from core.runtime.storage.files import checked_id, new_id
+from core.runtime.storage.repository import moment
 from core.runtime.tasks.liveness import is_alive
+from core.runtime.tasks.lost import lost_tasks
+from core.runtime.tasks.rows import shown_as, task_info
+from core.runtime.tasks.states import RETRYABLE, Move, transition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-    from sqlalchemy import CursorResult
-    from sqlalchemy.orm import Session
-
     from core.runtime.database.engine import Database
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.queue import WorkQueue
 
 Metrics = list[tuple[int, str, float]]
 LogLines = list[tuple[datetime, str]]
 
-INTERRUPTED = (
-    "The worker stopped before this was finished.",
-    "Retry it; what was complete before is untouched.",
-)
 _LOG = logging.getLogger(__name__)
 _ENDED = [state.value for state in TaskState if state.ended]
 
@@ -96,7 +91,7 @@ class Tasks:
             If it waits, runs or succeeded.
         """
         info = self.get(task)
-        if info.state not in (TaskState.FAILED, TaskState.CANCELLED, TaskState.INTERRUPTED):
+        if info.state not in RETRYABLE:
             raise ConflictError(
                 f"“{info.title}” is {info.state}, so there is nothing to retry.",
                 "Only what failed, was cancelled or was interrupted can be retried.",
@@ -111,14 +106,19 @@ class Tasks:
         NotFoundError
             If there is none of this id.
         """
-        self.reap()
         with self._database.read() as session:
             row = session.get(TaskRow, checked_id(task, "task"))
+            fates = lost_tasks(session)
         if row is None:
             raise NotFoundError("There is no task with this id.", "Choose a task from the list.")
-        return _info(row)
+        return task_info(row, fates.get(row.id))
 
-    def list(self, limit: int = 100, states: Collection[TaskState | str] | None = None) -> list[TaskInfo]:
+    def list(
+        self,
+        limit: int = 100,
+        states: Collection[TaskState | str] | None = None,
+        kinds: Collection[str] | None = None,
+    ) -> list[TaskInfo]:
         """The tasks, the newest first.
 
         Parameters
@@ -127,13 +127,17 @@ class Tasks:
             At most so many.
         states
             Only tasks in these states; all when left out.
+        kinds
+            Only tasks of these kinds; all when left out.
         """
-        self.reap()
         query = select(TaskRow).order_by(TaskRow.created.desc(), TaskRow.id).limit(limit)
-        if states is not None:
-            query = query.where(TaskRow.state.in_([str(state) for state in states]))
+        if kinds is not None:
+            query = query.where(TaskRow.kind.in_(list(kinds)))
         with self._database.read() as session:
-            return [_info(row) for row in session.scalars(query)]
+            fates = lost_tasks(session)
+            if states is not None:
+                query = query.where(shown_as({str(state) for state in states}, fates))
+            return [task_info(row, fates.get(row.id)) for row in session.scalars(query)]
 
     def metrics(self, task: str, since: int = -1) -> Metrics:
         """The values of a task's live curves after a step: (step, name, value), in order of steps."""
@@ -158,7 +162,7 @@ class Tasks:
         if not internal:
             query = query.where(LogRow.internal.is_(False))
         with self._database.read() as session:
-            return [(_moment(row.time), row.text) for row in session.scalars(query)]
+            return [(moment(row.time), row.text) for row in session.scalars(query)]
 
     def cancel(self, task: str) -> TaskInfo:
         """Stop a task: at once while it waits, at its next step while it runs.
@@ -171,15 +175,21 @@ class Tasks:
             If it has ended already.
         """
         info = self.get(task)
-        with self._database.write() as session:
-            changed = _change(session, info.id, TaskState.QUEUED, _cancelled("Cancelled before it began"))
-            changed += _change(session, info.id, TaskState.RUNNING, {"cancel_asked": True})
-        if not changed:
+        if info.state.ended or not self._cancel(info.id):
             raise ConflictError(f"“{info.title}” has ended already.", "There is nothing left to cancel.")
         return self.get(task)
 
+    def _cancel(self, task: str) -> bool:
+        running = (TaskRow.id == task, TaskRow.state == TaskState.RUNNING)
+        with self._database.write() as session:
+            if transition(session, task, Move.WITHDRAW, message="Cancelled before it began") is not None:
+                return True
+            asked = update(TaskRow).where(*running).values(cancel_asked=True).returning(TaskRow.id)
+            return session.scalars(asked).first() is not None
+
     def clear_finished(self) -> int:
         """Remove ended tasks from the list, with their logs and curves; say how many there were."""
+        self.reap()
         with self._database.write() as session:
             doomed = session.scalars(select(TaskRow.id).where(TaskRow.state.in_(_ENDED))).all()
             for table in (MetricRow, LogRow):
@@ -189,10 +199,10 @@ class Tasks:
 
     def worker(self) -> WorkerInfo:
         """Tell whether somebody does the queued work."""
-        self.reap()
         with self._database.read() as session:
             workers = session.scalars(select(WorkerRow)).all()
             counts = session.execute(select(TaskRow.state, func.count()).group_by(TaskRow.state)).all()
+            lost = len(lost_tasks(session))
         living = [worker for worker in workers if is_alive(worker)]
         waits: dict[str, int] = {row[0]: row[1] for row in counts}
         return WorkerInfo(
@@ -200,23 +210,21 @@ class Tasks:
             count=len(living),
             seconds_since_beat=max(0.0, time.time() - max(w.beat for w in workers)) if workers else None,
             queued=waits.get(TaskState.QUEUED, 0),
-            running=waits.get(TaskState.RUNNING, 0),
+            running=waits.get(TaskState.RUNNING, 0) - lost,
         )
 
     def reap(self) -> int:
-        """Mark the running tasks of dead workers as interrupted; say how many there were."""
-        query = (
-            select(TaskRow, WorkerRow)
-            .outerjoin(WorkerRow, TaskRow.worker == WorkerRow.id)
-            .where(TaskRow.state == TaskState.RUNNING)
-        )
+        """Write down what became of the running tasks of dead workers; say how many there were."""
         with self._database.read() as session:
-            running = session.execute(query).all()
-        lost = [task for task, worker in running if worker is None or not is_alive(worker)]
-        if not lost:
-            return 0
+            if not lost_tasks(session):
+                return 0
         with self._database.write() as session:
-            return sum(_change(session, task.id, TaskState.RUNNING, _fate(session, task)) for task in lost)
+            # found again under the lock: a worker may have given a sign of life, or another one reaped
+            ended = [
+                transition(session, task, fate.move, owner=fate.owner, **fate.values)
+                for task, fate in lost_tasks(session).items()
+            ]
+        return sum(row is not None for row in ended)
 
     def requeue_waiting(self) -> int:
         """Put tasks back into the queue that wait in the database only; say how many there were."""
@@ -224,7 +232,8 @@ class Tasks:
             waiting = session.scalars(
                 select(TaskRow.id).where(TaskRow.state == TaskState.QUEUED).order_by(TaskRow.queued_at)
             ).all()
-        missing = [task for task in waiting if task not in self._queue.waiting()] if waiting else []
+        known = self._queue.waiting() if waiting else set()
+        missing = [task for task in waiting if task not in known]
         for task in missing:
             self._announce(task)
         return len(missing)
@@ -256,62 +265,3 @@ class Tasks:
             self._queue.put(task)
         except Exception:  # noqa: BLE001 - the task is recorded; a worker finds it there
             _LOG.warning("task %s waits in the database only", task, exc_info=True)
-
-
-def _change(session: Session, task: str, state: TaskState, values: Mapping[str, Any]) -> int:
-    """Change a task that is in a state; 0 when it is not, or no longer."""
-    statement = update(TaskRow).where(TaskRow.id == task, TaskRow.state == state).values(**values)
-    return cast("CursorResult[Any]", session.execute(statement)).rowcount
-
-
-def _cancelled(message: str) -> dict[str, Any]:
-    return {"state": TaskState.CANCELLED, "finished": time.time(), "message": message}
-
-
-def _fate(session: Session, task: TaskRow) -> dict[str, Any]:
-    """What became of a task whose worker died: what it had published counts as done."""
-    for key, table in (("trace_set", TraceSetRow), ("model", ModelRow)):
-        published = session.scalars(select(table.id).where(table.task == task.id)).first()
-        if published is not None:
-            return {
-                "state": TaskState.DONE,
-                "finished": time.time(),
-                "progress": 1.0,
-                "result": {key: published},
-            }
-    if task.cancel_asked:
-        return _cancelled("Cancelled")
-    message, hint = INTERRUPTED
-    return {
-        "state": TaskState.INTERRUPTED,
-        "finished": time.time(),
-        "error_message": message,
-        "error_hint": hint,
-    }
-
-
-def _moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
-
-
-def _info(row: TaskRow) -> TaskInfo:
-    running = row.state == TaskState.RUNNING
-    left = max(0.0, row.expected_end - time.time()) if running and row.expected_end is not None else None
-    return TaskInfo(
-        id=row.id,
-        kind=row.kind,
-        title=row.title,
-        state=TaskState(row.state),
-        progress=row.progress,
-        message=row.message,
-        params=row.params,
-        result=row.result,
-        error=(row.error_message, row.error_hint or "") if row.error_message else None,
-        created=_moment(row.created),
-        started=None if row.started is None else _moment(row.started),
-        finished=None if row.finished is None else _moment(row.finished),
-        seconds_left=left,
-        attempt=row.attempt,
-        retry_of=row.retry_of,
-        cancelling=running and row.cancel_asked,
-    )

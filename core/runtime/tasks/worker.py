@@ -19,15 +19,21 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import delete, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
-from core.errors import Cancelled, PhaseDockError
-from core.runtime.database.tables import TaskRow, WorkerRow
-from core.runtime.infos import TaskState
+from core.errors import Cancelled, Interrupted, PhaseDockError
+from core.runtime.database.tables import WorkerRow
 from core.runtime.storage.files import disk_sentence, new_id
-from core.runtime.tasks.context import Interrupted, TaskContext
+from core.runtime.tasks.context import TaskContext
+from core.runtime.tasks.handlers import KINDS
 from core.runtime.tasks.liveness import BEAT_EVERY, birth_of, is_alive, this_host
 from core.runtime.tasks.queue import WorkQueue
+from core.runtime.tasks.states import Move, transition
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.registry import Registry
+    from core.runtime.database.tables import TaskRow
+    from core.runtime.tasks.kind import Kind
     from core.runtime.workspace import Workspace
 
 _LOG = logging.getLogger("phasedock.worker")
@@ -44,11 +50,16 @@ class Worker:
         Everything that is stored.
     threads
         How many tasks it does at the same time; the settings' number when left out.
+    kinds
+        What tasks do; the registered kinds when left out.
     """
 
-    def __init__(self, workspace: Workspace, threads: int | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, threads: int | None = None, kinds: Registry[Kind] = KINDS
+    ) -> None:
         self.id = new_id()
         self._workspace = workspace
+        self._kinds = kinds
         self._stopping = threading.Event()
         self._queue = WorkQueue(workspace.settings, self.work)
         self._consumer = self._queue.huey.create_consumer(
@@ -63,6 +74,7 @@ class Worker:
         self._consumer._set_signal_handlers = lambda: None  # noqa: SLF001
         self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
         self._lasting: list[threading.Thread] = []
+        self._lasting_lock = threading.Lock()
         self._watcher = workspace.live.watcher()
 
     def start(self) -> None:
@@ -96,10 +108,9 @@ class Worker:
         self._stopping.set()
         self._consumer.stop_flag.set()
         deadline = time.monotonic() + grace
-        threads = [thread for _, thread in self._consumer.worker_threads] + self._lasting
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-        ended = not any(thread.is_alive() for thread in threads)
+        # first those that begin lasting tasks, so that none is begun after they were counted
+        ended = _joined([thread for _, thread in self._consumer.worker_threads], deadline)
+        ended = _joined(self._lasting_threads(), deadline) and ended
         self._watcher.stop(max(0.0, deadline - time.monotonic()))
         self._beating.join(BEAT_EVERY)
         with self._workspace.database.write() as session:
@@ -137,24 +148,28 @@ class Worker:
         row = self._claim(task)
         if row is None:
             return
-        kinds = self._workspace.kinds
-        if row.kind not in kinds or not kinds[row.kind].lasting:
+        if row.kind not in self._kinds or not self._kinds[row.kind].lasting:
             self._do(task, row)
             return
-        self._lasting = [thread for thread in self._lasting if thread.is_alive()]
-        self._lasting.append(threading.Thread(target=self._do, args=(task, row), name=row.kind, daemon=True))
-        self._lasting[-1].start()
+        thread = threading.Thread(target=self._do, args=(task, row), name=row.kind, daemon=True)
+        with self._lasting_lock:
+            self._lasting = [*(each for each in self._lasting if each.is_alive()), thread]
+            thread.start()
+
+    def _lasting_threads(self) -> list[threading.Thread]:
+        with self._lasting_lock:
+            return list(self._lasting)
 
     def _do(self, task: str, row: TaskRow) -> None:
         context = TaskContext(self._workspace, task, self._stopping)
         try:
-            result = self._workspace.kinds[row.kind].run(context, row.params)
+            result = self._kinds[row.kind].run(context, row.params)
             context.flush()
-            self._end(task, state=TaskState.DONE, result=result, progress=1.0, expected_end=None)
+            self._end(task, Move.FINISH, result=result)
         except Cancelled:
-            self._end(task, state=TaskState.CANCELLED, message="Cancelled")
+            self._end(task, Move.STOP, message="Cancelled")
         except Interrupted as error:
-            self._end(task, state=TaskState.INTERRUPTED, error_message=error.message, error_hint=error.hint)
+            self._end(task, Move.INTERRUPT, error_message=error.message, error_hint=error.hint)
         except Exception as error:  # noqa: BLE001 - whatever it is, the task says it in words
             self._fail(context, error)
 
@@ -177,24 +192,13 @@ class Worker:
             _LOG.info("removed %d containers of runs that were not finished", removed)
 
     def _claim(self, task: str) -> TaskRow | None:
-        """Take a task from *queued* to *running*; None when somebody else did, or it was cancelled."""
+        """Begin a task; None when somebody else did, or it was cancelled."""
         with self._workspace.database.write() as session:
-            return session.scalars(
-                update(TaskRow)
-                .where(TaskRow.id == task, TaskRow.state == TaskState.QUEUED)
-                .values(state=TaskState.RUNNING, worker=self.id, started=time.time(), message="Starting")
-                .returning(TaskRow)
-            ).one_or_none()
+            return transition(session, task, Move.BEGIN, worker=self.id, message="Starting")
 
-    def _end(self, task: str, **values: Any) -> None:
-        # a live worker may have been taken for dead, so the end counts against *interrupted* too
-        states = (TaskState.RUNNING, TaskState.INTERRUPTED)
+    def _end(self, task: str, move: Move, **values: Any) -> None:
         with self._workspace.database.write() as session:
-            session.execute(
-                update(TaskRow)
-                .where(TaskRow.id == task, TaskRow.worker == self.id, TaskRow.state.in_(states))
-                .values(finished=time.time(), **{"error_message": None, "error_hint": None, **values})
-            )
+            transition(session, task, move, owner=self.id, **values)
 
     def _fail(self, context: TaskContext, error: Exception) -> None:
         message, hint = explain(error, reference := new_id()[:8])
@@ -205,7 +209,7 @@ class Worker:
             context.log("".join(traceback.format_exception(error)), internal=True)
         except SQLAlchemyError:
             _LOG.exception("the log of task %s could not be written", context.task)
-        self._end(context.task, state=TaskState.FAILED, error_message=message, error_hint=hint)
+        self._end(context.task, Move.FAIL, error_message=message, error_hint=hint)
 
     def _register(self) -> None:
         now = time.time()
@@ -226,6 +230,13 @@ class Worker:
                     self.tidy()
             except Exception:  # noqa: BLE001 - database, queue or disk: the next beat tries again
                 _LOG.warning("tidying up has to wait", exc_info=True)
+
+
+def _joined(threads: Sequence[threading.Thread], deadline: float) -> bool:
+    """Wait for threads until a moment of the monotonic clock; True when all have ended."""
+    for thread in threads:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    return not any(thread.is_alive() for thread in threads)
 
 
 def explain(error: Exception, reference: str) -> tuple[str, str]:

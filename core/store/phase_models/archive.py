@@ -22,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError, NotFoundError
-from core.phases.describe import PhaseStatistics
 from core.phases.encoder_kinds import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
+from core.phases.statistics import PhaseStatistics
 from core.traces.model import Feature, Role
 from core.units import Unit
 

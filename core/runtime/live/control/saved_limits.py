@@ -18,6 +18,7 @@ from sqlalchemy import delete, select, update
 from core.engines.docker_host.host.limits import Limits
 from core.runtime.database.tables import PickRow, SavedLimitsRow, TaskRow
 from core.runtime.infos import TaskState
+from core.runtime.tasks.lost import lost_tasks
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -123,10 +124,11 @@ class SavedLimitsStore:
             return tuple(_hold(row) for row in session.scalars(query))
 
     def orphans(self) -> tuple[SavedLimits, ...]:
-        """The holds of tasks that neither run nor wait; reap tasks of dead workers before."""
+        """The holds of tasks that neither run nor wait, because they ended or their worker died."""
         alive = (TaskState.QUEUED.value, TaskState.RUNNING.value)
         with self._database.read() as session:
             tasks = set(session.scalars(select(TaskRow.id).where(TaskRow.state.in_(alive))))
+            tasks -= lost_tasks(session).keys()
         return tuple(hold for hold in self.all() if hold.owner != BY_HAND and hold.owner not in tasks)
 
     def held(self, engine: str) -> frozenset[str]:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import update
 
-from core.errors import Cancelled
+from core.errors import Cancelled, Interrupted
 from core.experiments.outcome import Outcome
 from core.experiments.series import Series
 from core.runtime.database.tables import RunRow
 from core.runtime.experiments.infos import NO_EXPERIMENT, RunState
 from core.runtime.experiments.ledgers import Ledgers
 from core.runtime.storage.files import new_id
-from core.runtime.tasks.context import Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,8 +8,6 @@ the worker itself ends does it stay as it is, to be gone on with or finished lat
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from dataclasses import replace as replaced
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,19 +15,18 @@ import orjson
 
 from core.errors import Cancelled, ConflictError
 from core.runtime.live.recording.recording_file import Recorded, RecordingFile
+from core.runtime.live.recording.unfinished import ABOUT, folder_of
 from core.runtime.live.sampling.phases import PhaseTracker
 from core.runtime.live.sampling.ring_buffer import RingHistory, read_ring
 from core.runtime.live.view.snapshot import LiveFiles, read_view, replace, write
 from core.runtime.live.view.values import Recording
-from core.runtime.storage.files import checked_id, remove
+from core.runtime.storage.files import remove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from core.runtime.workspace import Workspace
 
-_ABOUT = "about.json"
 _EVERY = 2.0
 _STEP = 0.5
 _BACK = 600.0
@@ -114,7 +111,7 @@ def record(
     folder = folder_of(workspace.settings.home, str(params["recording"]))
     tape = RecordingFile(folder)
     about = {name: params.get(name) for name in ("engine", "name", "model")}
-    replace(folder / _ABOUT, orjson.dumps(about))
+    replace(folder / ABOUT, orjson.dumps(about))
     if not params.get("finish"):
         model = params.get("model")
         phaser = None if model is None else PhaseTracker(workspace.models.load(str(model)))
@@ -130,45 +127,6 @@ def record(
     stored = workspace.traces.add(traces, None, name=name, source=source, task=task)
     remove(folder)
     return stored.id
-
-
-def folder_of(home: Path, recording: str) -> Path:
-    """Where a recording is until it is a trace set."""
-    return home / "live" / "recordings" / checked_id(recording, "recording")
-
-
-@dataclass(frozen=True, slots=True)
-class Unfinished:
-    """A recording that is on the disk and not a trace set yet.
-
-    Parameters
-    ----------
-    recording
-        The id of its folder.
-    about
-        ``engine``, ``name`` and ``model``.
-    shown
-        What there is of it.
-    """
-
-    recording: str
-    about: dict[str, Any]
-    shown: Recording
-
-
-def unfinished(home: Path) -> tuple[Unfinished, ...]:
-    """Every recording that is on the disk, those that go on included."""
-    found = []
-    for path in sorted((home / "live" / "recordings").glob(f"*/{_ABOUT}")):
-        try:
-            about, tape = orjson.loads(path.read_bytes()), RecordingFile(path.parent, writing=False)
-        except (OSError, orjson.JSONDecodeError):
-            continue
-        shown = Recording(
-            "", str(about["name"]), path.stat().st_mtime, tape.samples, len(tape.known), tape.size
-        )
-        found.append(Unfinished(path.parent.name, about, replaced(shown, recording=path.parent.name)))
-    return tuple(found)
 
 
 def _until_ended(

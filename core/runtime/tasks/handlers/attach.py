@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from core.runtime.live.policies.attach import attach
 from core.runtime.live.sessions import ATTACH as NAME
-from core.runtime.tasks.kind import Kind
+from core.runtime.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 _EVERY = 0.5
@@ -30,4 +31,23 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     return attach(context.workspace, params, context.task, say, context.log)
 
 
-ATTACH = Kind(NAME, _run, lasting=True)
+def _outcome(task: TaskInfo) -> str:
+    decisions = (task.result or {}).get("decisions", 0)
+    return f"The policy was detached after {decisions:,} decision{'' if decisions == 1 else 's'}."
+
+
+def _link(task: TaskInfo) -> ResultLink | None:
+    run = (task.result or {}).get("run")
+    return ResultLink("runs", {"look": "ledger", "run": run}) if run else None
+
+
+ATTACH = Kind(
+    name=NAME,
+    title="Attached policy",
+    icon="link",
+    run=_run,
+    outcome=_outcome,
+    gives=("run", "decisions", "resizes"),
+    link=_link,
+    lasting=True,
+)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from core.phases import PhaseSettings, fit
 from core.phases.choosing.phase_count import choose_k_for
-from core.runtime.tasks.kind import Kind, part_of
+from core.progress_reporting import part_of
+from core.runtime.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.phases import PhaseModel
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
     from core.traces.model import TraceSet
 
@@ -57,4 +59,23 @@ def _encoder(context: TaskContext, params: Mapping[str, Any], traces: TraceSet) 
     return fit(traces, settings, params.get("features"), part_of(context.progress, 0.0, _ENCODING))
 
 
-CHOOSE_K = Kind("choose_k", _run)
+def _outcome(task: TaskInfo) -> str:
+    best = (task.result or {}).get("recommended")
+    return "Numbers of phases are compared." if best is None else f"{best} phases are recommended."
+
+
+def _link(task: TaskInfo) -> ResultLink:
+    return ResultLink(
+        "models", {"view": "choose", "task": task.id, "trace_set": task.params.get("trace_set")}
+    )
+
+
+CHOOSE_K = Kind(
+    name="choose_k",
+    title="Choose k",
+    icon="target",
+    run=_run,
+    outcome=_outcome,
+    gives=("candidates", "elbow", "recommended", "reason"),
+    link=_link,
+)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.runtime.storage.evaluations import Question
-from core.runtime.tasks.kind import Kind
+from core.runtime.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 
@@ -34,4 +35,25 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"evaluation": made.key}
 
 
-EVALUATE = Kind("evaluate", _run)
+def _outcome(_task: TaskInfo) -> str:
+    return "The policies are compared."
+
+
+def _link(task: TaskInfo) -> ResultLink | None:
+    """Show what was asked for, unless single policies had settings of their own: those no address can say."""
+    asked = task.params
+    if "evaluation" not in (task.result or {}) or asked.get("own_settings"):
+        return None
+    said = ("trace_set", "model", "settings", "policies")
+    return ResultLink("provisioning", {name: asked[name] for name in said if name in asked})
+
+
+EVALUATE = Kind(
+    name="evaluate",
+    title="Compare policies",
+    icon="chart-bar",
+    run=_run,
+    outcome=_outcome,
+    gives=("evaluation",),
+    link=_link,
+)

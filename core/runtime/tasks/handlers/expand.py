@@ -10,6 +10,7 @@ from core.runtime.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 
@@ -38,4 +39,16 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": stored.id}
 
 
-EXPAND = Kind("expand", _run)
+def _outcome(task: TaskInfo) -> str:
+    into = task.params.get("into")
+    return f"The phase is divided into {into or 'new ones'}; the result is a new model."
+
+
+EXPAND = Kind(
+    name="expand",
+    title="Expand a phase",
+    icon="git-branch",
+    run=_run,
+    outcome=_outcome,
+    gives=("model",),
+)

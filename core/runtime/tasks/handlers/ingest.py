@@ -12,6 +12,7 @@ from core.traces.validation import UnusableError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
     from core.traces.validation import Report
 
@@ -58,4 +59,15 @@ def _log(context: TaskContext, report: Report) -> None:
         context.log(sentence)
 
 
-INGEST = Kind("ingest", _run)
+def _outcome(_task: TaskInfo) -> str:
+    return "The trace set is stored."
+
+
+INGEST = Kind(
+    name="ingest",
+    title="Import traces",
+    icon="file-import",
+    run=_run,
+    outcome=_outcome,
+    gives=("trace_set",),
+)

@@ -11,6 +11,7 @@ from core.runtime.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 
@@ -23,4 +24,16 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"trace_set": record(context.workspace, params, context.task, say)}
 
 
-RECORD = Kind(NAME, _run, lasting=True)
+def _outcome(_task: TaskInfo) -> str:
+    return "The recording is stored as a trace set."
+
+
+RECORD = Kind(
+    name=NAME,
+    title="Record containers",
+    icon="activity",
+    run=_run,
+    outcome=_outcome,
+    gives=("trace_set",),
+    lasting=True,
+)

@@ -10,6 +10,7 @@ from core.runtime.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 
@@ -18,4 +19,15 @@ def _run(context: TaskContext, _params: Mapping[str, Any]) -> dict[str, Any]:
     return {"trace_set": trace_set.id, "model": model.id}
 
 
-SAMPLES = Kind("samples", _run)
+def _outcome(_task: TaskInfo) -> str:
+    return "The samples and their model are stored."
+
+
+SAMPLES = Kind(
+    name="samples",
+    title="Load the samples",
+    icon="flask",
+    run=_run,
+    outcome=_outcome,
+    gives=("trace_set", "model"),
+)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from core.errors import InputError
 from core.phases import PhaseSettings
 from core.phases.choosing.hyper_parameters import SearchSpace, search
-from core.runtime.tasks.kind import Kind
+from core.runtime.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 
@@ -84,4 +85,22 @@ def space_of(values: Mapping[str, Any]) -> SearchSpace:
         ) from None
 
 
-SEARCH = Kind("search", _run)
+def _outcome(task: TaskInfo) -> str:
+    return f"{len((task.result or {}).get('trials', ())):,} settings were tried; the best comes first."
+
+
+def _link(task: TaskInfo) -> ResultLink:
+    return ResultLink(
+        "models", {"view": "search", "task": task.id, "trace_set": task.params.get("trace_set")}
+    )
+
+
+SEARCH = Kind(
+    name="search",
+    title="Search settings",
+    icon="search",
+    run=_run,
+    outcome=_outcome,
+    gives=("trials",),
+    link=_link,
+)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.runtime.experiments.infos import Keep
-from core.runtime.tasks.kind import Kind
+from core.runtime.tasks.kind import Kind, ResultLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 
@@ -33,4 +34,22 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"experiment": made.id}
 
 
-SIMULATE = Kind("simulate", _run)
+def _outcome(_task: TaskInfo) -> str:
+    return "All runs are done and compared."
+
+
+def _link(task: TaskInfo) -> ResultLink | None:
+    experiment = (task.result or {}).get("experiment") or task.params.get("experiment")
+    return ResultLink("runs", {"experiment": experiment}) if experiment else None
+
+
+SIMULATE = Kind(
+    name="simulate",
+    title="Run an experiment",
+    icon="player-play",
+    run=_run,
+    outcome=_outcome,
+    gives=("experiment",),
+    link=_link,
+    kept="The runs that were done are kept; a retry makes only the others.",
+)

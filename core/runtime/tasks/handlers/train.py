@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from core.phases import PhaseSettings, fit
@@ -10,6 +11,7 @@ from core.runtime.tasks.kind import Kind
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
 
@@ -39,4 +41,22 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     return {"model": stored.id}
 
 
-TRAIN = Kind("train", _run)
+def _outcome(_task: TaskInfo) -> str:
+    return "The model is trained and stored."
+
+
+def _epochs(params: Mapping[str, Any]) -> int | None:
+    """Only a CRBM learns in epochs."""
+    given = {field.name: field.default for field in fields(PhaseSettings)} | (params.get("settings") or {})
+    return int(given["epochs"]) if given["encoder"] == "crbm" else None
+
+
+TRAIN = Kind(
+    name="train",
+    title="Train a model",
+    icon="stack-2",
+    run=_run,
+    outcome=_outcome,
+    gives=("model",),
+    curve=_epochs,
+)

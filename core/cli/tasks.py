@@ -1,0 +1,39 @@
+"""The commands of tasks: whether what they left in the store is sound."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import typer
+
+from core.cli import output as show
+from core.cli.answers import Json, answers, print_json
+from core.config import load_settings
+
+tasks_app = typer.Typer(help="Look after tasks and what they made.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.add_typer(tasks_app, name="tasks")
+
+
+@tasks_app.command("check")
+@answers
+def check(as_json: Json = False) -> None:
+    """Look for contradictions in the database and the folders, and change nothing; 1 if there are any."""
+    settings = load_settings()
+    from core.runtime.bootstrap import open_workspace
+    from core.runtime.storage.check import check_store
+
+    workspace = open_workspace(settings)
+    try:
+        found = check_store(workspace)
+    finally:
+        workspace.close()
+    if as_json:
+        print_json(asdict(found))
+    else:
+        show.store_check(found)
+    if found.findings:
+        raise typer.Exit(1)

@@ -1,0 +1,126 @@
+"""Whether what is stored contradicts itself: rows in impossible states, folders without rows, and so on.
+
+A healthy store gives no finding at any moment, whatever was killed before: what processes leave behind when
+they die is either no contradiction (a task whose worker is dead is an interrupted one) or is swept by the
+next worker. ViewBuilder changes nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+
+from core.errors import PhaseDockError
+from core.runtime.database.tables import LedgerRow, LogRow, MetricRow, RunRow, SeriesRow, TaskRow
+from core.runtime.experiments.infos import RunState
+from core.runtime.infos import TaskState
+from core.runtime.tasks.states import contradictions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy.orm import Session
+
+    from core.runtime.storage.repository import Repository
+    from core.runtime.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One contradiction.
+
+    Parameters
+    ----------
+    about
+        What sort of thing it is about: ``"task"``, ``"run"``, ``"trace set"`` or ``"model"``.
+    id
+        Its id.
+    sentence
+        What is wrong with it.
+    """
+
+    about: str
+    id: str
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreCheck:
+    """What a check came to.
+
+    Parameters
+    ----------
+    checked
+        How many things of each sort were looked at.
+    findings
+        What is wrong; nothing in a healthy store.
+    """
+
+    checked: dict[str, int]
+    findings: tuple[Finding, ...]
+
+
+def check_store(workspace: Workspace) -> StoreCheck:
+    """Look for contradictions in a workspace's database and folders."""
+    with workspace.database.read() as session:
+        findings = [*_tasks(session), *_loose(session), *_uploads(session, workspace), *_runs(session)]
+        checked = {name: _count(session, table) for name, table in (("tasks", TaskRow), ("runs", RunRow))}
+    for what, shelf in (("trace set", workspace.traces.shelf), ("model", workspace.models.shelf)):
+        findings += _folders(what, shelf)
+        checked[f"{what}s"] = len(shelf.names())
+    return StoreCheck(checked, tuple(findings))
+
+
+def _count(session: Session, table: type[TaskRow | RunRow]) -> int:
+    return session.scalars(select(func.count()).select_from(table)).one()
+
+
+def _tasks(session: Session) -> Iterator[Finding]:
+    for row in session.scalars(select(TaskRow).order_by(TaskRow.created)):
+        for sentence in contradictions(row):
+            yield Finding("task", row.id, sentence)
+
+
+def _loose(session: Session) -> Iterator[Finding]:
+    """Parts that outlived what they are a part of."""
+    for table, what in ((MetricRow, "A curve"), (LogRow, "A log")):
+        loose = select(table.task).outerjoin(TaskRow, table.task == TaskRow.id).where(TaskRow.id.is_(None))
+        for task in session.scalars(loose.distinct()):
+            yield Finding("task", task, f"{what} of it is there, but the task is not.")
+    for part, what in ((LedgerRow, "A ledger"), (SeriesRow, "Lines over time")):
+        loose = select(part.run).outerjoin(RunRow, part.run == RunRow.id).where(RunRow.id.is_(None))
+        for run in session.scalars(loose.distinct()):
+            yield Finding("run", run, f"{what} of it is there, but the run is not.")
+
+
+def _uploads(session: Session, workspace: Workspace) -> Iterator[Finding]:
+    """Waiting work whose file is gone; a running one discards its file before it ends."""
+    waiting = session.execute(select(TaskRow.id, TaskRow.params).where(TaskRow.state == TaskState.QUEUED))
+    for task, params in waiting:
+        upload = params.get("upload")
+        try:
+            if upload is not None:
+                workspace.uploads.path(str(upload))
+        except PhaseDockError as error:
+            yield Finding("task", task, f"It waits for an upload that cannot be read: {error.message}")
+
+
+def _runs(session: Session) -> Iterator[Finding]:
+    for run, state, entries, summary in session.execute(
+        select(RunRow.id, RunRow.state, RunRow.entries, RunRow.summary).order_by(RunRow.created)
+    ):
+        if state not in list(RunState):
+            yield Finding("run", run, f"It is in the state “{state}”, which there is not.")
+        elif state == RunState.DONE and summary is None:
+            yield Finding("run", run, "It is done but has no result.")
+        if entries < 0:
+            yield Finding("run", run, f"It has {entries} decisions.")
+
+
+def _folders(what: str, shelf: Repository[Any]) -> Iterator[Finding]:
+    for thing, name in shelf.without_folder().items():
+        yield Finding(what, thing, f"“{name}” has no files any more.")
+    for thing in shelf.without_row():
+        yield Finding(what, thing, "Its files are there, but it is in no list; a worker will remove them.")
