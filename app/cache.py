@@ -1,7 +1,7 @@
 """Pieces of pages that are costly to make and depend on stored things alone.
 
-Keys are made of fingerprints of contents, so an entry is never wrong, only unused; renaming or
-restoring a trace set keeps it.
+Keys are made of fingerprints of contents and of the program, so an entry is never wrong, only unused;
+renaming or restoring a trace set keeps it.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from flask_caching import Cache
+
+from core.runtime.storage.sources import code_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
 
 _cache = Cache()
 _MOST_ENTRIES = 500
-_FORMAT = 3
 T = TypeVar("T")
 
 
@@ -47,7 +48,7 @@ def cached(make: Callable[[], T], *key: object) -> T:
     key
         What the value depends on: a name and fingerprints.
     """
-    name = "|".join(str(part) for part in (_FORMAT, *key))
+    name = "|".join(str(part) for part in (code_digest(("app", "core")), *key))
     found: T | None = _cache.get(name)
     if found is None:
         found = make()

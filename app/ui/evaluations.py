@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from app.context import workspace
-from core.errors import NotFoundError
+from core.errors import NotFoundError, PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.runtime.infos import TaskState
+from core.runtime.storage.evaluations import Question
 from core.settings_fields import describe
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from app.context import Choice
     from core.runtime.infos import TaskInfo
-    from core.runtime.storage.evaluations import StoredEvaluation
+    from core.runtime.storage.stored_evaluation import StoredEvaluation
 
 KIND = "evaluate"
 ALL = "all"
@@ -35,11 +36,14 @@ class Result:
         All figures (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: nobody may change it.
     policies
         What was asked to be compared; ``("all",)`` for all.
+    earlier
+        Whether it was made before the code or a default of its policies changed.
     """
 
     id: str
     report: Mapping[str, Any]
     policies: tuple[str, ...]
+    earlier: bool = False
 
 
 def latest(choice: Choice) -> Result | None:
@@ -50,8 +54,17 @@ def latest(choice: Choice) -> Result | None:
             stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
         except NotFoundError:
             continue
-        return Result(stored.key, stored.report, tuple(task.params.get("policies") or ("all",)))
+        policies = tuple(task.params.get("policies") or ("all",))
+        return Result(stored.key, stored.report, policies, earlier=_now(task) != stored.key)
     return None
+
+
+def _now(task: TaskInfo) -> str | None:
+    """What the same comparison would be kept under now; None where it cannot be made any more."""
+    try:
+        return workspace().evaluations.key(Question.from_dict(task.params))
+    except PhaseDockError:
+        return None
 
 
 def get(evaluation_id: str) -> Result:

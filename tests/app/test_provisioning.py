@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from app.context import chosen
+from app.context import EXTENSION, chosen, workspace
+from app.main import create_app
 from app.pages.phases.overlay import overlays, sentence
 from app.pages.provisioning import page, results
 from app.pages.provisioning.address import View
@@ -22,12 +23,14 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
 from core.runtime.tasks.worker import Worker
 from core.traces.model import Feature
+from tests.app.test_live_callbacks import Page
 from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_traces
 
 if TYPE_CHECKING:
     from flask import Flask
 
+    from core.config import Settings
     from core.runtime.infos import ModelInfo, TraceSetInfo
     from core.runtime.workspace import Workspace
 
@@ -301,3 +304,42 @@ def test_a_model_that_does_not_fit_is_said_before_anything_is_started(
     assert "Go on without it" in text
     assert "does not fit" not in shown(traces=info.id)
     assert "does not fit" not in shown()
+
+
+def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
+    evaluated: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "made by an earlier version"
+    assert note not in shown(**evaluated)
+    monkeypatch.setattr("core.runtime.storage.evaluations.code_digest", lambda *_: "other code")
+    for address in (evaluated, {}):
+        text = shown(**address)
+        assert note in text
+        assert "Worst containers first" in text
+    assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
+    task = results.submit(chosen(), EvaluationSettings(cycle=60.0, draws=100), FEW)
+    Worker(workspace()).work(task)
+    assert note not in shown(**evaluated)
+
+
+def test_what_is_kept_is_shown_at_once_and_run_again_makes_it_anew(settings: Settings) -> None:
+    app = create_app(settings)
+    place: Workspace = app.server.extensions[EXTENSION]
+    info = place.traces.add(small_traces(8, samples=150), None, name="Night batch")
+    names = ["prev.step.max", "static.peak"]
+    asked = {
+        "evaluate_policies": names,
+        "evaluate_about": {"traces": info.id, "model": None},
+        "_pages_location": "",
+    }
+    press = Page(app).call
+    first = press("evaluate-start.n_clicks", evaluate_start=1, **asked)
+    (task,) = place.tasks.list()
+    assert task.id in str(first)
+    Worker(place).work(task.id)
+    assert "task" not in str(press("evaluate-start.n_clicks", evaluate_start=2, **asked))
+    assert len(place.tasks.list()) == 1
+    press("evaluate-again.n_clicks", evaluate_start=2, evaluate_again=1, **asked)
+    again = place.tasks.list()[0]
+    assert again.params == {**task.params, "again": True}
+    place.close()

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from core.errors import Cancelled, InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
+from core.provisioning.policies import POLICIES as REGISTER
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.runtime.bootstrap import open_workspace
+from core.runtime.database.tables import TaskRow
 from core.runtime.infos import TaskState
+from core.runtime.storage import sources
 from core.runtime.storage.evaluations import Question
+from core.runtime.storage.phase_labels import PhaseLabels
 from core.runtime.tasks.worker import Worker
 from tests.builders import small_model, small_traces
 from tests.runtime.kinds_for_tests import until
@@ -74,6 +80,101 @@ def test_what_it_depends_on_is_in_its_key(stored):
     ]
     assert len({first, *(workspace.evaluations.key(each) for each in changed)}) == 5
     assert workspace.evaluations.key(Question.from_dict(question.to_dict())) == first
+
+
+def changed(monkeypatch, tmp_path, package, line="# another way"):
+    """As if a package's code had been another when the program started."""
+    (tmp_path / "other.py").write_text(line)
+    before = sources._places
+    monkeypatch.setattr(
+        sources,
+        "_places",
+        lambda name: [*before(name), *([tmp_path / "other.py"] if name == package else [])],
+    )
+    sources._shared.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _own_sources():
+    yield
+    sources._shared.cache_clear()
+
+
+@pytest.mark.parametrize("package", ["core.provisioning", "core.phases", "core.traces"])
+def test_other_code_is_another_comparison_and_the_earlier_one_stays(stored, monkeypatch, tmp_path, package):
+    workspace, _, question = stored
+    earlier = workspace.evaluations.make(question)
+    task = workspace.evaluations.submit(question)
+    finish(workspace, task, earlier.key)
+    assert workspace.evaluations.find_earlier(question) is None
+    changed(monkeypatch, tmp_path, package)
+    assert workspace.evaluations.find(question) is None
+    assert workspace.evaluations.find_earlier(question) is earlier
+    assert workspace.evaluations.get(earlier.key) is earlier
+    other = replace(question, policies=("phase.rule",))
+    assert workspace.evaluations.find_earlier(other) is None
+    made = workspace.evaluations.make(question)
+    assert made.key != earlier.key
+    assert workspace.evaluations.find(question) is made
+
+
+def finish(workspace, task, key):
+    with workspace.database.write() as session:
+        values = {"state": TaskState.DONE, "result": {"evaluation": key}}
+        session.execute(update(TaskRow).where(TaskRow.id == task).values(**values))
+
+
+def test_another_default_of_a_policy_is_another_comparison(stored, monkeypatch):
+    workspace, _, question = stored
+    with_it, without = replace(question, policies=("quantile.phase",)), question
+    keys = [workspace.evaluations.key(each) for each in (with_it, without)]
+    policy = replace(REGISTER["quantile.phase"], defaults={"features": "none"})
+    monkeypatch.setitem(REGISTER._entries, "quantile.phase", policy)
+    now = [workspace.evaluations.key(each) for each in (with_it, without)]
+    assert [one == other for one, other in zip(now, keys, strict=True)] == [False, True]
+
+
+def test_what_is_said_twice_or_of_nobody_is_the_same_comparison(stored):
+    workspace, _, question = stored
+    first = workspace.evaluations.key(question)
+    said = replace(question, own_settings={"phase.rule": {"kappa": SETTINGS.kappa}, "vpa": {}})
+    assert workspace.evaluations.key(said) == first
+
+
+def test_a_comparison_is_made_anew_when_it_is_asked_for_again(stored):
+    workspace, _, question = stored
+    first = workspace.evaluations.make(question)
+    assert workspace.evaluations.make(question) is first
+    allocation = first.allocation("cpu", "phase.rule", first.report["split"]["held_out"][0])
+    task = workspace.evaluations.submit(question, again=True)
+    worker = Worker(workspace, threads=1)
+    worker.start()
+    info = until(lambda: (found := workspace.tasks.get(task)).state.ended and found, 60)
+    assert worker.stop()
+    assert info.state is TaskState.DONE, info.error
+    again = workspace.evaluations.find(question)
+    assert again is not first
+    assert (again.key, again.report) == (first.key, first.report)
+    np.testing.assert_array_equal(
+        again.allocation("cpu", "phase.rule", first.report["split"]["held_out"][0]), allocation
+    )
+    assert list((workspace.settings.home / "tmp").iterdir()) == []
+
+
+def test_recommendations_and_labels_belong_to_the_code_that_made_them(stored, monkeypatch, tmp_path):
+    workspace, _, question = stored
+    home = workspace.settings.home
+    for kept, make in (
+        ("evaluations/*.advice.json", workspace.evaluations.recommend),
+        ("labels/*.npz", PhaseLabels(workspace.traces, workspace.models, home / "labels").get),
+    ):
+        make(question.trace_set, question.model)
+        assert len(list(home.glob(kept))) == 1
+    changed(monkeypatch, tmp_path, "core.phases")
+    workspace.evaluations.recommend(question.trace_set, question.model)
+    PhaseLabels(workspace.traces, workspace.models, home / "labels").get(question.trace_set, question.model)
+    assert len(list(home.glob("evaluations/*.advice.json"))) == 2
+    assert len(list(home.glob("labels/*.npz"))) == 2
 
 
 def test_it_can_be_cancelled_and_keeps_nothing(stored):

@@ -35,6 +35,7 @@ _TITLES = {
     "oracle": "Oracles",
 }
 _CYCLES_PER_EXECUTION = 10
+_AGAIN = "Compare anew, even if this comparison is stored"
 
 
 def proposed(traces: TraceSetInfo, seconds: float) -> EvaluationSettings:
@@ -163,6 +164,7 @@ def form(
                     html.Div(
                         [
                             button("Evaluate", "player-play", "primary", id="evaluate-start"),
+                            button("Run again", "refresh", "", id="evaluate-again", title=_AGAIN),
                             button("All policies", None, "", id="evaluate-all"),
                             button("None", None, "quiet", id="evaluate-none"),
                         ],

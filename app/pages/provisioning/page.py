@@ -170,9 +170,22 @@ def body(query: Query) -> list[Node]:
             view.problem,
             opened=(result is None and not running and not query.get("task")) or view.problem is not None,
         ),
+        _outdated() if result and result.earlier and not running else None,
         html.Div(live, id="evaluate-live", className="stack spaced"),
         html.Div(_shown(result, view, choice) if result else [], className="stack"),
     ]
+
+
+def _outdated() -> Node:
+    return html.Div(
+        notice(
+            "warn",
+            "The policies’ code or defaults have changed since. To compare them as they are now, open "
+            "“Settings” and choose “Evaluate”.",
+            strong="This comparison was made by an earlier version.",
+        ),
+        className="spaced",
+    )
 
 
 @safe_page("Provisioning")
@@ -190,6 +203,7 @@ def _register_form(app: Dash) -> None:
         Output("evaluate-live", "children"),
         Output(LOCATION, "search", allow_duplicate=True),
         Input("evaluate-start", "n_clicks"),
+        Input("evaluate-again", "n_clicks"),
         State(fields, "id"),
         State(fields, "value"),
         State(fields, "checked"),
@@ -197,10 +211,14 @@ def _register_form(app: Dash) -> None:
         State("evaluate-about", "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-        running=[(Output("evaluate-start", "disabled"), True, False)],
+        running=[
+            (Output("evaluate-start", "disabled"), True, False),
+            (Output("evaluate-again", "disabled"), True, False),
+        ],
     )
     def start(
         clicks: int | None,
+        again_clicks: int | None,
         ids: list[dict[str, str]],
         values: list[Any],
         checked: list[bool | None],
@@ -209,8 +227,9 @@ def _register_form(app: Dash) -> None:
         search: str | None,
     ) -> tuple[Any, ...]:
         keep = dash.no_update
-        if not clicks:
+        if not (clicks or again_clicks):
             return [keep] * len(ids), keep, keep, keep
+        again = dash.ctx.triggered_id == "evaluate-again"
         settings, wrong = read(
             EvaluationSettings, given_settings(values_of(ids, values), values_of(ids, checked))
         )
@@ -226,10 +245,11 @@ def _register_form(app: Dash) -> None:
         asked = Query.parse(_PATH, search)
         where = asked.search(**about, **address_values(settings, policies), task=None, policy=None)
         choice = chosen(about["traces"], about["model"])
-        if results.find(choice, View.read(Query.parse(_PATH, where))):
+        kept = None if again else results.find(choice, View.read(Query.parse(_PATH, where)))
+        if kept and not kept.earlier:
             return errors_for(ids, {}), None, keep, f"?{where}"
         try:
-            task = results.submit(choice, settings, policies)
+            task = results.submit(choice, settings, policies, again=again)
         except PhaseDockError as error:
             return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
         set_props("changed", {"data": task})

@@ -47,11 +47,13 @@ def find(choice: Choice, view: View) -> Result | None:
         return None
     if view.settings is None:
         return evaluations.latest(choice)
+    kept, asked = workspace().evaluations, question(choice, view.settings, view.policies)
     try:
-        found = workspace().evaluations.find(question(choice, view.settings, view.policies))
+        found = kept.find(asked)
+        shown = found or kept.find_earlier(asked)
     except NotFoundError:
         return None
-    return None if found is None else Result(found.key, found.report, view.policies)
+    return None if shown is None else Result(shown.key, shown.report, view.policies, earlier=found is None)
 
 
 def running(choice: Choice) -> bool:
@@ -65,9 +67,11 @@ def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
     return found if wanted or not shown else [task for task in found if task.state in _UNDER_WAY]
 
 
-def submit(choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...]) -> str:
-    """Ask for a comparison; gives the id of its task."""
-    return workspace().evaluations.submit(question(choice, settings, policies))
+def submit(
+    choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...], *, again: bool = False
+) -> str:
+    """Ask for a comparison, with `again` even if it is kept; gives the id of its task."""
+    return workspace().evaluations.submit(question(choice, settings, policies), again=again)
 
 
 def is_done(task_id: str) -> bool:

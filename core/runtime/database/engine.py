@@ -7,22 +7,24 @@ first and writes later would otherwise fail at once when another one wrote in be
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import ArgumentError, OperationalError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from core.errors import ConflictError, SettingsError
-from core.runtime.database.tables import SCHEMA_VERSION, Base, SchemaRow
+from core.errors import SettingsError
+from core.runtime.database.errors import UNREACHABLE, database_sentence, spoken
+from core.runtime.database.schema import bring_up
+from core.runtime.storage.files import StorageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _BUSY_SECONDS = 15.0
-_SCHEMA_LOCK = 7_420_241  # any number, the same in all processes
 
 
 class Database:
@@ -38,20 +40,20 @@ class Database:
     SettingsError
         If the database cannot be reached or opened.
     ConflictError
-        If its tables were made by a newer PhaseDock.
+        If a newer PhaseDock wrote it.
     """
 
     def __init__(self, url: str) -> None:
         self._engine = _engine(url)
         self._writing = self._engine.execution_options(phasedock_write=True)
         try:
-            self._prepare()
-        except SQLAlchemyError as error:
+            bring_up(self._writing)
+        except (SQLAlchemyError, sqlite3.Error, StorageError) as error:
             self.close()
-            raise SettingsError(
-                f"The database of DATABASE_URL cannot be used: {_first_line(error)}.",
-                "Check that it exists, that it may be written, and that the address is right.",
-            ) from error
+            raise _unusable(error) from error
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def dialect(self) -> str:
@@ -60,36 +62,31 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """Open a transaction that only reads."""
-        with Session(self._engine, expire_on_commit=False) as session:
+        """Open a transaction that only reads.
+
+        Raises
+        ------
+        StorageError
+            If the database cannot be used now: busy, damaged, out of reach.
+        """
+        with spoken(), Session(self._engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        """Open a transaction that may write; it is committed at the end, or undone on any error."""
-        with Session(self._writing, expire_on_commit=False) as session, session.begin():
+        """Open a transaction that may write; it is committed at the end, or undone on any error.
+
+        Raises
+        ------
+        StorageError
+            If the database cannot be used now: a full disk, read-only, busy, damaged, out of reach.
+        """
+        with spoken(), Session(self._writing, expire_on_commit=False) as session, session.begin():
             yield session
 
     def close(self) -> None:
         """Give the connections back."""
         self._engine.dispose()
-
-    def _prepare(self) -> None:
-        """Make the tables; two processes may do this at the same time."""
-        with self._writing.begin() as connection:
-            if self.dialect == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _SCHEMA_LOCK})
-            fresh = not inspect(connection).has_table(SchemaRow.__tablename__)
-            Base.metadata.create_all(connection)
-            if fresh:
-                connection.execute(insert(SchemaRow), {"version": SCHEMA_VERSION})
-            version = connection.execute(select(SchemaRow.version)).scalar_one()
-        if version != SCHEMA_VERSION:
-            self.close()
-            raise ConflictError(
-                f"The database has version {version} of the tables; this PhaseDock knows {SCHEMA_VERSION}.",
-                "Use the PhaseDock that made it, or another PHASEDOCK_HOME.",
-            )
 
 
 def _engine(url: str) -> Engine:
@@ -133,6 +130,20 @@ def _patiently(action: Callable[[], object]) -> None:
             time.sleep(0.02)
         else:
             return
+
+
+def _unusable(error: Exception) -> SettingsError:
+    """Why PhaseDock does not start; where the database cannot be found, its own words say most."""
+    if isinstance(error, StorageError):
+        said: tuple[str, str] | None = (error.message, error.hint)
+    else:
+        said = database_sentence(error)
+    if said is None or said in UNREACHABLE:
+        said = (
+            f"{_first_line(error)}.",
+            "Check that it exists, that it may be written, and that the address is right.",
+        )
+    return SettingsError(f"The database of DATABASE_URL cannot be used: {said[0]}", said[1])
 
 
 def _first_line(error: BaseException) -> str:

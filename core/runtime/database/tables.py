@@ -1,4 +1,8 @@
-"""The tables of the database. Times are seconds since 1970, so that every database keeps them alike."""
+"""The tables of the database. Times are seconds since 1970, so that every database keeps them alike.
+
+Whatever changes here needs a step in `core.runtime.database.migrations`; docs/runtime.md says how it is
+written.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, LargeBinary, String, Text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-SCHEMA_VERSION = 1
 _DOUBLE = Float(53)
 # SQLite numbers rows by itself only where the key is an INTEGER
 _SQLITE_KEY = Integer()
@@ -20,10 +23,11 @@ class Base(DeclarativeBase):
 
 
 class SchemaRow(Base):
-    """The version of the tables; one row."""
+    """The version of the tables, and the version of PhaseDock that made them so; one row."""
 
     __tablename__ = "schema_version"
     version: Mapped[int] = mapped_column(primary_key=True)
+    program: Mapped[str | None] = mapped_column(Text)
 
 
 class StoredRow(Base):

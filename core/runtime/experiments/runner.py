@@ -6,8 +6,6 @@ import hashlib
 import json
 import time
 from dataclasses import asdict, replace
-from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from core.engines.simulated import simulated
@@ -15,6 +13,7 @@ from core.experiments.outcome import Outcome
 from core.experiments.spec import DOCKER
 from core.experiments.truth import truth
 from core.runtime.experiments.stages import Stage, simulated_stage
+from core.runtime.storage.sources import code_digest
 from core.scheduling.loop import drive, replay
 from core.scheduling.policies import POLICIES
 
@@ -27,6 +26,9 @@ if TYPE_CHECKING:
     from core.simulation.scenario import Scenario
 
 _FORMAT = 2
+# what a run depends on: of the code, too; a real world has no sources
+_DECIDING = ("core.scheduling", "core.progress", "core.settings_fields")
+_SIMULATING = ("core.simulation", "core.experiments", "core.engines.simulated")
 
 
 def run_arm(
@@ -105,18 +107,12 @@ def scenario_key(experiment: Experiment) -> str:
 
 def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
     """The digest of everything that a run depends on; a real run belongs to the experiment that `asked`."""
-    settings = asdict(POLICIES[arm.policy].chosen(arm.settings))
+    policy = POLICIES[arm.policy]
+    settings = asdict(policy.chosen(arm.settings))
     real = [asked, arm.threads] if experiment.engine == DOCKER else []
-    return _digest([_FORMAT, _release(), scenario_key(experiment), arm.policy, settings, seed, *real])
+    code = code_digest(_DECIDING if real else (*_DECIDING, *_SIMULATING), [policy])
+    return _digest([_FORMAT, code, scenario_key(experiment), arm.policy, settings, seed, *real])
 
 
 def _digest(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
-
-
-@lru_cache(maxsize=1)
-def _release() -> str:
-    try:
-        return version("phasedock")
-    except PackageNotFoundError:
-        return ""

@@ -1,8 +1,9 @@
 """Comparisons of policies on stored traces: asked for as tasks, kept on disk, shown again at once.
 
-A comparison depends on nothing but the samples, the phase model, the settings and the policies, so it
-is kept under the digest of these. Allocations are kept as float32, one file per resource and policy,
-and read by slices.
+A comparison depends on nothing but the samples, the phase model, the settings, the policies with theirs,
+and the code of all these, so it is kept under the digest of them. One that was made before the code or a
+default changed can still be read, and is never taken for what would come out now. Allocations are kept as
+float32, one file per resource and policy, and read by slices.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ import json
 import logging
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import orjson
 
-from core.errors import NotFoundError, PhaseDockError
+from core.errors import InputError, NotFoundError, PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
-from core.provisioning.policies import chosen
+from core.provisioning.evaluation.exam import settings_of
+from core.provisioning.policies import POLICIES, chosen
 from core.provisioning.recommendation.exports import Origin, export
 from core.provisioning.recommendation.recommend import Advice, RecommendSettings, recommend
+from core.runtime.infos import TaskState
 from core.runtime.storage.cache import ByteCache
 from core.runtime.storage.files import disk_errors, publishing, sweep_older, write_atomically
+from core.runtime.storage.sources import code_digest
+from core.runtime.storage.stored_evaluation import StoredEvaluation, write_evaluation
 from core.units import MIB
 
 if TYPE_CHECKING:
@@ -32,16 +35,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.progress_reporting import Progress
-    from core.provisioning.evaluation.evaluate import Evaluation
     from core.runtime.storage.models import ModelLibrary
     from core.runtime.storage.trace_sets import TraceLibrary
     from core.runtime.tasks.store import Tasks
-    from core.traces.model import FloatArray
 
 _LOG = logging.getLogger(__name__)
 _KEPT = 64 * MIB
 _KEPT_SECONDS = 90 * 86_400.0
-_FORMAT = 2
+_FORMAT = 3
+_CODE = ("core.provisioning", "core.phases", "core.traces", "core.settings_fields")
+_KIND = "evaluate"
+_LOOK_BACK = 200
 
 
 @dataclass(frozen=True)
@@ -96,50 +100,6 @@ class Question:
         )
 
 
-@dataclass(frozen=True)
-class StoredEvaluation:
-    """A comparison that was made.
-
-    Parameters
-    ----------
-    key
-        What it is kept under.
-    report
-        All figures, as `core.provisioning.evaluation.evaluate` gives them. Shared: nobody may change it.
-    folder
-        Where allocations are.
-    """
-
-    key: str
-    report: Mapping[str, Any]
-    folder: Path
-
-    @cached_property
-    def _offsets(self) -> FloatArray:
-        offsets: FloatArray = np.load(self.folder / "offsets.npy", allow_pickle=False)
-        return offsets
-
-    def allocation(self, resource: str, policy: str, execution: str) -> FloatArray | None:
-        """A policy's allocation of each sample of a held-out execution, or None where there is none.
-
-        Parameters
-        ----------
-        resource
-            ``"cpu"`` or ``"memory"``.
-        policy
-            The policy's name.
-        execution
-            The execution's name; those that policies learned from have no allocations.
-        """
-        names = self.report["split"]["held_out"]
-        path = self.folder / allocation_file(resource, policy)
-        if execution not in names or not path.exists():
-            return None
-        position = names.index(execution)
-        values = np.load(path, mmap_mode="r", allow_pickle=False)
-        return np.asarray(values[int(self._offsets[position]) : int(self._offsets[position + 1])], float)
-
-
 class Evaluations:
     """The comparisons of a workspace.
 
@@ -159,6 +119,8 @@ class Evaluations:
         self._tasks = tasks
         self._folder = folder
         self._scratch = scratch
+        # sources are read now, while they are those that were imported
+        code_digest(_CODE, (policy for _, policy in POLICIES.items()))
         self._kept: ByteCache[tuple[StoredEvaluation, int]] = ByteCache(_KEPT, lambda entry: entry[1])
 
     def key(self, question: Question) -> str:
@@ -168,20 +130,42 @@ class Evaluations:
         ------
         NotFoundError
             If the trace set, the model or a policy is not there.
+        InputError
+            If a policy's own setting is unknown or out of bounds.
         """
+        policies, settings = chosen(question.policies), question.settings
+        own = {
+            policy.name: asdict(
+                settings_of(
+                    policy, question.own_settings.get(policy.name, {}), settings.kappa, settings.tolerance
+                )
+            )
+            for policy in policies
+        }
         parts = [
             _FORMAT,
             self._traces.fingerprint(question.trace_set),
             self._models.fingerprint(question.model) if question.model else "",
-            asdict(question.settings),
-            [policy.name for policy in chosen(question.policies)],
-            {name: dict(values) for name, values in question.own_settings.items()},
+            asdict(settings),
+            list(own.items()),
+            code_digest(_CODE, policies),
         ]
         return _digest(parts)
 
     def find(self, question: Question) -> StoredEvaluation | None:
         """The comparison if it was made already, or None."""
         return self._read(self.key(question))
+
+    def find_earlier(self, question: Question) -> StoredEvaluation | None:
+        """The last comparison for the same question by other code or defaults than today's, or None."""
+        now = self.key(question)
+        for task in self._tasks.list(_LOOK_BACK, [TaskState.DONE]):
+            key = str((task.result or {}).get("evaluation", ""))
+            if task.kind == _KIND and key != now and _asks(task.params, question):
+                found = self._read(key) if key.isalnum() else None
+                if found is not None:
+                    return found
+        return None
 
     def get(self, key: str) -> StoredEvaluation:
         """A comparison by its key.
@@ -196,14 +180,27 @@ class Evaluations:
             raise NotFoundError("This comparison of policies is not kept any more.", "Make it again.")
         return found
 
-    def submit(self, question: Question, title: str | None = None) -> str:
-        """Ask for a comparison; gives the task's id. Its result has the ``evaluation``'s key."""
+    def submit(self, question: Question, title: str | None = None, *, again: bool = False) -> str:
+        """Ask for a comparison; gives the task's id. Its result has the ``evaluation``'s key.
+
+        Parameters
+        ----------
+        question
+            What is compared on what.
+        title
+            What the task is called.
+        again
+            Whether to compare anew though the result is kept.
+        """
         self.key(question)
         name = self._traces.get(question.trace_set).name
-        return self._tasks.submit("evaluate", title or f"Compare policies on {name}", question.to_dict())
+        params = question.to_dict() | ({"again": True} if again else {})
+        return self._tasks.submit(_KIND, title or f"Compare policies on {name}", params)
 
-    def make(self, question: Question, progress: Progress | None = None) -> StoredEvaluation:
-        """Compare, or give what is kept.
+    def make(
+        self, question: Question, progress: Progress | None = None, *, again: bool = False
+    ) -> StoredEvaluation:
+        """Compare, or give what is kept; with `again`, compare in any case.
 
         Raises
         ------
@@ -211,16 +208,17 @@ class Evaluations:
             As `core.provisioning.evaluation.evaluate.evaluate`.
         """
         key = self.key(question)
-        found = self._read(key)
+        found = None if again else self._read(key)
         if found is not None:
             return found
         traces = self._traces.load(question.trace_set)
         model = self._models.load(question.model) if question.model else None
         made = evaluate(traces, model, question.settings, question.policies, question.own_settings, progress)
-        target = self._folder / key
-        if not target.exists():
-            with disk_errors("the comparison"), publishing(target, self._scratch) as draft:
-                write_evaluation(made, draft)
+        with (
+            disk_errors("the comparison"),
+            publishing(self._folder / key, self._scratch, replace=True) as draft,
+        ):
+            write_evaluation(made, draft)
         if question.model:
             # made here, so that showing the comparison reads no samples
             settings = question.settings
@@ -243,7 +241,8 @@ class Evaluations:
         """
         settings = settings or RecommendSettings()
         prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
-        path = self._folder / f"{_digest([_FORMAT, *prints, asdict(settings)])}.advice.json"
+        parts = [_FORMAT, *prints, asdict(settings), code_digest(_CODE)]
+        path = self._folder / f"{_digest(parts)}.advice.json"
         found = _read_advice(path)
         if found is None:
             found = recommend(self._traces.load(trace_set), self._models.load(model), settings)
@@ -266,18 +265,27 @@ class Evaluations:
 
     def _read(self, key: str) -> StoredEvaluation | None:
         folder = self._folder / key
-        if not (folder / "report.json").exists():
+        try:
+            made = (folder / "report.json").stat().st_mtime_ns
+        except FileNotFoundError:
             return None
 
         def load() -> tuple[StoredEvaluation, int]:
             data = (folder / "report.json").read_bytes()
             return StoredEvaluation(key, orjson.loads(data), folder), 4 * len(data)
 
-        return self._kept.get(key, load)[0]
+        return self._kept.get((key, made), load)[0]
+
+
+def _asks(params: Mapping[str, Any], question: Question) -> bool:
+    try:
+        return Question.from_dict(params) == question
+    except InputError:
+        return False
 
 
 def _digest(parts: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def _read_advice(path: Path) -> tuple[Advice, ...] | None:
@@ -285,19 +293,3 @@ def _read_advice(path: Path) -> tuple[Advice, ...] | None:
         return tuple(Advice.from_dict(each) for each in orjson.loads(path.read_bytes())) or None
     except (OSError, ValueError, KeyError, TypeError):
         return None
-
-
-def write_evaluation(made: Evaluation, folder: Path) -> None:
-    """Write a comparison into an empty folder."""
-    (folder / "report.json").write_bytes(orjson.dumps(made.report))
-    for resource, allocations in made.allocations.items():
-        fleet = made.held_out[resource].fleet
-        np.save(folder / "offsets.npy", fleet.offsets, allow_pickle=False)
-        for policy, values in allocations.items():
-            path = folder / allocation_file(resource.value, policy)
-            np.save(path, values.astype(np.float32), allow_pickle=False)
-
-
-def allocation_file(resource: str, policy: str) -> str:
-    """The name of the file with a policy's allocations; names from outside become a digest."""
-    return f"{resource}-{hashlib.sha256(policy.encode()).hexdigest()[:16]}.npy"

@@ -103,26 +103,31 @@ def sync_tree(directory: Path) -> None:
 
 
 @contextmanager
-def publishing(target: Path, scratch: Path) -> Iterator[Path]:
+def publishing(target: Path, scratch: Path, *, replace: bool = False) -> Iterator[Path]:
     """Give an empty directory to fill; it becomes `target` in one step when all went well.
 
     Parameters
     ----------
     target
-        Where it shall be; must not exist.
+        Where it shall be; must not exist, unless it may be replaced.
     scratch
         Folder for unfinished things, on the same file system.
+    replace
+        Whether what is there already goes; who has opened its files can still read them.
     """
-    draft = scratch / uuid.uuid4().hex
+    draft, old = scratch / uuid.uuid4().hex, scratch / uuid.uuid4().hex
     draft.mkdir(parents=True)
     try:
         yield draft
         sync_tree(draft)
         target.parent.mkdir(parents=True, exist_ok=True)
+        if replace and target.exists():
+            target.rename(old)
         draft.rename(target)
         sync_file(target.parent)
     finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        for left in (draft, old):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def write_atomically(path: Path, data: bytes) -> None:

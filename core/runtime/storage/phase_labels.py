@@ -1,7 +1,7 @@
 """The phases of stored trace sets under stored models, computed when asked for and then kept.
 
-A labelling depends on nothing but the samples and the model, so it is kept under the digests of
-both: in memory for this process, and on disk for all of them.
+A labelling depends on nothing but the samples, the model and the code, so it is kept under the digests of
+these: in memory for this process, and on disk for all of them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from core.phases import PhaseStatistics, Runs, phase_runs, phase_statistics, pre
 from core.runtime.storage.cache import ByteCache
 from core.runtime.storage.files import sweep_older, write_atomically
 from core.runtime.storage.memory import share_of_memory
+from core.runtime.storage.sources import code_digest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,7 @@ Labels = npt.NDArray[np.int16]
 _SHARE = 0.1
 _KEPT_SECONDS = 30 * 86400.0
 _FORMAT = 2
+_CODE = ("core.phases", "core.traces")
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,8 @@ class PhaseLabels:
     def _make(self, key: tuple[str, str], trace_set: str, model: str) -> Labelling:
         phases = self._models.load(model)
         ids = tuple(self._traces.summary(trace_set)["execution"].tolist())
-        path = self._folder / f"{hashlib.sha256(':'.join(key).encode()).hexdigest()[:32]}.npz"
+        depends = ":".join([*key, code_digest(_CODE)])
+        path = self._folder / f"{hashlib.sha256(depends.encode()).hexdigest()[:32]}.npz"
         found = _read(path, ids, phases.phases)
         if found is None:
             found = _compute(self._traces.load(trace_set), phases, key[0])

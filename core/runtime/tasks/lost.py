@@ -71,7 +71,7 @@ def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
     """What it had stored counts as done; a wish to stop counts as granted."""
     ended = time.time() if worker is None else max(worker.beat, task.started or 0.0)
     values: dict[str, Any] = {"finished": ended}
-    result = _stored(session, task.id)
+    result = stored_result(session, task.id)
     if result is not None:
         return Fate(Move.FINISH, task.worker, {**values, "progress": 1.0, "result": result})
     if task.cancel_asked:
@@ -80,7 +80,8 @@ def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
     return Fate(Move.INTERRUPT, task.worker, {**values, "error_message": message, "error_hint": hint})
 
 
-def _stored(session: Session, task: str) -> dict[str, str] | None:
+def stored_result(session: Session, task: str) -> dict[str, str] | None:
+    """What a task had stored before it ended, however it ended; None if nothing."""
     for key, table in (("trace_set", TraceSetRow), ("model", ModelRow)):
         found = session.scalars(select(table.id).where(table.task == task)).first()
         if found is not None:

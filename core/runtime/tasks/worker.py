@@ -21,10 +21,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.errors import Cancelled, Interrupted, PhaseDockError
 from core.runtime.database.tables import WorkerRow
-from core.runtime.storage.files import disk_sentence, new_id
+from core.runtime.storage.files import StorageError, disk_sentence, new_id
 from core.runtime.tasks.context import TaskContext
 from core.runtime.tasks.handlers import KINDS
 from core.runtime.tasks.liveness import BEAT_EVERY, birth_of, is_alive, this_host
+from core.runtime.tasks.lost import stored_result
 from core.runtime.tasks.queue import WorkQueue
 from core.runtime.tasks.states import Move, transition
 
@@ -75,6 +76,7 @@ class Worker:
         self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
         self._lasting: list[threading.Thread] = []
         self._lasting_lock = threading.Lock()
+        self._unwritten: dict[str, tuple[Move, dict[str, Any]]] = {}
         self._watcher = workspace.live.watcher()
 
     def start(self) -> None:
@@ -113,6 +115,7 @@ class Worker:
         ended = _joined(self._lasting_threads(), deadline) and ended
         self._watcher.stop(max(0.0, deadline - time.monotonic()))
         self._beating.join(BEAT_EVERY)
+        self._write_ends()
         with self._workspace.database.write() as session:
             session.execute(delete(WorkerRow).where(WorkerRow.id == self.id))
         self._workspace.tasks.reap()
@@ -197,7 +200,25 @@ class Worker:
             return transition(session, task, Move.BEGIN, worker=self.id, message="Starting")
 
     def _end(self, task: str, move: Move, **values: Any) -> None:
+        """Write down how a task ended; while the database takes nothing, the beats try again."""
+        self._unwritten[task] = move, {"finished": time.time(), **values}
+        self._write_ends()
+
+    def _write_ends(self) -> None:
+        for task, (move, values) in list(self._unwritten.items()):
+            try:
+                self._write_end(task, move, values)
+            except StorageError as error:
+                _LOG.warning("the end of task %s has to wait: %s", task, error)
+                return
+            self._unwritten.pop(task, None)
+
+    def _write_end(self, task: str, move: Move, values: dict[str, Any]) -> None:
         with self._workspace.database.write() as session:
+            result = stored_result(session, task) if move in (Move.FAIL, Move.INTERRUPT) else None
+            if result is not None:
+                # what it was made of may be gone by now, so it could not be done again
+                move, values = Move.FINISH, {"finished": values["finished"], "result": result}
             transition(session, task, move, owner=self.id, **values)
 
     def _fail(self, context: TaskContext, error: Exception) -> None:
@@ -207,7 +228,7 @@ class Worker:
         try:
             context.log(f"{message} {hint}".strip())
             context.log("".join(traceback.format_exception(error)), internal=True)
-        except SQLAlchemyError:
+        except (SQLAlchemyError, StorageError):
             _LOG.exception("the log of task %s could not be written", context.task)
         self._end(context.task, Move.FAIL, error_message=message, error_hint=hint)
 
@@ -225,6 +246,7 @@ class Worker:
                 with self._workspace.database.write() as session:
                     statement = update(WorkerRow).where(WorkerRow.id == self.id)
                     session.execute(statement.values(beat=time.time()))
+                self._write_ends()
                 if time.monotonic() - tidied > _TIDY_EVERY:
                     tidied = time.monotonic()
                     self.tidy()

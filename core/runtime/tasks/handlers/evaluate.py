@@ -22,14 +22,16 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     context
         The task.
     params
-        As `core.runtime.storage.evaluations.Question.to_dict` writes them.
+        As `core.runtime.storage.evaluations.Question.to_dict` writes them, and ``again``: whether to compare
+        anew what is kept already.
 
     Returns
     -------
     dict
         ``evaluation``, the key that the comparison is kept under.
     """
-    made = context.workspace.evaluations.make(Question.from_dict(params), context.progress)
+    question, again = Question.from_dict(params), bool(params.get("again"))
+    made = context.workspace.evaluations.make(question, context.progress, again=again)
     for note in made.report["notes"]:
         context.log(str(note))
     return {"evaluation": made.key}
