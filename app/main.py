@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -76,7 +77,7 @@ def create_app(settings: Settings) -> dash.Dash:
     graph.register(app)
     task_card.register(app)
     shell.register(app, settings, pages)
-    app.layout = lambda: shell.layout(pages)
+    app.layout = partial(shell.layout, pages, may_sign_out=settings.password is not None)
     return app
 
 

@@ -9,18 +9,17 @@ wider than this machine, a password is asked for as well.
 from __future__ import annotations
 
 import hmac
-import ipaddress
-import secrets
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from flask import Response, make_response, redirect, render_template_string, request, session
 
+from app.request_origin import is_address, is_same_origin, read_authority
+from app.session_key import session_key
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from flask import Flask
     from werkzeug.wrappers import Response as AnyResponse
@@ -30,9 +29,16 @@ if TYPE_CHECKING:
 _LOOPBACK_NAMES = {"localhost", "127.0.0.1", "::1"}
 _OPEN_PATHS = {"/healthz", "/login"}
 _MOST_TRIES, _TRIES_WINDOW = 10, 60.0
+_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 
 LOGIN_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1"><title>Sign in to PhaseDock</title>
+<link rel="icon" href="/assets/logo.svg">
 <link rel="stylesheet" href="/assets/00-tokens.css"><link rel="stylesheet" href="/assets/10-base.css">
 <link rel="stylesheet" href="/assets/20-components.css"><script src="/assets/scheme.js"></script></head>
 <body><main class="login"><form method="post" class="card"><div class="body first stack">
@@ -43,11 +49,6 @@ LOGIN_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <button class="btn primary" type="submit">Sign in</button></div></form></main></body></html>"""
 
 
-def host_name(host: str) -> str:
-    """The name in a Host header or an address, without its port and brackets, in lower case."""
-    return (urlsplit(f"//{host}").hostname or "").lower()
-
-
 class Gate:
     """Decides for every request whether it may pass.
 
@@ -55,51 +56,65 @@ class Gate:
     ----------
     settings
         Where the server listens, its password, and the further names it may be reached by.
+    key
+        The key that signs sessions.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, key: bytes) -> None:
         self._settings = settings
-        self._names = _LOOPBACK_NAMES | {settings.host.lower(), *(n.lower() for n in settings.allowed_hosts)}
+        self._further = {name.strip("[]").lower() for name in settings.allowed_hosts}
+        self._names = _LOOPBACK_NAMES | {settings.host.lower()} | self._further
+        self._password = (settings.password or "").encode("utf-8", "surrogateescape")
+        # bound to the password, so that a new one ends every session; keyed, as a cookie can be read
+        self._signed_in = hmac.new(key, b"signed in with " + self._password, "sha256").hexdigest()
         self._tries: deque[float] = deque()
 
     def host_allowed(self, host: str) -> bool:
-        """Whether this is a name of ours: a rebound DNS name is not.
+        """Whether a Host header names us: a rebound DNS name does not.
 
         Bound wider than this machine, a bare address is ours too: no DNS name can pretend to be one.
         """
-        name = host_name(host)
-        if name in self._names:
-            return True
-        return not self._settings.loopback and _is_address(name)
+        named = read_authority(host)
+        if named is None:
+            return False
+        return named.host in self._names or (not self._settings.loopback and is_address(named.host))
 
-    def origin_allowed(self) -> bool:
+    def origin_allowed(self, host: str) -> bool:
         """Whether a request that changes something comes from one of our own pages.
 
         Browsers send an Origin with every such request; programs without one (``curl``) are not a
-        page that somebody else wrote.
+        page that somebody else wrote. A further name may be that of a proxy that speaks TLS to
+        browsers and HTTP to us.
         """
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
             return False
         origin = request.headers.get("Origin")
-        if origin is None:
+        if origin is None or is_same_origin(origin, request.scheme, host):
             return True
-        parts = urlsplit(origin)
-        return parts.scheme in ("http", "https") and parts.netloc.lower() == request.host.lower()
+        named = read_authority(host)
+        return named is not None and named.host in self._further and is_same_origin(origin, "https", host)
 
     def check(self) -> AnyResponse | None:
         """Turn a request away, send it to the sign-in page, or let it pass (None)."""
-        if not self.host_allowed(request.host):
+        host = request.headers.get("Host", "")
+        if not self.host_allowed(host):
             return _refuse(
                 "This name does not belong to PhaseDock. Open it by its own address, or add the name to "
                 "PHASEDOCK_ALLOWED_HOSTS."
             )
-        if request.method not in ("GET", "HEAD", "OPTIONS") and not self.origin_allowed():
-            return _refuse("This request came from another site, so nothing was changed.")
-        if self._settings.password is None or session.get("signed_in") or _is_open(request.path):
+        if request.method not in ("GET", "HEAD", "OPTIONS") and not self.origin_allowed(host):
+            return _refuse(
+                "This request came from another site, so nothing was changed. If it is a proxy of yours, "
+                "let it pass the Host on and add its name to PHASEDOCK_ALLOWED_HOSTS."
+            )
+        if self._settings.password is None or self._is_signed_in() or _is_open(request.path):
             return None
         if request.method == "GET" and "text/html" in request.headers.get("Accept", ""):
             return redirect("/login")
         return _refuse("Sign in first: open the page in a browser.", status=401)
+
+    def _is_signed_in(self) -> bool:
+        return hmac.compare_digest(str(session.get("signed_in", "")).encode(), self._signed_in.encode())
 
     def sign_in(self) -> AnyResponse:
         """Show the sign-in page, or answer its form."""
@@ -109,26 +124,23 @@ class Gate:
             wrong = "Too many tries. Wait a minute, then try again."
             return make_response(render_template_string(LOGIN_PAGE, wrong=wrong), 429)
         given = request.form.get("password", "").encode()
-        if hmac.compare_digest(given, (self._settings.password or "").encode()):
+        if hmac.compare_digest(given, self._password):
             session.permanent = True
-            session["signed_in"] = True
+            session["signed_in"] = self._signed_in
             return redirect("/")
         self._tries.append(time.monotonic())
         wrong = "That is not the password. It is the value of PHASEDOCK_PASSWORD."
         return make_response(render_template_string(LOGIN_PAGE, wrong=wrong), 401)
 
+    def sign_out(self) -> AnyResponse:
+        """Forget the session of this browser and show the sign-in page."""
+        session.clear()
+        return redirect("/login", 303)
+
     def _too_often(self) -> bool:
         while self._tries and self._tries[0] < time.monotonic() - _TRIES_WINDOW:
             self._tries.popleft()
         return len(self._tries) >= _MOST_TRIES
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_open(path: str) -> bool:
@@ -137,15 +149,6 @@ def _is_open(path: str) -> bool:
 
 def _refuse(sentence: str, status: int = 403) -> AnyResponse:
     return Response(sentence + "\n", status=status, mimetype="text/plain")
-
-
-def session_key(home: Path) -> bytes:
-    """The key that signs sessions: made once, readable by its owner only."""
-    path = home / "session.key"
-    if not path.exists():
-        path.touch(mode=0o600)
-        path.write_bytes(secrets.token_bytes(32))
-    return path.read_bytes()
 
 
 def content_policy(script_hashes: Sequence[str]) -> str:
@@ -170,22 +173,18 @@ def install(server: Flask, settings: Settings, script_hashes: Callable[[], Seque
     script_hashes
         Gives the hashes of the inline scripts that Dash needs; asked once pages exist.
     """
-    gate = Gate(settings)
     server.secret_key = session_key(settings.home)
+    gate = Gate(settings, server.secret_key)
     server.config.update(SESSION_COOKIE_HTTPONLY=True, SESSION_COOKIE_SAMESITE="Strict")
     server.before_request(gate.check)
-    server.add_url_rule("/login", "login", gate.sign_in, methods=["GET", "POST"])
+    if settings.password is not None:
+        server.add_url_rule("/login", "login", gate.sign_in, methods=["GET", "POST"])
+        server.add_url_rule("/logout", "logout", gate.sign_out, methods=["POST"])
 
     def protect(response: AnyResponse) -> AnyResponse:
         if response.mimetype == "text/html" and request.path != "/login":
             response.headers["Content-Security-Policy"] = content_policy(script_hashes())
-        headers: dict[str, Any] = {
-            "X-Content-Type-Options": "nosniff",
-            "Referrer-Policy": "same-origin",
-            "X-Frame-Options": "DENY",
-            "Cross-Origin-Resource-Policy": "same-origin",
-        }
-        for name, value in headers.items():
+        for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         return response
 

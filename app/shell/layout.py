@@ -119,8 +119,16 @@ def _keys(pages: Sequence[Page]) -> list[tuple[str, str]]:
     return [*_SHORTCUTS, *(key for page in pages for key in page.keys)]
 
 
-def layout(pages: Sequence[Page]) -> dmc.MantineProvider:
-    """The whole page around the container of pages."""
+def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineProvider:
+    """The whole page around the container of pages.
+
+    Parameters
+    ----------
+    pages
+        The pages of the rail, in its order.
+    may_sign_out
+        Whether there is a password, so that one can sign out.
+    """
     return dmc.MantineProvider(
         defaultColorScheme="auto",
         theme={"fontFamily": "var(--sans)", "primaryColor": "indigo", "defaultRadius": 6},
@@ -143,7 +151,7 @@ def layout(pages: Sequence[Page]) -> dmc.MantineProvider:
                         ],
                         className="rail",
                     ),
-                    topbar(),
+                    topbar(may_sign_out=may_sign_out),
                     html.Main(_page(), id="page"),
                 ],
                 className="shell",
@@ -175,46 +183,41 @@ def _foot(settings: Settings) -> list[Node]:
     return [html.Div(listens), html.Div(kept)]
 
 
+_FILLED = (
+    *(Output(links, "children") for links in ("rail-links", "menu-links", "rail-foot")),
+    *(
+        Output(f"{where}-{what}", value)
+        for what in ("traces", "model", "engine")
+        for where in ("pick", "phone")
+        for value in ("data", "value")
+    ),
+    Output("engine-state", "className"),
+    Output("engine-state", "title"),
+    Output("resolved", "data"),
+)
+
+
+def _fill(settings: Settings, pages: Sequence[Page], pathname: str, search: str | None) -> tuple[Any, ...]:
+    """The values of `_FILLED` for an address."""
+    choice, place = choice_of(search), workspace()
+    links = _links(pages, pathname, choice)
+    models = place.models.compatible(choice.traces.id) if choice.traces else place.models.list()
+    engine = engine_named(choice.engine)
+    name = engine.name if engine else None
+    of_traces = (_options(place.traces.list()), choice.traces.id if choice.traces else None)
+    of_model = (_options(models), choice.model.id if choice.model else None)
+    of_engine = (engine_options(), name)
+    pickers = (value for each in (of_traces, of_model, of_engine) for value in (*each, *each))
+    resolved = {**choice.query(), "engine": name}
+    return links, links, _foot(settings), *pickers, *dot(engine), resolved
+
+
 def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
     """Connect the shell to the address, the keyboard and the library."""
 
-    @app.callback(
-        Output("rail-links", "children"),
-        Output("menu-links", "children"),
-        Output("rail-foot", "children"),
-        Output("pick-traces", "data"),
-        Output("pick-traces", "value"),
-        Output("pick-model", "data"),
-        Output("pick-model", "value"),
-        Output("phone-traces", "data"),
-        Output("phone-traces", "value"),
-        Output("phone-model", "data"),
-        Output("phone-model", "value"),
-        Output("pick-engine", "data"),
-        Output("pick-engine", "value"),
-        Output("phone-engine", "data"),
-        Output("phone-engine", "value"),
-        Output("engine-state", "className"),
-        Output("engine-state", "title"),
-        Output("resolved", "data"),
-        Input(LOCATION, "pathname"),
-        Input(LOCATION, "search"),
-        Input("changed", "data"),
-    )
+    @app.callback(*_FILLED, Input(LOCATION, "pathname"), Input(LOCATION, "search"), Input("changed", "data"))
     def fill(pathname: str, search: str | None, _changed: Any) -> tuple[Any, ...]:
-        choice, place = choice_of(search), workspace()
-        links = _links(pages, pathname, choice)
-        traces = _options(place.traces.list())
-        models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
-        of_traces = (traces, choice.traces.id if choice.traces else None)
-        of_model = (models, choice.model.id if choice.model else None)
-        pickers = (*of_traces, *of_model, *of_traces, *of_model)
-        engine, of_engine = engine_named(choice.engine), engine_options()
-        name = engine.name if engine else None
-        state = dot(engine)
-        resolved = {**choice.query(), "engine": name}
-        engines = (of_engine, name, of_engine, name)
-        return links, links, _foot(settings), *pickers, *engines, *state, resolved
+        return _fill(settings, pages, pathname, search)
 
     @app.callback(
         Output("rail-links", "children", allow_duplicate=True),

@@ -34,8 +34,21 @@ def brand() -> html.Div:
     return html.Div([html.Img(src="/assets/logo.svg", alt=""), html.Span("PhaseDock")], className="brand")
 
 
-def topbar() -> html.Header:
-    """The whole bar."""
+def _sign_out() -> html.Form:
+    """A form without script, as what it leads to is no page of Dash."""
+    label = "Sign out"
+    button = html.Button(icon("logout"), className="iconbtn", type="submit", title=label, **aria(label=label))
+    return html.Form(button, method="post", action="/logout")
+
+
+def topbar(*, may_sign_out: bool = False) -> html.Header:
+    """The whole bar.
+
+    Parameters
+    ----------
+    may_sign_out
+        Whether there is a password, so that one can sign out.
+    """
     return html.Header(
         [
             icon_button("menu-2", "Menu", id="open-menu", class_name="only-phone"),
@@ -61,6 +74,7 @@ def topbar() -> html.Header:
                         **aria(label="Switch between light and dark"),
                     ),
                     icon_button("help-circle", "Keys and help", id="open-help", class_name="only-desktop"),
+                    _sign_out() if may_sign_out else None,
                 ],
                 className="right",
             ),

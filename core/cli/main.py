@@ -55,6 +55,7 @@ def serve(as_json: Json = False) -> None:
     """Start web and worker, and print the address to open. Ctrl+C ends both."""
     settings = load_settings()
     from core.runtime.bootstrap import open_workspace
+    from core.runtime.logs import log_to
     from core.runtime.samples import is_first_start, load_samples
     from core.runtime.serve import check_port
     from core.runtime.serve import serve as run
@@ -65,6 +66,7 @@ def serve(as_json: Json = False) -> None:
     if is_first_start(workspace):
         load_samples(workspace)
     workspace.close()
+    log_to(settings.home, "serve")
 
     def announce(ready: bool) -> None:
         if as_json:

@@ -1,7 +1,7 @@
 """E(t): what a training program says of its loss, read from the lines that it prints."""
 
 from core.progress.goals import Evaluation, Goal, read_goal
-from core.progress.labels import LABEL, label_pattern
+from core.progress.labels import LABEL, labelled_value
 from core.progress.patterns import Counted, Found, count, find_loss, last_written
 from core.progress.reader import Position, ProgressReader, Reading
 from core.progress.reported import Reported, read_reported
@@ -18,7 +18,7 @@ __all__ = [
     "Reported",
     "count",
     "find_loss",
-    "label_pattern",
+    "labelled_value",
     "last_written",
     "read_goal",
     "read_reported",

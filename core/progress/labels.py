@@ -2,23 +2,47 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.progress.patterns import key_pattern, read_number
+from core.progress.expressions import (
+    LONGEST_EXPRESSION,
+    LONGEST_LINE,
+    Expression,
+    UnusableExpression,
+    shortened,
+)
+from core.progress.patterns import LONGEST, find_value, key_pattern, read_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LABEL = "phasedock.loss"
 """The container label that names what is read."""
-LONGEST_OWN = 500
-"""Characters of a line above which a person's own expression is not tried on it."""
-_LONGEST_PATTERN = 300
-_MOST_REPEATS = 8
 _NAME = re.compile(r"[\w./ -]+")
-_REPEAT = re.compile(r"[*+?]|\{\d*,?\d*\}")
 
 
-def label_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern of a label: of the name, or of the expression that it is.
+@dataclass(frozen=True, slots=True)
+class LabelledValue:
+    """How the value that a label asks for is found.
+
+    Parameters
+    ----------
+    find
+        The number in a line as `last_written` returns it: NaN where it is none, None where it is not there.
+    longest
+        Characters of a line above which it is not searched.
+    """
+
+    find: Callable[[str], float | None]
+    longest: int
+
+
+def labelled_value(text: str) -> LabelledValue:
+    """Return how to find what a label names, or what its expression matches.
 
     Parameters
     ----------
@@ -26,75 +50,36 @@ def label_pattern(text: str) -> re.Pattern[str]:
         Letters, digits, ``_ . / -`` and spaces are a name, such as ``reward``; all else is an expression
         whose one group is the number, such as ``ELBO (-?[0-9.]+)``.
 
-    Returns
-    -------
-    re.Pattern
-        Its last group is the number.
-
     Raises
     ------
     InputError
-        If it is no regular expression, has not exactly one group, or could take for ever on some lines.
+        If it is too long, is no regular expression, has not exactly one group, or needs what cannot be
+        searched for in bounded time; see `core.progress.expressions`.
     """
-    name = text.strip()
-    if _NAME.fullmatch(name):
-        return key_pattern(name)
-    if len(name) > _LONGEST_PATTERN:
-        raise _refused(name[:40] + "…", f"is longer than {_LONGEST_PATTERN} characters")
+    label = text.strip()
+    if len(label) > LONGEST_EXPRESSION:
+        raise _refused(label, f"is longer than {LONGEST_EXPRESSION} characters")
+    if _NAME.fullmatch(label):
+        pattern = key_pattern(label)
+        return LabelledValue(
+            lambda line: find_value(pattern, line) if len(line) <= LONGEST else None, LONGEST
+        )
     try:
-        pattern = re.compile(name)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise _refused(name, f"is no regular expression: {error}") from None
-    if pattern.groups != 1:
-        raise _refused(name, f"has {pattern.groups} groups, but the number must be its only one")
-    if _may_take_for_ever(name):
-        raise _refused(name, "repeats what can itself repeat, which can take for ever")
-    return pattern
+        expression = Expression(label)
+    except UnusableExpression as error:
+        raise _refused(label, str(error)) from None
+    if expression.groups != 1:
+        raise _refused(label, f"has {expression.groups} groups, but the number must be its only one")
+    return LabelledValue(lambda line: _number_of(expression.first_group(line)), LONGEST_LINE)
 
 
-def find_own(pattern: re.Pattern[str], text: str) -> float | None:
-    """Return the number in a person's pattern: NaN where it is none, None where the pattern is not there.
-
-    Parameters
-    ----------
-    pattern
-        Of `label_pattern`, an expression.
-    text
-        A line as `last_written` returns it.
-    """
-    match = pattern.search(text) if len(text) <= LONGEST_OWN else None
-    if match is None or match[1] is None:
-        return None
-    number = read_number(match[1])
-    return float("nan") if number is None else number
+def _number_of(group: str | None) -> float | None:
+    number = None if group is None else read_number(group)
+    return math.nan if group is not None and number is None else number
 
 
-def _refused(pattern: str, why: str) -> InputError:
+def _refused(label: str, why: str) -> InputError:
     return InputError(
-        f"“{pattern}”, which the label {LABEL} gives, {why}.",
+        f"“{shortened(label)}”, which the label {LABEL} gives, {why}.",
         f"Give {LABEL} a name such as “reward”, or an expression with one group: “reward=([-0-9.e]+)”.",
     )
-
-
-def _may_take_for_ever(pattern: str) -> bool:
-    """Whether a group that holds a repetition or a choice is itself repeated, or repetitions are many."""
-    plain = re.sub(r"\\.", "x", pattern)
-    plain = re.sub(r"\[\^?\]?[^\]]*\]", "x", plain)
-    plain = re.sub(r"\(\?(?:P<\w+>|[a-zA-Z-]*:|[=!]|<[=!])", "(", plain)
-    repeats, inside, stack = 0, False, []
-    position = 0
-    while position < len(plain):
-        letter, repeat = plain[position], _REPEAT.match(plain, position)
-        position += 1 if repeat is None else len(repeat[0])
-        if letter == "(":
-            stack.append(inside)
-            inside = False
-        elif letter == ")" and stack:
-            following = _REPEAT.match(plain, position)
-            if inside and following is not None and following[0] != "?":
-                return True
-            inside = stack.pop() or inside
-        elif letter == "|" or repeat is not None:
-            inside = True
-            repeats += repeat is not None and repeat[0] != "?"
-    return repeats > _MOST_REPEATS

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from core.progress.goals import Evaluation, Goal, read_goal
-from core.progress.labels import LABEL, LONGEST_OWN, find_own, label_pattern
-from core.progress.patterns import KEYS, LONGEST, Counted, Found, count, find_loss, find_value, last_written
+from core.progress.labels import LABEL, labelled_value
+from core.progress.patterns import KEYS, LONGEST, Counted, Found, count, find_loss, last_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Reading: TypeAlias = tuple[float, float]
 """When a value was printed, and E of it: (seconds, E, lower is better)."""
 
-_OTHER = re.compile(r"([\w./-]{0,40}loss[\w./-]{0,40})[\"']?\s?[:=]", re.IGNORECASE)
+_NAMED = re.compile(r"(?<![\w./-])([\w./-]{4,84})[\"']?\s?[:=]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ProgressReader:
     Parameters
     ----------
     label
-        What to read instead of a loss: a name or an expression; see `core.progress.labels.label_pattern`.
+        What to read instead of a loss: a name or an expression; see `core.progress.labels.labelled_value`.
     goal
         ``min``, ``max`` or ``best``; see `core.progress.goals.Evaluation`.
 
@@ -56,8 +56,8 @@ class ProgressReader:
     def __init__(self, label: str = "", goal: str | Goal = Goal.MIN) -> None:
         self._label = label.strip()
         self._keys: tuple[str, ...] = KEYS
-        self._own = label_pattern(self._label) if self._label else None
-        self._named = self._own is not None and "value" in self._own.groupindex
+        self._own = labelled_value(self._label) if self._label else None
+        self._longest = LONGEST if self._own is None else self._own.longest
         self._evaluate = Evaluation(read_goal(goal))
         self._lines = self._long = self._readings = 0
         self._no_number = False
@@ -83,7 +83,7 @@ class ProgressReader:
         if not text:
             return None
         self._lines += 1
-        self._long += len(text) > (LONGEST if self._own is None or self._named else LONGEST_OWN)
+        self._long += len(text) > self._longest
         self._counted.take(count(text))
         found = self._find(text)
         if found is None:
@@ -115,7 +115,7 @@ class ProgressReader:
     def _why_not_found(self) -> str:
         lines = "its only line" if self._lines == 1 else f"its {self._lines} lines"
         if self._long == self._lines:
-            return f"Every line is too long to be searched ({LONGEST} characters): print losses on own lines."
+            return f"Every line is too long (over {self._longest} characters): print losses on their own."
         if self._own is not None:
             return f"“{self._label}” gave no value in {lines}: print it, or correct the label {LABEL}."
         if self._other:
@@ -128,16 +128,13 @@ class ProgressReader:
             if found is not None:
                 self._keys = (found.key,)
             return found
-        if self._named:
-            value = find_value(self._own, text) if len(text) <= LONGEST else None
-        else:
-            value = find_own(self._own, text)
+        value = self._own.find(text)
         return None if value is None else Found(self._label, None if math.isnan(value) else value)
 
     def _remember_other(self, text: str) -> None:
         if not self._other and self._own is None and len(text) <= LONGEST:
-            other = _OTHER.search(text)
-            self._other = other[1] if other else ""
+            names = (match[1] for match in _NAMED.finditer(text))
+            self._other = next((name for name in names if "loss" in name.lower()), "")
 
 
 class _Steps:

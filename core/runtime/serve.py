@@ -1,84 +1,31 @@
-"""Starting PhaseDock: the Procfile's processes side by side, until Ctrl+C ends all of them.
-
-honcho starts and ends the processes. What it does not do is added here: a process that dies after it
-had come up is started again, since the others can go on meanwhile; one that does not come up ends all.
-"""
+"""Starting PhaseDock: the Procfile's processes side by side, until Ctrl+C ends all of them."""
 
 from __future__ import annotations
 
 import errno
-import multiprocessing
 import os
 import socket
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from honcho.environ import parse_procfile
-from honcho.manager import Manager
 
 from core.config import child_environment
 from core.errors import ConflictError, NotFoundError
+from core.runtime.supervising import Supervisor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.config import Settings
+    from core.runtime.supervising import RestartTimes
 
 ROOT = Path(__file__).resolve().parents[2]
-_LIVED_LONG_ENOUGH = 10.0
-_STARTS_PER_MINUTE = 5
 _PATIENCE = 120.0
-
-
-class Supervisor(Manager):  # type: ignore[misc]
-    """honcho's manager, which starts again what died.
-
-    Parameters
-    ----------
-    ready
-        Called in a thread of its own once all processes were started.
-    """
-
-    def __init__(self, ready: Callable[[], None], printer: Any = None) -> None:
-        super().__init__(printer)
-        self._ready = ready
-        self._starts: dict[str, list[float]] = {}
-
-    def _start(self) -> None:
-        super()._start()
-        self._starts = {name: [time.monotonic()] for name in self._processes}
-        # a thread only after the processes were forked
-        threading.Thread(target=self._ready, name="ready", daemon=True).start()
-
-    def _any_stopped(self) -> bool:
-        for name, process in self._processes.items():
-            if process.get("returncode") is not None and not self._terminating and self._may_restart(name):
-                self._restart(name, process)
-        return bool(super()._any_stopped())
-
-    def _may_restart(self, name: str) -> bool:
-        now, starts = time.monotonic(), self._starts[name]
-        recent = [start for start in starts if now - start < 60.0]
-        return now - starts[-1] > _LIVED_LONG_ENOUGH and len(recent) < _STARTS_PER_MINUTE
-
-    def _restart(self, name: str, process: dict[str, Any]) -> None:
-        self._system_print(f"{name} died and is started again\n")
-        self.returncode = None
-        del process["returncode"], process["pid"]
-        self._starts[name].append(time.monotonic())
-        again = _spawn(process["obj"], name, self.events)
-        process["process"] = again
-
-
-def _spawn(process: Any, name: str, events: Any) -> Any:
-    started = multiprocessing.Process(name=name, target=process.run, args=(events, True))
-    started.start()
-    return started
 
 
 def check_port(settings: Settings) -> None:
@@ -129,8 +76,13 @@ def wait_until_serving(address: str, seconds: float = _PATIENCE) -> bool:
     return False
 
 
-def serve(settings: Settings, announce: Callable[[bool], None], root: Path = ROOT) -> int:
-    """Run the Procfile's processes until a signal, or until one of them cannot come up.
+def serve(
+    settings: Settings,
+    announce: Callable[[bool], None],
+    root: Path = ROOT,
+    times: RestartTimes | None = None,
+) -> int:
+    """Keep the Procfile's processes up until a signal, or until one of them cannot come up.
 
     Parameters
     ----------
@@ -140,6 +92,8 @@ def serve(settings: Settings, announce: Callable[[bool], None], root: Path = ROO
         Called with True once the page answers, or with False when it does not in good time.
     root
         The folder of the Procfile.
+    times
+        When a process that died is started again.
 
     Returns
     -------
@@ -157,13 +111,8 @@ def serve(settings: Settings, announce: Callable[[bool], None], root: Path = ROO
         raise NotFoundError(
             "The Procfile is not beside the program.", "Start PhaseDock from its own folder."
         ) from error
-    manager = Supervisor(lambda: announce(wait_until_serving(settings.address)))
-    environment = _environment(settings)
-    for name, line in lines.items():
-        # without a shell in between, signals reach the process itself
-        manager.add_process(name, f"exec {line}", env=environment, cwd=str(root))
-    manager.loop()
-    return 0 if manager.returncode in (None, 130, 143) else int(manager.returncode)
+    supervisor = Supervisor(lines, _environment(settings), root, times)
+    return supervisor.run(lambda: announce(wait_until_serving(settings.address)))
 
 
 def _environment(settings: Settings) -> dict[str, str]:

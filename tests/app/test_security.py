@@ -8,15 +8,19 @@ import pytest
 from flask import Flask, jsonify
 
 from app.routes import csv_lines, safe_cell
-from app.security import content_policy, install, session_key
+from app.security import content_policy, install
+from app.shell import layout as shell
 from core.config import Settings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from flask.testing import FlaskClient
+
 
 def server(tmp_path: Path, **more: object) -> Flask:
     made = Flask("test")
+    tmp_path.mkdir(exist_ok=True)
     install(made, Settings(home=tmp_path, **more), lambda: ["'sha256-x'"])  # type: ignore[arg-type]
 
     @made.route("/thing", methods=["GET", "POST", "PUT", "DELETE"])
@@ -103,11 +107,62 @@ def test_a_password_is_asked_for_and_tries_are_counted(tmp_path: Path) -> None:
     assert last.status_code == 429
 
 
-def test_the_session_key_is_made_once_and_readable_by_its_owner_only(tmp_path: Path) -> None:
-    key = session_key(tmp_path)
-    assert len(key) == 32
-    assert session_key(tmp_path) == key
-    assert (tmp_path / "session.key").stat().st_mode & 0o077 == 0
+def signed_in(tmp_path: Path, password: str) -> FlaskClient:
+    client = server(tmp_path, password=password).test_client()
+    assert client.post("/login", base_url=LOCAL, data={"password": password}).status_code == 302
+    assert client.get("/thing", base_url=LOCAL).status_code == 200
+    return client
+
+
+def test_a_new_password_ends_every_session(tmp_path: Path) -> None:
+    before = signed_in(tmp_path, "correct horse")
+    cookie = before.get_cookie("session", domain="127.0.0.1")
+    assert cookie is not None
+    for password, status in (("battery staple", 401), ("correct horse", 200)):
+        later = server(tmp_path, password=password).test_client()
+        later.set_cookie("session", cookie.value, domain="127.0.0.1")
+        assert later.get("/thing", base_url=LOCAL).status_code == status
+
+
+def test_a_cookie_of_a_version_before_is_asked_to_sign_in_again(tmp_path: Path) -> None:
+    made = server(tmp_path, password="correct horse")
+    client = made.test_client()
+    with client.session_transaction(base_url=LOCAL) as session:
+        session["signed_in"] = True
+    assert client.get("/thing", base_url=LOCAL).status_code == 401
+
+
+def test_a_cookie_says_nothing_of_the_password(tmp_path: Path) -> None:
+    first, second = (signed_in(tmp_path / name, "correct horse") for name in ("one", "two"))
+    digests = []
+    for client in (first, second):
+        with client.session_transaction(base_url=LOCAL) as session:
+            digests.append(session["signed_in"])
+    assert digests[0] != digests[1]
+
+
+def test_signing_out_ends_the_session(tmp_path: Path) -> None:
+    client = signed_in(tmp_path, "correct horse")
+    evil = client.post("/logout", base_url=LOCAL, headers={"Origin": "http://evil.example"})
+    assert evil.status_code == 403
+    assert client.get("/logout", base_url=LOCAL).status_code == 405
+    assert client.get("/thing", base_url=LOCAL).status_code == 200
+    out = client.post("/logout", base_url=LOCAL, headers={"Origin": LOCAL})
+    assert (out.status_code, out.headers["Location"]) == (303, "/login")
+    assert client.get_cookie("session", domain="127.0.0.1") is None
+    assert client.get("/thing", base_url=LOCAL).status_code == 401
+
+
+def test_without_a_password_there_is_nothing_to_sign_out_of(tmp_path: Path) -> None:
+    client = server(tmp_path).test_client()
+    assert client.post("/logout", base_url=LOCAL).status_code == 404
+    assert client.get("/login", base_url=LOCAL).status_code == 404
+
+
+@pytest.mark.parametrize("password", [None, "correct horse"])
+def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(password: str | None) -> None:
+    shown = str(shell.layout(may_sign_out=password is not None).to_plotly_json())
+    assert ("/logout" in shown) is (password is not None)
 
 
 @pytest.mark.parametrize(

@@ -50,11 +50,8 @@ def test_a_label_may_be_an_expression() -> None:
         ("ELBO [0-9]+", "has 0 groups"),
         ("(a)(b)", "has 2 groups"),
         ("((a+)+)$", "has 2 groups"),
-        ("(?:a+)+([0-9])", "for ever"),
-        ("(?:a|aa)*([0-9])", "for ever"),
-        ("(?:(?:a+)b){20}=([0-9])", "for ever"),
         ("(" + "x" * 400 + "+)", "longer than"),
-        ("a*" * 9 + "([0-9])", "for ever"),
+        (r"(?<!val_)loss ([0-9])", "looks ahead or back"),
     ],
 )
 def test_a_bad_label_is_refused_in_words(label: str, says: str) -> None:
@@ -64,7 +61,16 @@ def test_a_bad_label_is_refused_in_words(label: str, says: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "label", [r"step \d+ .*? reward=([-+]?\d+\.?\d*)", r"p = (\d+(?:\.\d+)?)", r"\((\d+)\)+", "[a+(]+=(.+)"]
+    "label",
+    [
+        r"step \d+ .*? reward=([-+]?\d+\.?\d*)",
+        r"p = (\d+(?:\.\d+)?)",
+        r"\((\d+)\)+",
+        "[a+(]+=(.+)",
+        "(?:a+)+([0-9])",
+        "(?:a|aa)*([0-9])",
+        "a*" * 9 + "([0-9])",
+    ],
 )
 def test_usual_expressions_are_accepted(label: str) -> None:
     reader = ProgressReader(label)

@@ -3,33 +3,30 @@
 from __future__ import annotations
 
 import http.server
+import os
 import signal
 import socket
 import sys
 import threading
+import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from core.config import Settings
 from core.errors import ConflictError, NotFoundError
 from core.runtime import serve as serving
-
-
-@pytest.fixture
-def signals():
-    """Put back the handlers that honcho replaces."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
+from core.runtime import supervising
+from core.runtime.supervising import RestartTimes
+from tests.runtime.kinds_for_tests import until
 
 
 def procfile(folder, **lines):
     (folder / "Procfile").write_text("".join(f"{name}: {line}\n" for name, line in lines.items()))
 
 
-def test_a_process_that_does_not_come_up_ends_all(settings, tmp_path, signals, monkeypatch, capfd):
+def test_a_process_that_does_not_come_up_ends_all(settings, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(serving, "wait_until_serving", lambda _: False)
     procfile(tmp_path, web="sleep 60", worker="sh -c 'echo no luck; exit 3'")
     said = []
@@ -38,20 +35,105 @@ def test_a_process_that_does_not_come_up_ends_all(settings, tmp_path, signals, m
     assert "no luck" in capfd.readouterr().out
 
 
-def test_a_process_that_dies_later_is_started_again(settings, tmp_path, signals, monkeypatch, capfd):
+QUICK = RestartTimes(up_after=0.2, steady_after=60.0, first_delay=0.01, longest_delay=0.04)
+
+
+def stop_when(happened):
+    """What `announce` may do: end all, as Ctrl+C does, once something happened."""
+
+    def announce(_ready):
+        until(happened)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    return announce
+
+
+def test_a_process_that_dies_later_is_started_again_for_ever(settings, tmp_path, monkeypatch, capfd, caplog):
     monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
-    monkeypatch.setattr(serving, "_LIVED_LONG_ENOUGH", 0.2)
-    monkeypatch.setattr(serving, "_STARTS_PER_MINUTE", 3)
-    procfile(tmp_path, web="sleep 60", worker="sh -c 'echo up; sleep 0.5; exit 9'")
-    assert serving.serve(settings, lambda _: None, root=tmp_path) == 9
+    caplog.set_level("INFO", "phasedock.serve")
+    first_time = "test -e born || { touch born; sleep 0.4; }; echo up >> lives; exit 9"
+    procfile(tmp_path, web="sleep 60", worker=f"sh -c '{first_time}'")
+    lives = tmp_path / "lives"
+    eight = stop_when(lambda: lives.exists() and len(lives.read_text().split()) >= 8)
+    assert serving.serve(settings, eight, root=tmp_path, times=QUICK) == 0
     out = capfd.readouterr().out
-    assert out.count("worker died and is started again") == 2
-    assert out.count("| up") == 3
+    said = [line.partition("| ")[2] for line in out.splitlines() if "started again" in line]
+    assert said[0] == "worker ended with exit code 9 and is started again in 0.01 s"
+    assert said[1].endswith("0.02 s")
+    assert all(line.endswith("0.04 s") for line in said[2:7])
+    assert set(said) <= set(caplog.messages)
 
 
-def test_processes_get_the_settings_and_the_programs_beside_python(
-    settings, tmp_path, signals, monkeypatch, capfd
-):
+def test_what_was_killed_is_started_again_however_young_it_was(settings, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
+    procfile(tmp_path, worker="sh -c 'echo up >> lives; test $(wc -l < lives) -ge 3 && sleep 60; kill -9 $$'")
+    lives = tmp_path / "lives"
+    three = stop_when(lambda: lives.exists() and len(lives.read_text().split()) == 3)
+    times = replace(QUICK, up_after=60.0)
+    assert serving.serve(settings, three, root=tmp_path, times=times) == 0
+    assert capfd.readouterr().out.count("worker was killed by SIGKILL and is started again") == 2
+
+
+def test_what_a_dead_process_leaves_behind_is_killed_before_the_next_start(settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
+    monkeypatch.chdir(tmp_path)
+    # the child holds the output, as gunicorn's worker does, and would live for a minute
+    procfile(tmp_path, web="sh -c 'sleep 60 & echo $! >> children; sleep 0.3; kill -9 $$'")
+    children = tmp_path / "children"
+    two = stop_when(lambda: children.exists() and len(children.read_text().split()) == 2)
+    assert serving.serve(settings, two, root=tmp_path, times=QUICK) == 0
+    until(lambda: not any(Path(f"/proc/{pid}/cmdline").exists() for pid in children.read_text().split()))
+
+
+def test_what_does_not_heed_the_end_is_killed(settings, tmp_path, monkeypatch):
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
+    procfile(tmp_path, web="sh -c 'trap \"\" TERM; touch deaf; while true; do sleep 60; done'")
+    began = time.monotonic()
+    announce = stop_when((tmp_path / "deaf").exists)
+    assert serving.serve(settings, announce, root=tmp_path, times=replace(QUICK, grace=0.1)) == 0
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("short_lives", "seconds"), [(0, 0.5), (1, 0.5), (2, 1), (5, 8), (6, 15), (10**6, 15)]
+)
+def test_the_delay_doubles_up_to_a_longest(short_lives, seconds):
+    assert RestartTimes().delay(short_lives) == seconds
+
+
+def test_a_machine_without_processes_left_is_waited_for(settings, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
+    procfile(tmp_path, web="sh -c 'touch up; sleep 60'")
+    popen, tries = supervising.subprocess.Popen, []
+
+    def scarce(*args, **more):
+        tries.append(args)
+        if len(tries) < 3:
+            raise OSError(11, "Resource temporarily unavailable")
+        return popen(*args, **more)
+
+    monkeypatch.setattr(supervising.subprocess, "Popen", scarce)
+    announce = stop_when((tmp_path / "up").exists)
+    assert serving.serve(settings, announce, root=tmp_path, times=QUICK) == 0
+    assert (
+        "cannot be started (Resource temporarily unavailable), next try in 0.01 s" in capfd.readouterr().out
+    )
+
+
+def test_a_long_life_brings_the_first_delay_back(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(supervising.time, "monotonic", lambda: now[0])
+    worker = supervising.Supervised("worker", "true", print, RestartTimes())
+    delays = []
+    for lived in (1.0, 1.0, 1.0, 40.0, 1.0):
+        now[0] += lived
+        worker.ended(-9)
+        delays.append(worker.delay)
+        worker._started = now[0]
+    assert delays == [0.5, 1.0, 2.0, 0.5, 1.0]
+
+
+def test_processes_get_the_settings_and_the_programs_beside_python(settings, tmp_path, monkeypatch, capfd):
     monkeypatch.setattr(serving, "wait_until_serving", lambda _: True)
     procfile(tmp_path, web="sh -c 'echo $PHASEDOCK_HOME $PORT; command -v phasedock; pwd'")
     serving.serve(replace(settings, port=4321), lambda _: None, root=tmp_path)

@@ -1,8 +1,8 @@
 """The version of a database's tables, and the way from an older one to this program's.
 
 Each version is a step in `core.runtime.database.migrations`, whose number `alembic_version` holds once it was
-taken. `schema_version`, which PhaseDock 0.1.0 made and looks at, gets the same number, so that program, too, stays
-away from tables that it does not know. Alembic is imported only where there is a step to take.
+taken. `schema_version`, which PhaseDock 0.1.0 made and looks at, gets the same number, so that program, too,
+stays away from tables that it does not know. Alembic is imported only where there is a step to take.
 """
 
 from __future__ import annotations

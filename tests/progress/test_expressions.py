@@ -1,0 +1,231 @@
+"""Expressions that people write: searched as Python does, in bounded time, or refused by name."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.errors import InputError
+from core.progress import ProgressReader, labelled_value
+from core.progress.expressions import (
+    LONGEST_EXPRESSION,
+    LONGEST_LINE,
+    MOST_BYTES,
+    MOST_STEPS,
+    Expression,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BOUND_S = 0.05
+NUMBER = "=([0-9]+)"
+
+
+def nested() -> list[str]:
+    """Repetitions of what can itself repeat."""
+    inner = ("a+", "a*", ".*", r"\w+", "[ab]+", "a?", "a|a", "a|aa", "a|b|ab", r"\d*x?", ".*?", "(?:a*)*")
+    outer = ("+", "*", "+?", "*?", "{2,}", "{9}", "{2,30}", "{100}")
+    return [f"(?:{each}){again}{NUMBER}" for each, again in product(inner, outer)]
+
+
+def counted() -> list[str]:
+    """Repetitions that are counted, one in the other."""
+    counts = ((1000,), (500, 2), (26, 26), (12, 12), (100, 100), (10, 10, 10), (5, 5, 5, 5), (1000, 1000))
+    bases = ("a", ".", "a?", "[^é]", r"(?i:\pL)", "(?:a|b)?", "^*", "(?:)")
+    return [
+        "(?:" * len(each) + base + "".join(f"){{{n}}}" for n in each) + NUMBER
+        for base, each in product(bases, counts)
+    ]
+
+
+def long_ones() -> list[str]:
+    """Long alternatives, long runs, and many groups that may be left out."""
+    alternatives = ["|".join("a" * n for n in range(1, 21)), "|".join("ab" * (n % 9) for n in range(25))]
+    runs = [
+        ".*" * 140,
+        ".*?" * 90,
+        "a?" * 70 + "a" * 70,
+        r"\w*" * 95,
+        r"(?:.|\s)*" * 30,
+        "x*" * 140,
+        "(?:a|)" * 45,
+    ]
+    return [f"(?:{each})*{NUMBER}" for each in alternatives] + [each + NUMBER for each in runs]
+
+
+def automata() -> list[str]:
+    """Expressions whose automaton has more states than fit anywhere."""
+    return [
+        f"(?:{each}){{{n}}}{NUMBER}" for each in ("[ab]*a[ab]", ".*a.", "(?:a|b)*?b.") for n in (9, 60, 200)
+    ] + [f"[ab]*a[ab]{{{n}}}{NUMBER}" for n in (10, 20, 50, 100, 500)]
+
+
+def beyond_re2() -> list[str]:
+    """What Python's engine can do and RE2 cannot."""
+    pieces = (
+        "(?=a+)+", "(?!a+)*", "(?<=a)", "(?<!a)b", "(?:(?=(?:a+)+b))", r"(?P<x>a+)(?P=x)", r"(?>a+)", "a++",
+        "a*+", "a?+", "a{2,}+", r"(?:a+)+(?<!b)", r"(?P<y>a)(?(1)b|c)", "(?x)a +", "(?#c)a", r"\N{DASH}",
+        r"(?a)\w", r"(?u)\w",
+    )  # fmt: skip
+    return [piece + NUMBER for piece in pieces] + [r"(a+)+\1", r"(.*)\1\1", r"(\w+)\s\1"]
+
+
+FAMILIES = (nested, counted, long_ones, automata, beyond_re2)
+LINES = (
+    "a" * LONGEST_LINE,
+    "ab" * (LONGEST_LINE // 2),
+    "x" * (LONGEST_LINE - 1) + "!",
+    "".join("ab"[(n * n * 7 + n // 3) % 2] for n in range(LONGEST_LINE - 2)) + "=1",
+    "━" * (MOST_BYTES // 3),
+    "\U00010348" * (MOST_BYTES // 4),
+    "\U00010348" * LONGEST_LINE,
+)
+
+
+def test_hostile_expressions_are_many() -> None:
+    assert len({text for family in FAMILIES for text in family()}) >= 200
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_no_expression_takes_long_on_any_line(family: Callable[[], list[str]]) -> None:
+    slow = {text: taken for text in family() if (taken := longest_search(text)) > BOUND_S}
+    assert slow == {}
+
+
+def longest_search(text: str) -> float:
+    """CPU seconds for compiling an expression and searching the line that takes longest."""
+    began, reader, refused = time.thread_time(), None, ""
+    try:
+        reader = ProgressReader(text)
+    except InputError as error:
+        refused = str(error)
+    compiling = time.thread_time() - began
+    assert "no regular expression" not in refused, text
+    assert len(refused) < 400
+    return compiling + max(seconds_for(reader, line) for line in LINES) if reader else compiling
+
+
+def seconds_for(reader: ProgressReader, line: str) -> float:
+    began = time.thread_time()
+    reader.read(0.0, line)
+    return time.thread_time() - began
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (r"loss(?=:): ([0-9.]+)", r"looks ahead or back (“(?=”), which"),
+        (r"(?<!val_)loss: ([0-9.]+)", "looks ahead or back (“(?<!”), which"),
+        (r"([0-9])\1", r"refers back to a group (“\1”)"),
+        (r"(?P<n>[0-9])(?P=n)", "refers back to a group (“(?P”)"),
+        (r"a++([0-9])", "repeats possessively (“++”), which the engine RE2"),
+        (r"(?>a)([0-9])", "repeats possessively (“(?>”)"),
+        (r"(a)?(?(1)b|c)", "asks whether a group matched (“(?(”)"),
+        (r"(?x) a ([0-9])", "a flag or a comment that RE2 does not know (“(?x”)"),
+        (r"\N{DASH}([0-9])", r"an escape that RE2 does not know (“\N”)"),
+        (r"\C([0-9])", r"an escape of RE2 that is refused here"),
+        (r"a{1001}([0-9])", "more than 1,000 times"),
+        (r".{1000}([0-9])", f"at most {MOST_STEPS} steps"),
+        (r"(?:\pL){100}([0-9])", f"at most {MOST_STEPS} steps"),
+        ("(" + "x" * LONGEST_EXPRESSION, f"is longer than {LONGEST_EXPRESSION} characters"),
+        ("x" * (LONGEST_EXPRESSION + 1), f"is longer than {LONGEST_EXPRESSION} characters"),
+        ("(\ud800)", "half a surrogate pair"),
+        ("([0-9", "is no regular expression: missing ]"),
+    ],
+)
+def test_what_cannot_be_searched_for_is_refused_by_its_name(text: str, says: str) -> None:
+    with pytest.raises(InputError, match=re.escape(says)) as refused:
+        labelled_value(text)
+    assert "phasedock.loss" in refused.value.hint
+
+
+def test_a_group_may_have_any_name() -> None:
+    assert labelled_value(r"ELBO (?P<value>-?[\d.]+)").find("ELBO -1.5") == -1.5
+
+
+def test_a_line_with_half_a_surrogate_pair_is_searched() -> None:
+    assert Expression(r".=(\d)").first_group("\udcff=3") == "3"
+
+
+def python_group(text: str, line: str) -> str | None:
+    """The first group of the first match by Python's engine, the honest twin."""
+    match = re.search(text, line, re.ASCII)
+    return None if match is None else match[1]
+
+
+SPELLINGS = (
+    r"ELBO\s+(-?[\d.]+)", r"step \d+ .*? reward=([-+]?\d+\.?\d*)", r"p = (\d+(?:\.\d+)?)", r"\((\d+)\)+",
+    "[a+(]+=(.+)", r"(\S+)\Z", r"[\s]([^\s]+)$", r"[\b\]]?(\d+)", r"\u0045LBO\x20(.*)", r"\bp\b\W(.)",
+    r"\ü(.)",
+    r"a{,3}=(.)", r"(?i)elbo (\S*)", r"(?P<n>[^=]+)=", r"^(?:ELBO|p|step)\s(.{1,4}?)\s", r"[]x](.)", r"(x)?=",
+    r"[{[](.)", r"\U00000045LBO(.)", r"\\(.)", r"\{,2}(.)",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("text", SPELLINGS)
+def test_every_spelling_of_python_finds_what_it_found(text: str) -> None:
+    lines = (
+        "ELBO  -12.5 loss=3", "step 7 of 9 reward=-0.5", "p = 3.25", "((12))", "a+(=x y", "ELBO\v4 \x08]9",
+        "",
+        "aaaa=b aaa=c", "p\xa05 ü7 größe=4", "]3 x5 \\6 {7 [8", "=", "{,2}4 {{5 }6",
+    )  # fmt: skip
+    assert [Expression(text).first_group(line) for line in lines] == [
+        python_group(text, line) for line in lines
+    ]
+
+
+ATOMS = st.sampled_from(
+    [
+        "a",
+        "b",
+        "=",
+        "1",
+        ".",
+        r"\d",
+        r"\w",
+        r"\s",
+        r"\S",
+        r"\W",
+        "[ab]",
+        "[^a]",
+        r"[\d.]",
+        r"[^\s=]",
+        "ü",
+        r"\.",
+        "(?:ab|a)",
+    ]
+)
+REPEATED = st.tuples(
+    ATOMS, st.sampled_from(["", "", "*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{,2}", "{2,}?"])
+)
+RUNS = st.lists(REPEATED.map("".join), min_size=1, max_size=4).map("".join)
+EDGES = st.sampled_from(["", "^", "$", r"\b", r"\B", r"\A", r"\Z"])
+EXPRESSIONS = st.builds(
+    "{}{}({}){}{}{}".format,
+    EDGES,
+    RUNS,
+    RUNS | st.builds("{}|{}".format, RUNS, RUNS),
+    st.sampled_from(["", "?"]),
+    RUNS,
+    EDGES,
+)
+
+
+@given(text=EXPRESSIONS, line=st.text(alphabet="ab1=. \tüx", min_size=1, max_size=30))
+def test_expressions_find_what_python_finds(text: str, line: str) -> None:
+    assert Expression(text).first_group(line) == python_group(text, line)
+
+
+@given(st.text(alphabet=r"ab1(){}[]*+?|\.^$,-:<>=!PNbBdDwWsSAZzxuQEC#&~ü", max_size=25))
+def test_any_text_is_searched_or_refused(text: str) -> None:
+    with contextlib.suppress(InputError):
+        found = labelled_value(text).find("ab1=ab1 a-b (1) [1] {1} üü a\tb")
+        assert found is None or isinstance(found, float)
