@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from core.experiments.spec import DOCKER
+from core.experiments.spec import ENGINES
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def simulated(report: Mapping[str, Any]) -> None:
 
 
 def _where(report: Mapping[str, Any]) -> str:
-    if report["engine"] == DOCKER:
+    if ENGINES[report["engine"]].real:
         return "real containers"
     world = report["world"]
     return f"γ {world['gamma']:g}, {escape(world['curves'])} losses"

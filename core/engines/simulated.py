@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from core.engines.ports import EngineKind
 from core.errors import InputError
+from core.scheduling.policies import POLICIES
 from core.simulation.apply_actions import perform
 from core.simulation.observe import observe
 from core.simulation.world import World
@@ -12,6 +14,7 @@ from core.simulation.world import World
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.engines.ports import RunRequest
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Observation
     from core.simulation.scenario import Scenario
@@ -83,3 +86,10 @@ def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> Simulate
     if seed < 0:
         raise InputError(f"The seed is {seed}.", "Give zero or a whole number above it.")
     return SimulatedEngine(World(scenario, seed), hidden=hidden)
+
+
+def _open(request: RunRequest) -> SimulatedEngine:
+    return simulated(request.scenario, request.seed, hidden=POLICIES[request.arm.policy].oracle)
+
+
+SIMULATOR: Final = EngineKind("simulated", "Simulator", _open)

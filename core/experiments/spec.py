@@ -8,7 +8,7 @@ forms draw themselves.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.experiments.parts import (
     SPANS,
@@ -25,8 +25,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 VERSION = 1
-SIMULATED, DOCKER = "simulated", "docker"
-ENGINES = {SIMULATED: "Simulator", DOCKER: "Docker"}
+SIMULATED = "simulated"
+
+
+class EngineFacts(NamedTuple):
+    """What experiments know of an engine: its name for people, and whether it starts real containers."""
+
+    title: str
+    real: bool = False
+
+
+ENGINES = {SIMULATED: EngineFacts("Simulator"), "docker": EngineFacts("Docker", real=True)}
+"""The engines that experiments may name; `core.engines.registry` adds those that it has beside these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,11 @@ class Experiment:
     about: str = ""
     engine: str = SIMULATED
     docker: Containers = field(default_factory=Containers)
+
+    @property
+    def real(self) -> bool:
+        """Whether its jobs are real containers."""
+        return ENGINES[self.engine].real
 
     @property
     def n_jobs(self) -> int:

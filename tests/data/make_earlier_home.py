@@ -19,6 +19,7 @@ from pathlib import Path
 
 from core.config import Settings
 from core.engines.docker_host.host.limits import Limits
+from core.engines.values import EngineKey
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.runtime.infos import TaskState
 from core.runtime.live.control.saved_limits import BY_HAND, SavedLimitsStore
@@ -29,6 +30,7 @@ from tests.builders import small_model, small_traces, write_csv
 from tests.experiments.making import RANDOM, some
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
+ENGINE = EngineKey("local", "")
 SETTINGS = EvaluationSettings(cycle=100.0, group_by="workload", holdout=0.5, draws=100)
 POLICIES = ("prev.step.max", "phase.rule")
 CONTAINER = "c0ffee" * 10 + "abcd"
@@ -48,8 +50,8 @@ def fill(place: Workspace) -> None:
     place.runs.make(some(RANDOM.replace("count: 3, first", "count: 1, first")))
     holds = SavedLimitsStore(place.database)
     for owner in (BY_HAND, "5f" * 8):
-        holds.keeper(owner).keep("local", CONTAINER, LIMITS)
-    holds.note("local", CONTAINER, "web", LIMITS)
+        holds.keeper(owner).keep(ENGINE, CONTAINER, LIMITS)
+    holds.note(ENGINE, CONTAINER, "web", LIMITS)
     holds.pick("local", CONTAINER, "web")
     _upload(place)
 
@@ -111,7 +113,9 @@ def seen(place: Workspace) -> dict[str, object]:
             for run in runs
             if run.ticks
         },
-        "holds": [asdict(hold) for hold in SavedLimitsStore(place.database).all()],
+        "holds": [
+            asdict(hold) | {"engine": hold.engine.name} for hold in SavedLimitsStore(place.database).all()
+        ],
         "picked": sorted(SavedLimitsStore(place.database).picked("local")),
         "uploads": [[asdict(info), place.uploads.path(info.id).read_text()] for info in place.uploads.list()],
     }

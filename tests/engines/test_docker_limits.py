@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.engines.docker_host.host.limits import Limits
-from core.engines.docker_host.host.update_request import NO_LIMIT, update_request
+from core.engines.docker_host.host.update_request import NO_LIMIT, spelling_request, update_request
 
 MIB = 1 << 20
 CORES = 4.0
@@ -45,6 +45,36 @@ def test_an_update_makes_any_limits_into_any_others(cgroup, now, wanted):
     assert 0 not in body.values()
     assert applied(now, body).agrees(wanted, CORES)
     assert update_request(applied(now, body), wanted, CORES, cgroup) == {}
+
+
+@given(before=limits, cores=st.sampled_from([None, 0.5, 3.0]), memory=st.sampled_from([None, 96 * MIB]))
+def test_what_was_set_comes_back_digit_by_digit(before, cores, memory):
+    """Fields of 0 that were never sent stay 0; those that were can only mean the same."""
+    changed = before.with_cores(cores)
+    changed = changed if memory is None else changed.with_memory(memory)
+    now = before
+    for wanted in (changed, before):
+        now = applied(now, update_request(now, wanted, CORES, 1))
+        now = applied(now, spelling_request(now, wanted))
+    assert now.agrees(before, CORES)
+    assert now.cpu_period == before.cpu_period
+    after, zeros = now.to_dict(), {name for name, value in before.to_dict().items() if value == 0}
+    assert {name: after[name] for name in after if name not in zeros} == {
+        name: value for name, value in before.to_dict().items() if name not in zeros
+    }
+    if memory is None:
+        assert (now.memory, now.memory_swap) == (before.memory, before.memory_swap)
+    if cores is None:
+        assert now.cpu_quota == before.cpu_quota
+
+
+@given(now=limits, wanted=limits)
+def test_writing_limits_otherwise_changes_nothing_that_they_do(now, wanted):
+    reached = applied(now, update_request(now, wanted, CORES, 1))
+    body = spelling_request(reached, wanted)
+    assert 0 not in body.values()
+    assert applied(reached, body).agrees(wanted, CORES)
+    assert spelling_request(applied(reached, body), wanted) == {}
 
 
 @given(wanted=limits)
@@ -85,7 +115,7 @@ def test_a_quota_of_the_whole_machine_is_taken_away_again():
 
 
 def test_limits_are_changed_the_way_they_are_said():
-    assert Limits().with_cores(0.5) == Limits(cpu_quota=50_000, cpu_period=100_000)
+    assert Limits().with_cores(0.5) == Limits(cpu_quota=50_000)
     assert Limits(cpu_period=20_000, cpu_quota=1).with_cores(0.5).cpu_quota == 10_000
     assert Limits(nano_cpus=10**9).with_cores(0.333) == Limits(nano_cpus=330_000_000)
     assert Limits(cpu_quota=50_000).with_cores(None) == Limits(cpu_quota=-1)

@@ -15,9 +15,10 @@ from core.engines.docker_host.api.addresses import Address, parse_addresses
 from core.engines.docker_host.api.events import parse_event
 from core.engines.docker_host.api.log_frames import parse_logs
 from core.engines.docker_host.engine.job import LiveJob
-from core.engines.docker_host.host.containers import labelled, parse_container, parse_cpus, parse_time
+from core.engines.docker_host.host.containers import parse_container, parse_cpus, parse_host, parse_time
 from core.engines.docker_host.host.creation import Creation
 from core.engines.docker_host.host.limits import Limits
+from core.engines.values import EngineKey, labelled
 from core.errors import SettingsError
 
 # ---- addresses ----
@@ -93,6 +94,19 @@ def test_a_container_as_docker_describes_it():
     assert (found.running, found.cpuset, found.network, labelled(found)) == (True, "", "none", True)
 
 
+def test_an_engine_is_told_from_every_other_by_its_id_and_its_folder():
+    """In Docker 20.10 all engines of one machine say the same id."""
+    said = {"NCPU": 2, "MemTotal": 1, "ServerVersion": "20.10.24", "ID": "6D77:ZEEK", "DockerRootDir": "/a"}
+    ids = [
+        parse_host(name, said | more, True).id
+        for name, more in (("x", {}), ("y", {}), ("x", {"DockerRootDir": "/b"}), ("x", {"ID": "7D77:ZEEK"}))
+    ]
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 3
+    assert all(0 < len(each) <= 64 for each in ids)
+    assert parse_host("x", {**said, "ID": ""}, True).key == EngineKey("x")
+
+
 def test_a_new_container_always_carries_the_label_and_never_nano_cpus():
     limits = Limits().with_cores(0.5).with_memory(1 << 20)
     body = Creation("n", "i", ("run",), {"x": "y"}, {"A": "1"}, limits, "1", {"/a": "/b"}).body()
@@ -101,7 +115,7 @@ def test_a_new_container_always_carries_the_label_and_never_nano_cpus():
     assert (body["Cmd"], body["Env"], host["Binds"], host["CpusetCpus"]) == (["run"], ["A=1"], ["/a:/b"], "1")
     assert (host["CpuQuota"], host["CpuPeriod"], host["Memory"], host["MemorySwap"]) == (
         50_000,
-        100_000,
+        0,
         1 << 20,
         2 << 20,
     )
@@ -208,7 +222,7 @@ def test_a_score_is_turned_round(tmp_path):
 
 
 def test_usage_is_summed_over_containers_and_starts():
-    from core.engines.docker_host.host.counters import Counters
+    from core.engines.values import Counters
 
     job = LiveJob("a", 0.0)
     for used in (1.0, 3.0, 0.5):  # the third is of a container that was started again

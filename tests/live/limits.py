@@ -33,19 +33,38 @@ def kernel_cores(container: Container) -> float | None:
 
 def kernel_quota(container: Container) -> tuple[int, int]:
     """Microseconds of processor that its control group, v1 or v2, gives it (-1: no limit) in how many."""
+    version, folder = _group(container, "cpu")
+    if version == 1:
+        quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
+        return int(quota), int(period)
+    quota, period = (folder / "cpu.max").read_text().split()
+    return -1 if quota == "max" else int(quota), int(period)
+
+
+def kernel_memory(container: Container) -> tuple[int, int]:
+    """Bytes of memory, and of memory and swap (v1) or swap (v2), that its group gives it (-1: no limit)."""
+    version, folder = _group(container, "memory")
+    names = {
+        1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
+        2: ("memory.max", "memory.swap.max"),
+    }
+    given = [(folder / name).read_text().strip() for name in names[version]]
+    most, swap = (-1 if each == "max" or int(each) > 1 << 60 else int(each) for each in given)
+    return most, swap
+
+
+def _group(container: Container, controller: str) -> tuple[int, Path]:
+    """The version of its control group, and the folder of a controller."""
     pid = container.client.api.inspect_container(container.id)["State"]["Pid"]
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         if not path.strip("/"):
             continue  # a process that has ended is nowhere
-        if "cpu" in controllers.split(","):
-            folder = GROUPS / controllers if (GROUPS / controllers).is_dir() else GROUPS / "cpu"
-            files = (folder / path.strip("/") / f"cpu.cfs_{name}_us" for name in ("quota", "period"))
-            quota, period = (file.read_text() for file in files)
-            return int(quota), int(period)
+        if controller in controllers.split(","):
+            folder = GROUPS / controllers if (GROUPS / controllers).is_dir() else GROUPS / controller
+            return 1, folder / path.strip("/")
         if not controllers:
-            quota, period = (GROUPS / path.strip("/") / "cpu.max").read_text().split()
-            return -1 if quota == "max" else int(quota), int(period)
+            return 2, GROUPS / path.strip("/")
     raise ProcessLookupError(pid)
 
 

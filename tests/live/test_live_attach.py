@@ -131,7 +131,7 @@ def test_a_paused_container_goes_on_after_its_worker_was_killed(space, light_ima
     with space.live.engine_registry.host("local", keeper, lambda _: True) as host:
         now = host.inspect(job.id)
         host.set_limits(job.id, now.limits.with_cores(0.5))
-        keeper.keep_paused("local", job.id, now.limits, True)
+        keeper.keep_paused(host.key(), job.id, now.limits.to_dict(), True)
         host.pause(job.id)
     assert space.live.put_back_orphans().restored == (job.name,)
     job.reload()

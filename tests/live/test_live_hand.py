@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import update
 
 from core.config import Settings
+from core.engines.docker_host.host.update_request import NONE
 from core.errors import ConflictError, InputError, RefusedError
 from core.runtime.bootstrap import open_workspace
+from core.runtime.database.tables import SavedLimitsRow
 from core.runtime.live.view.values import Allowed, Mode
 from core.runtime.tasks.worker import Worker
-from tests.live.limits import docker_limits, kernel_quota
+from tests.live.limits import docker_limits, kernel_memory, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import FALLING
 
@@ -46,6 +49,85 @@ def test_undoing_the_only_change_leaves_no_trace(space, sleeper):
     space.live.undo("local", sleeper.id)
     assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
     assert space.live.holds.all() == ()
+
+
+CPU = {
+    "none": {},
+    "cpus": {"nano_cpus": 1_250_000_000},
+    "quota": {"cpu_quota": 80_000},
+    "quota and period": {"cpu_quota": 33_000, "cpu_period": 50_000},
+    "shares": {"cpu_shares": 700},
+}
+MEMORY = {
+    "none": {},
+    "memory": {"mem_limit": "300m"},
+    "memory and swap": {"mem_limit": "300m", "memswap_limit": "500m"},
+    "any swap": {"mem_limit": "300m", "memswap_limit": -1},
+}
+MADE = [(cpu, "none") for cpu in CPU] + [(cpu, "memory") for cpu in CPU] + [("none", each) for each in MEMORY]
+
+
+@pytest.mark.parametrize(("cpu", "memory"), dict.fromkeys(MADE))
+def test_what_was_set_comes_back_digit_by_digit_and_what_was_not_means_the_same(
+    space, start_job, light_image, cpu, memory
+):
+    job = start_job(light_image, ["sleep", "300"], labels={"phasedock": "x"}, **CPU[cpu], **MEMORY[memory])
+    before, kernel, bytes_before = docker_limits(job), kernel_quota(job), kernel_memory(job)
+    space.live.set_limit("local", job.id, 0.5)
+    assert docker_limits(job)["Memory"] == before["Memory"]
+    space.live.undo("local", job.id)
+    sent = {} if cpu == "cpus" else {"CpuQuota"}
+    assert docker_limits(job) == written_after(before, sent)
+    space.live.set_limit("local", job.id, 0.5, 200 * 2**20)
+    assert kernel_memory(job)[0] == 200 * 2**20
+    space.live.set_limit("local", job.id, 0.25, 100 * 2**20)
+    space.live.release("local")
+    assert docker_limits(job) == written_after(before, {*sent, "Memory", "MemorySwap"})
+    assert (kernel_quota(job), kernel_memory(job)) == (kernel, bytes_before)
+    assert space.live.holds.all() == ()
+
+
+def written_after(before, sent):
+    """What Docker has once limits were given and taken away: only a 0 that had to be sent differs."""
+    return {name: NONE[name] if name in sent and not value else value for name, value in before.items()}
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Opens the same workspace with other names for engines."""
+    spaces = []
+
+    def open_with(names):
+        spaces.append(open_workspace(Settings(home=tmp_path / "named", docker=names, control=True)))
+        return spaces[-1]
+
+    yield open_with
+    for space in spaces:
+        space.close()
+
+
+def test_any_name_of_an_engine_gives_back_what_was_changed_under_another(opened, docker_url, sleeper):
+    before, kernel = docker_limits(sleeper), kernel_quota(sleeper)
+    opened(f"first={docker_url}").live.set_limit("first", sleeper.id, 0.5)
+    two = opened(f"second={docker_url};third={docker_url}").live
+    assert two.set_limit("third", sleeper.id, 0.25).before.cores == 0.5
+    assert two.undo("second", sleeper.id).after.cores == 0.5
+    assert two.release("second").restored == (sleeper.name,)
+    assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
+    assert two.holds.all() == ()
+
+
+def test_what_an_earlier_version_wrote_is_given_back_under_a_new_name(opened, docker_url, sleeper):
+    before, kernel = docker_limits(sleeper), kernel_quota(sleeper)
+    first = opened(f"first={docker_url}")
+    first.live.set_limit("first", sleeper.id, 0.5)
+    with first.database.write() as session:  # as it was when only the name was known
+        session.execute(update(SavedLimitsRow).values(engine="first", engine_name=None))
+    second = opened(f"second={docker_url}").live
+    second.set_limit("second", sleeper.id, 0.25)
+    assert second.release("second").restored == (sleeper.name,)
+    assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
+    assert second.holds.all() == ()
 
 
 def test_a_container_that_nobody_named_is_refused_until_it_is_picked(space, start_job, light_image):

@@ -73,6 +73,28 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
         space.close()
 
 
+def test_a_name_that_means_another_engine_now_gives_nothing_back_there(
+    daemon, tmp_path, docker_url, light_image, start_job
+):
+    job = start_job(light_image, ["sleep", "300"], labels={"phasedock": "1"}, cpu_quota=150_000)
+    before, home = docker_limits(job), tmp_path / "home"
+    for names, changed in (
+        (f"local={docker_url}", True),
+        (f"local={daemon.url}", True),
+        (f"old={docker_url}", False),
+    ):
+        space = open_workspace(Settings(home=home, docker=names, control=True))
+        try:
+            if docker_limits(job) == before:
+                space.live.set_limit("local", job.id, 0.5)
+                continue
+            done = space.live.release()
+            assert (done.restored, len(done.failed)) == (((), 1) if changed else ((job.name,), 0))
+            assert (docker_limits(job) != before, len(space.live.holds.all())) == (changed, int(changed))
+        finally:
+            space.close()
+
+
 def test_a_worker_that_is_asked_to_end_puts_limits_back_before_it_does(
     tmp_path, docker_url, light_image, start_job
 ):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from core.config import load_settings
-from core.engines.docker_host import Limits
+from core.engines.values import EngineKey
 from core.errors import ConflictError, InputError, NotFoundError, SettingsError
 from core.runtime.bootstrap import open_workspace
 from core.runtime.live.control.saved_limits import SavedLimitsStore
@@ -73,7 +73,7 @@ def test_nothing_to_end_is_said(space):
 
 
 def test_a_hold_that_cannot_be_put_back_stays_and_is_said(space):
-    SavedLimitsStore(space.database).keeper("dead").keep("here", "a" * 64, Limits(nano_cpus=10**9))
+    SavedLimitsStore(space.database).keeper("dead").keep(EngineKey("here"), "a" * 64, {"nano_cpus": 10**9})
     done = space.live.put_back_orphans()
     assert done.restored == ()
     ((name, why),) = done.failed

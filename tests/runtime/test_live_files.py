@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 import time
@@ -12,7 +13,8 @@ import pytest
 
 from core.errors import ConflictError
 from core.runtime.live.policies.activity_log import ActivityLog
-from core.runtime.live.recording.recording_file import Recorded, RecordingFile
+from core.runtime.live.recording import recording_file as taping
+from core.runtime.live.recording.recording_file import SAMPLE, Recorded, RecordingFile
 from core.runtime.live.sampling.ring_buffer import FIELDS
 from core.runtime.live.sampling.watcher import locked
 from core.runtime.live.view.snapshot import (
@@ -104,6 +106,23 @@ def test_a_lock_has_one_holder(files):
         assert again
 
 
+class FullDisk:
+    """In place of `os.pwrite`: takes so many bytes more, in pieces, and then says that the disk is full."""
+
+    def __init__(self, room: int, piece: int = 7) -> None:
+        self.room, self.piece = room, piece
+
+    def __call__(self, handle: int, data: bytes, place: int) -> int:
+        taken = min(len(data), self.piece, self.room)
+        if data and not taken:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        self.room -= taken
+        return PWRITE(handle, data[:taken], place)
+
+
+PWRITE = os.pwrite
+
+
 def row(cpu: float) -> tuple[float, ...]:
     return (cpu, *(math.nan,) * (len(FIELDS) - 1))
 
@@ -147,6 +166,73 @@ def test_half_a_record_at_the_end_is_left_out_and_written_over(tmp_path):
     assert traces.ids == ("job", "other")
     assert traces.column("cpu_cores").tolist() == [1.0, 2.0]
     assert again.last == 2.0
+
+
+def recorded(folder: Path) -> list[tuple[float, float]]:
+    """Moments and cores of what a recording has, by whoever opens it next."""
+    traces = RecordingFile(folder, writing=False).traces(phased=False)
+    return list(zip(traces.time.tolist(), traces.column("cpu_cores").tolist(), strict=True))
+
+
+def test_a_write_that_takes_only_a_part_is_gone_on_with(tmp_path, monkeypatch):
+    monkeypatch.setattr(taping.os, "pwrite", FullDisk(10**6))
+    tape = RecordingFile(tmp_path)
+    tape.meet([Recorded("a", "job"), Recorded("b", "other")])
+    tape.add(1.0, {"a": row(1.0), "b": row(2.0)}, {})
+    tape.add(2.0, {"a": row(3.0)}, {})
+    assert recorded(tmp_path) == [(1.0, 1.0), (2.0, 3.0), (1.0, 2.0)]
+
+
+def test_a_disk_that_is_full_in_mid_record_misaligns_nothing_that_follows(tmp_path, monkeypatch):
+    for room in range(2 * SAMPLE.itemsize):
+        folder = tmp_path / str(room)
+        tape = RecordingFile(folder)
+        tape.meet([Recorded("a", "job"), Recorded("b", "other")])
+        tape.add(1.0, {"a": row(1.0)}, {})
+        with monkeypatch.context() as full:
+            full.setattr(taping.os, "pwrite", FullDisk(room))
+            with pytest.raises(OSError, match="No space left"):
+                tape.add(2.0, {"a": row(5.0), "b": row(6.0)}, {})
+            full.setattr(taping.os, "pwrite", FullDisk(room % 30))
+            with pytest.raises(OSError, match="No space left"):
+                tape.meet([Recorded("c", "third")])
+        assert (tape.samples, len(RecordingFile(folder, writing=False).known)) == (1, 2)
+        tape.meet([Recorded("d", "fourth")])
+        tape.add(3.0, {"a": row(7.0), "d": row(8.0)}, {})
+        assert recorded(folder) == [(1.0, 1.0), (3.0, 7.0), (3.0, 8.0)]
+
+
+def test_a_recording_that_ends_at_any_byte_is_read_up_to_its_last_whole_record(tmp_path):
+    tape = RecordingFile(tmp_path)
+    tape.meet([Recorded("a", "job"), Recorded("b", "other")])
+    for at in (1.0, 2.0, 3.0):
+        tape.add(at, {"a": row(at)}, {})
+    samples, size = tmp_path / "samples.bin", SAMPLE.itemsize
+    whole = samples.read_bytes()
+    for end in range(size, len(whole)):
+        samples.write_bytes(whole[:end])
+        expected = [(float(at), float(at)) for at in range(1, end // size + 1)]
+        assert recorded(tmp_path) == expected
+        again = RecordingFile(tmp_path)
+        again.add(9.0, {"a": row(9.0)}, {})
+        assert recorded(tmp_path) == [*expected, (9.0, 9.0)]
+
+
+def test_containers_that_were_cut_off_take_their_samples_with_them(tmp_path):
+    """After a power cut the file of samples may be newer than that of the containers they are of."""
+    tape = RecordingFile(tmp_path)
+    tape.meet([Recorded("a", "job")])
+    tape.add(1.0, {"a": row(1.0)}, {})
+    place = tmp_path / "containers.jsonl"
+    text = place.read_bytes()
+    tape.meet([Recorded("b", "other")])
+    tape.add(2.0, {"a": row(2.0), "b": row(5.0)}, {})
+    place.write_bytes(text + b'{"id": "b')
+    assert recorded(tmp_path) == [(1.0, 1.0), (2.0, 2.0)]
+    again = RecordingFile(tmp_path)
+    again.meet([Recorded("c", "third")])
+    again.add(3.0, {"c": row(7.0)}, {})
+    assert recorded(tmp_path) == [(1.0, 1.0), (2.0, 2.0), (3.0, 7.0)]
 
 
 IDS = {"job": "a" * 64}

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import os
 import time
+from types import SimpleNamespace
 
 import pytest
 
-from core.engines.docker_host.host.limits import Limits
+from core.engines.errors import ContainerGone
+from core.engines.values import EngineKey
 from core.runtime.database.engine import Database
-from core.runtime.database.tables import TaskRow, WorkerRow
+from core.runtime.database.tables import SavedLimitsRow, TaskRow, WorkerRow
 from core.runtime.infos import TaskState
+from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.control.saved_limits import BY_HAND, SavedLimitsStore
+from core.runtime.live.view.values import EngineInfo, EngineState, Released
 from core.runtime.tasks.liveness import birth_of, this_host
 
 A, B = "a" * 64, "b" * 64
-BEFORE = Limits(cpu_quota=150_000, cpu_period=100_000, memory=2**40, memory_swap=-1, cpu_shares=512)
-LATER = Limits(nano_cpus=500_000_000)
+LOCAL, BOX = EngineKey("local", "ID:LOCAL"), EngineKey("box", "ID:BOX")
+BEFORE = {"cpu_quota": 150_000, "memory": 2**40, "memory_swap": -1}
+LATER = {"nano_cpus": 500_000_000}
 
 
 @pytest.fixture
@@ -44,15 +49,15 @@ def living_worker(workspace) -> None:
 
 def test_the_first_one_counts(holds):
     keeper = holds.keeper("t1")
-    keeper.keep("local", A, BEFORE)
-    keeper.keep("local", A, LATER)
-    assert keeper.kept("local", A) == BEFORE
-    keeper.forget("local", A)
-    assert keeper.kept("local", A) is None
+    keeper.keep(LOCAL, A, BEFORE)
+    keeper.keep(LOCAL, A, LATER)
+    assert keeper.kept(LOCAL, A) == BEFORE
+    keeper.forget(LOCAL, A)
+    assert keeper.kept(LOCAL, A) is None
 
 
 def test_it_is_there_for_another_process_once_keep_returns(workspace, holds):
-    holds.keeper("t1").keep("local", A, BEFORE)
+    holds.keeper("t1").keep(LOCAL, A, BEFORE)
     other = Database(workspace.settings.database_url)
     try:
         assert SavedLimitsStore(other).all()[0].limits == BEFORE
@@ -61,20 +66,20 @@ def test_it_is_there_for_another_process_once_keep_returns(workspace, holds):
 
 
 def test_owners_and_engines_have_holds_of_their_own(holds):
-    holds.keeper(BY_HAND).keep("local", A, BEFORE)
-    holds.keeper("t1").keep("local", A, LATER)
-    holds.keeper("t1").keep("box", A, LATER)
-    assert holds.keeper(BY_HAND).kept("local", A) == BEFORE
-    assert holds.keeper("t1").kept("local", A) == LATER
-    holds.keeper("t1").forget("local", A)
-    assert holds.held("local") == {A}
-    assert [hold.engine for hold in holds.all("box")] == ["box"]
+    holds.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
+    holds.keeper("t1").keep(LOCAL, A, LATER)
+    holds.keeper("t1").keep(BOX, A, LATER)
+    assert holds.keeper(BY_HAND).kept(LOCAL, A) == BEFORE
+    assert holds.keeper("t1").kept(LOCAL, A) == LATER
+    holds.keeper("t1").forget(LOCAL, A)
+    assert holds.held(LOCAL) == {A}
+    assert [hold.engine for hold in holds.all(BOX)] == [BOX]
 
 
 def test_the_newest_is_put_back_first(holds):
-    holds.keeper(BY_HAND).keep("local", A, BEFORE)
-    holds.keeper("t1").keep("local", A, LATER)
-    assert [hold.owner for hold in holds.all("local")] == ["t1", BY_HAND]
+    holds.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
+    holds.keeper("t1").keep(LOCAL, A, LATER)
+    assert [hold.owner for hold in holds.all(LOCAL)] == ["t1", BY_HAND]
 
 
 def test_orphans_are_holds_of_tasks_that_are_over_or_unknown_and_never_those_of_people(workspace, holds):
@@ -83,15 +88,15 @@ def test_orphans_are_holds_of_tasks_that_are_over_or_unknown_and_never_those_of_
     task(workspace, "queued", TaskState.QUEUED)
     task(workspace, "dead", TaskState.INTERRUPTED)
     for owner in ("running", "queued", "dead", "unknown", BY_HAND):
-        holds.keeper(owner).keep("local", A, BEFORE)
+        holds.keeper(owner).keep(LOCAL, A, BEFORE)
     assert {hold.owner for hold in holds.orphans()} == {"dead", "unknown"}
 
 
 def test_what_a_hand_did_last_can_be_noted_and_taken_back(holds):
-    holds.note("local", A, "web", LATER)
+    holds.note(LOCAL, A, "web", LATER)
     assert holds.all() == ()
-    holds.keeper(BY_HAND).keep("local", A, BEFORE)
-    holds.note("local", A, "web", LATER)
+    holds.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
+    holds.note(LOCAL, A, "web", LATER)
     (hold,) = holds.all()
     assert (hold.name, hold.undo, hold.limits) == ("web", LATER, BEFORE)
 
@@ -104,3 +109,171 @@ def test_picks_are_by_engine(holds):
     holds.unpick("local", [A, B])
     assert holds.picked("local") == frozenset()
     assert holds.picked("box") == {B}
+
+
+def test_a_hold_belongs_to_the_engine_and_not_to_its_name(holds):
+    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+    renamed, taken = EngineKey("other", LOCAL.id), EngineKey("local", "ID:ANOTHER")
+    holds.keeper("t1").keep(renamed, A, LATER)
+    assert holds.keeper("t1").kept(renamed, A) == BEFORE
+    assert (holds.held(renamed), [hold.engine for hold in holds.all(renamed)]) == ({A}, [LOCAL])
+    assert holds.keeper("t1").kept(taken, A) is None
+    assert (holds.held(taken), holds.all(taken)) == (frozenset(), ())
+    holds.keeper("t1").forget(taken, A)
+    holds.keeper("t1").keep(taken, A, LATER)  # a copy of the whole engine has containers of the same ids
+    holds.keeper("t1").forget(renamed, A)
+    assert [(hold.engine, hold.limits) for hold in holds.all()] == [(taken, LATER)]
+
+
+def test_an_engine_that_was_not_reached_is_known_by_its_name(holds):
+    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+    assert [hold.container for hold in holds.all(EngineKey("local"))] == [A]
+    assert holds.all(EngineKey("box")) == ()
+
+
+def written_before(workspace, engine: str, container: str, owner: str = BY_HAND) -> None:
+    """Write a hold as earlier versions did, which knew an engine's name only."""
+    row = SavedLimitsRow(
+        engine=engine,
+        container=container,
+        owner=owner,
+        name="job",
+        since=1.0,
+        limits=BEFORE,
+        undo=None,
+    )
+    with workspace.database.write() as session:
+        session.add(row)
+
+
+def test_a_hold_of_an_earlier_version_counts_wherever_its_container_is(workspace, holds):
+    written_before(workspace, "old", A)
+    (old,) = holds.all(EngineKey("old", "ID:LOCAL"))
+    assert (old.engine, holds.all(LOCAL)) == (EngineKey("old"), ())
+    keeper = holds.keeper(BY_HAND)
+    keeper.keep(LOCAL, A, LATER)
+    assert (keeper.kept(LOCAL, A), holds.held(LOCAL), len(holds.all())) == (BEFORE, {A}, 1)
+    tied = holds.tie(old, LOCAL)
+    assert holds.all(LOCAL) == (tied,)
+    assert (holds.held(BOX), keeper.kept(BOX, A)) == (frozenset(), None)
+    keeper.forget(LOCAL, A)
+    assert holds.all() == ()
+
+
+class FakeEngines:
+    """Engines by name: what is on each, by its id; None does not answer."""
+
+    def __init__(self, **engines: dict[str, dict[str, dict]] | None) -> None:
+        self.engines = engines
+        self.names = tuple(engines)
+        self.touched: list[tuple[str, str]] = []
+
+    def all(self) -> tuple[EngineInfo, ...]:
+        return tuple(
+            EngineInfo(name, "", EngineState.LOST, f"No answer from {name}.")
+            if found is None
+            else EngineInfo(name, "", EngineState.READY, id=next(iter(found)))
+            for name, found in self.engines.items()
+        )
+
+    def host(self, name: str, keeper=None, _=None) -> FakeHost:
+        return FakeHost(self, name, keeper)
+
+
+class FakeHost:
+    """As much of a host as putting back needs."""
+
+    def __init__(self, engines: FakeEngines, name: str, keeper) -> None:
+        self.engines, self.name, self.keeper = engines, name, keeper
+        (self.id,) = engines.engines[name]
+        self.there = engines.engines[name][self.id]
+
+    def key(self) -> EngineKey:
+        return EngineKey(self.name, self.id)
+
+    def inspect(self, container: str) -> SimpleNamespace:
+        if container not in self.there:
+            raise ContainerGone("It is gone.")
+        return SimpleNamespace(id=container, name=f"job {container[0]}", state="running")
+
+    def free_threads(self, container: SimpleNamespace) -> None:
+        pass
+
+    def restore(self, container: str) -> None:
+        self.there[container] = self.keeper.kept(self.key(), container)
+        self.keeper.forget(self.key(), container)
+        self.engines.touched.append((self.id, container))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def put_back(holds, engines: FakeEngines) -> Released:
+    return LimitRestorer(engines, holds).put_back(holds.all())
+
+
+def test_any_name_that_reaches_the_engine_puts_limits_back(holds):
+    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+    engines = FakeEngines(gone=None, new={LOCAL.id: {A: LATER}}, same={LOCAL.id: {A: LATER}})
+    assert put_back(holds, engines).restored == ("job a",)
+    assert (engines.touched, engines.engines["new"]) == ([(LOCAL.id, A)], {LOCAL.id: {A: BEFORE}})
+    assert holds.all() == ()
+
+
+def test_an_engine_that_took_the_name_of_another_is_never_touched(holds):
+    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+    engines = FakeEngines(local={"ID:ANOTHER": {A: LATER}})
+    ((name, why),) = put_back(holds, engines).failed
+    assert (name, engines.touched, len(holds.all())) == (A[:12], [], 1)
+    assert "then called local" in why
+    assert "PHASEDOCK_DOCKER" in why
+
+
+def test_an_engine_that_took_the_name_within_seconds_is_not_touched_either(holds, monkeypatch):
+    """What is known of engines holds for some seconds; who answers is asked again before anything is sent."""
+    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+    engines = FakeEngines(local={"ID:ANOTHER": {A: LATER}})
+    stale = EngineInfo("local", "", EngineState.READY, id=LOCAL.id)
+    monkeypatch.setattr(engines, "all", lambda: (stale,))
+    assert len(put_back(holds, engines).failed) == 1
+    assert (engines.touched, len(holds.all())) == ([], 1)
+
+
+def test_an_engine_that_does_not_answer_is_said_and_its_holds_stay(holds):
+    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+    holds.keeper("t1").keep(BOX, B, BEFORE)
+    done = put_back(holds, FakeEngines(local=None, box={BOX.id: {B: LATER}}))
+    assert done.restored == ("job b",)
+    assert done.failed == ((A[:12], "No answer from local."),)
+    assert [hold.engine for hold in holds.all()] == [LOCAL]
+
+
+def test_holds_of_an_earlier_version_are_found_by_their_containers(workspace, holds):
+    written_before(workspace, "renamed", A)
+    written_before(workspace, "local", B)
+    engines = FakeEngines(local={LOCAL.id: {}}, box={BOX.id: {A: LATER, B: LATER}})
+    assert set(put_back(holds, engines).restored) == {"job a", "job b"}
+    assert engines.engines["box"][BOX.id] == {A: BEFORE, B: BEFORE}
+    assert holds.all() == ()
+
+
+def test_holds_of_an_earlier_version_are_tied_to_the_engine_of_their_name_first(workspace, holds):
+    written_before(workspace, "box", A)
+    engines = FakeEngines(local={LOCAL.id: {A: LATER}}, box={BOX.id: {A: LATER}})
+    LimitRestorer(engines, holds).tie_old()
+    assert [hold.engine for hold in holds.all()] == [BOX]
+
+
+@pytest.mark.parametrize(
+    ("named", "others", "gone"),
+    [("local", {}, True), ("local", {"far": None}, False), ("renamed", {}, False)],
+)
+def test_a_container_of_an_earlier_version_is_gone_only_if_it_can_be_nowhere(
+    workspace, holds, named, others, gone
+):
+    written_before(workspace, named, A)
+    done = put_back(holds, FakeEngines(local={LOCAL.id: {}}, **others))
+    assert (done.gone, len(done.failed), len(holds.all())) == ((("job",), 0, 0) if gone else ((), 1, 1))

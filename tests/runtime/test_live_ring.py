@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +33,23 @@ def test_rows_are_read_as_they_were_written(tmp_path: Path):
     assert found["a"].time.tolist() == [100, 101, 102, 103]
     assert found["a"].values.tolist() == [row(at) for at in range(4)]
     assert found[TOTALS].values[:, 0].tolist() == [0, 10, 20, 30]
+
+
+def test_a_ring_has_its_room_on_the_disk_before_it_is_mapped(tmp_path: Path, monkeypatch):
+    """Writing into a hole of a mapped file on a full disk kills the process."""
+    ring = RingWriter(tmp_path / "ring", length=100)
+    found = (tmp_path / "ring").stat()
+    assert found.st_blocks * 512 >= found.st_size
+    ring.append(1.0, {"a": row(1)})
+
+    def full(*_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with pytest.raises(OSError, match="No space left"):
+        ring.append(2.0, {f"c{n}": row(n) for n in range(100)})
+    assert [path.name for path in tmp_path.iterdir()] == ["ring"]
+    assert read_ring(tmp_path / "ring", ["a"], 60.0)["a"].time.tolist() == [1.0]
 
 
 def test_only_the_newest_rows_stay(tmp_path: Path):

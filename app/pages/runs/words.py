@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.experiments.spec import ENGINES
 from core.units import format_duration, format_number
 
 if TYPE_CHECKING:
     from core.experiments.spec import Experiment
 
 _FEW = 3
-_WHERE = {"simulated": "Simulated", "docker": "Real, on Docker"}
 
 
 def machines(experiment: Experiment) -> str:
@@ -44,7 +44,8 @@ def seeds(experiment: Experiment) -> str:
 
 def about(experiment: Experiment) -> str:
     """An experiment in one line."""
-    words = [_WHERE.get(experiment.engine, experiment.engine), machines(experiment)]
+    where = f"Real, on {ENGINES[experiment.engine].title}" if experiment.real else "Simulated"
+    words = [where, machines(experiment)]
     words.append(f"{experiment.n_jobs:,} job{'s' if experiment.n_jobs != 1 else ''}")
     if experiment.world.gamma:
         words.append(f"contention γ {experiment.world.gamma:g}")

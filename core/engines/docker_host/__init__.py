@@ -1,16 +1,17 @@
 """A Docker host as an engine: real containers behind the same port as the simulator."""
 
 from core.engines.docker_host.api.addresses import Address, parse_addresses
-from core.engines.docker_host.api.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
 from core.engines.docker_host.api.events import HostEvent
 from core.engines.docker_host.engine.docker_engine import DockerEngine
 from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
-from core.engines.docker_host.host.containers import Container, HostInfo, labelled
-from core.engines.docker_host.host.counters import Counters
+from core.engines.docker_host.host.containers import Container
 from core.engines.docker_host.host.creation import Creation
 from core.engines.docker_host.host.host import Host
 from core.engines.docker_host.host.limits import Limits
-from core.engines.docker_host.host.limits_keeper import Keeper, MemoryKeeper
+from core.engines.docker_host.host.limits_keeper import MemoryKeeper
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
+from core.engines.ports import Keeper
+from core.engines.values import Counters, EngineKey, HostInfo, labelled
 
 __all__ = [
     "Address",
@@ -21,6 +22,7 @@ __all__ = [
     "Creation",
     "DockerEngine",
     "DockerWorker",
+    "EngineKey",
     "Host",
     "HostEvent",
     "HostInfo",

@@ -13,7 +13,7 @@ from core.experiments.reading.containers import check_docker
 from core.experiments.reading.fields import listing, mapping, one, only, read, span, typed
 from core.experiments.reading.marked import Path, SpecError, read_marked
 from core.experiments.reading.policies import baseline, policies, seeds
-from core.experiments.spec import DOCKER, ENGINES, SIMULATED, VERSION, Experiment
+from core.experiments.spec import ENGINES, SIMULATED, VERSION, Experiment
 from core.settings_fields import FieldSpec, describe
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
     _refuse_demands(values, max(group.cores for group in workers), kinds, jobs)
     arms = policies(values.get("policies"))
     engine = str(values.get("engine", SIMULATED))
-    if engine == DOCKER:
+    if ENGINES[engine].real:
         check_docker(workers, kinds, jobs, arms)
     return Experiment(
         name=str(values["name"]),

@@ -167,10 +167,15 @@ class SeriesRow(Base):
 
 
 class SavedLimitsRow(Base):
-    """What a container's limits were before somebody changed them: a task, or a person (no owner)."""
+    """What a container's limits were before somebody changed them: a task, or a person (no owner).
+
+    The engine is its own id, and beside it what it was called then. Where the id is not known, as in rows of
+    earlier versions, it is the engine's name, and there is none beside it.
+    """
 
     __tablename__ = "holds"
     engine: Mapped[str] = mapped_column(String(64), primary_key=True)
+    engine_name: Mapped[str | None] = mapped_column(Text)
     container: Mapped[str] = mapped_column(String(64), primary_key=True)
     owner: Mapped[str] = mapped_column(String(32), primary_key=True)
     name: Mapped[str] = mapped_column(Text)

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from core.errors import Cancelled, Interrupted
 from core.experiments.series import Series
-from core.experiments.spec import DOCKER
 from core.runtime.experiments.infos import RunState
 from core.runtime.experiments.records import Origin
 from core.runtime.experiments.runner import run_arm, run_key, scenario_key
@@ -99,7 +98,7 @@ class RunWriter:
     def _follow(self, run: str, origin: Origin, say: Callable[[float], None]) -> None:
         experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
         ledger, series, n = self._ledgers.writer(run), Series(), experiment.n_jobs
-        real, done = experiment.engine == DOCKER, 0.0
+        real, done = experiment.real, 0.0
 
         def listen(entry: Entry, outcome: Outcome) -> None:
             nonlocal done

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from core.engines.simulated import simulated
 from core.experiments.outcome import Outcome
-from core.experiments.spec import DOCKER
 from core.experiments.truth import truth
 from core.runtime.experiments.stages import Stage, simulated_stage
 from core.runtime.storage.sources import code_digest
@@ -109,7 +108,7 @@ def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
     """The digest of everything that a run depends on; a real run belongs to the experiment that `asked`."""
     policy = POLICIES[arm.policy]
     settings = asdict(policy.chosen(arm.settings))
-    real = [asked, arm.threads] if experiment.engine == DOCKER else []
+    real = [asked, arm.threads] if experiment.real else []
     code = code_digest(_DECIDING if real else (*_DECIDING, *_SIMULATING), [policy])
     return _digest([_FORMAT, code, scenario_key(experiment), arm.policy, settings, seed, *real])
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from core.errors import ConflictError, NotFoundError
 from core.experiments.outcome import RunResult
 from core.experiments.predicting import predict
-from core.experiments.spec import DOCKER
 from core.runtime.experiments.compare import report, side_by_side
 from core.runtime.experiments.infos import Keep, RunState
 from core.runtime.experiments.ledgers import Ledgers, Tick
@@ -306,7 +305,7 @@ class Runs:
 
     def _predicted(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
         """What the simulator says of real runs, fitted to the baseline's; nothing for simulated ones."""
-        if experiment.engine != DOCKER:
+        if not experiment.real:
             return {}
         ledgers = {
             seed: [entry.observation for entry in self.entries(run)]
@@ -328,7 +327,7 @@ class Runs:
 
 def _kept(experiment: Experiment, keep: Keep, seed: int) -> bool:
     """Whether a run keeps its ledger; real ones always do, for they cannot be made again."""
-    if experiment.engine == DOCKER:
+    if experiment.real:
         return True
     return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])
 

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 import fcntl
-import shlex
 import shutil
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host import DockerEngine, DockerWorker, PlannedJob
-from core.engines.docker_host.host.containers import RUN
-from core.engines.simulated import simulated
+from core.engines.ports import RunRequest
+from core.engines.registry import ENGINES
+from core.engines.values import RUN
 from core.errors import ConflictError
 from core.experiments.outcome import Truth
 from core.experiments.scenarios import scenario
-from core.experiments.spec import DOCKER
+from core.experiments.spec import SIMULATED
 from core.experiments.truth import truth
-from core.scheduling.policies import POLICIES
-from core.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from core.config import Settings
-    from core.engines.docker_host import Host
+    from core.engines.ports import SteeredHost
     from core.experiments.spec import Arm, Experiment
     from core.runtime.live.engines import Engines
     from core.scheduling.ports import Engine
-    from core.simulation.scenario import JobSpec
 
 _PACE = 2.0
 
@@ -47,7 +43,9 @@ class Stage:
 def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
     """The simulator at time 0."""
     world = scenario(experiment, seed)
-    return Stage(simulated(world, seed, hidden=POLICIES[arm.policy].oracle), truth(world))
+    kind = ENGINES[SIMULATED if experiment.real else experiment.engine]
+    engine = kind.open(RunRequest(experiment, arm, seed, world))
+    return Stage(engine, truth(world))
 
 
 class Stages:
@@ -75,14 +73,14 @@ class Stages:
         NotFoundError
             If it names an engine that there is not.
         """
-        if experiment.engine != DOCKER:
+        if not experiment.real:
             return
         if not self._settings.control:
             raise ConflictError(
                 "This experiment starts and steers containers, and PHASEDOCK_CONTROL is off.",
                 "Start PhaseDock with PHASEDOCK_CONTROL=on, or choose the simulator.",
             )
-        for name, cores in _wanted(experiment, self._engines.names[0]).items():
+        for name, cores in _wanted(experiment, self._first(experiment)).items():
             info = self._engines.get(name)
             if info.state != "ready":
                 raise ConflictError(info.message, info.hint)
@@ -107,7 +105,7 @@ class Stages:
         idle
             Called at least twice a second while an engine in real time waits; it may raise to stop the run.
         """
-        if experiment.engine != DOCKER:
+        if not experiment.real:
             yield simulated_stage(experiment, arm, seed)
             return
         folder = self._settings.home / "jobs" / run
@@ -116,9 +114,9 @@ class Stages:
             self._remove_dead()
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.mkdir(parents=True, exist_ok=True)
-            yield self._docker(stack, experiment, arm, seed, run, folder, idle)
+            yield self._real(stack, experiment, arm, seed, run, folder, idle)
 
-    def _docker(
+    def _real(
         self,
         stack: ExitStack,
         experiment: Experiment,
@@ -128,20 +126,18 @@ class Stages:
         folder: Path,
         idle: Callable[[], None],
     ) -> Stage:
-        hosts: dict[str, Host] = {}
-        for name in _wanted(experiment, self._engines.names[0]):
+        hosts: dict[str, SteeredHost] = {}
+        for name in _wanted(experiment, self._first(experiment)):
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
             stack.callback(hosts[name].close)
-        drawn, threads = scenario(experiment, seed), arm.threads or experiment.docker.threads
-        engine = DockerEngine(
-            _workers(experiment, hosts),
-            [_planned(experiment, job, seed + at, run, threads) for at, job in enumerate(drawn.jobs)],
-            folder=folder,
-            idle=idle,
-            follow=threads == "follow",
-        )
-        stack.callback(engine.close)
+        drawn = scenario(experiment, seed)
+        request = RunRequest(experiment, arm, seed, drawn, run, hosts, folder, idle, stack.callback)
+        engine = ENGINES[experiment.engine].open(request)
         return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
+
+    def _first(self, experiment: Experiment) -> str:
+        """The host of machines that name none."""
+        return self._engines.of_kind(experiment.engine)[0]
 
     def _remove_dead(self) -> None:
         """Remove what killed runs of this workspace left; whoever has the turn is the only one that lives."""
@@ -209,32 +205,3 @@ def _wanted(experiment: Experiment, first: str) -> dict[str, int]:
         name = group.host or first
         wanted[name] = wanted.get(name, 0) + group.count * int(group.cores)
     return wanted
-
-
-def _workers(experiment: Experiment, hosts: dict[str, Host]) -> list[DockerWorker]:
-    """Machines as sets of processors, in order; each host's are counted from its first."""
-    first, free, made = next(iter(hosts)), dict.fromkeys(hosts, 0), []
-    for group in experiment.workers:
-        host = group.host or first
-        for name in group.names:
-            begin, free[host] = free[host], free[host] + int(group.cores)
-            made.append(DockerWorker(name, hosts[host], tuple(range(begin, free[host]))))
-    return made
-
-
-def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:
-    kind, docker = experiment.kinds[job.model], experiment.docker
-    command = ["python3", "-m", "phasedock_jobs", *shlex.split(kind.program)]
-    command += ["--seed", str(seed), "--threads", "1" if threads == "one" else threads]
-    if kind.steps:
-        command += ["--steps", str(kind.steps)]
-    return PlannedJob(
-        id=job.id,
-        image=docker.image,
-        command=tuple(command),
-        arrival=job.arrival,
-        labels={RUN: run},
-        memory=int(docker.memory * GIB) or None,
-        can_migrate=kind.checkpoint is not None,
-        can_resize=threads == "follow",
-    )

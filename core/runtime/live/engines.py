@@ -12,16 +12,20 @@ from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLong
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host import Host, HostLost, parse_addresses
+from core.engines.errors import HostLost
+from core.engines.registry import ENGINES
+from core.engines.values import EngineKey
 from core.errors import NotFoundError, SettingsError
 from core.runtime.live.view.values import EngineInfo, EngineState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from concurrent.futures import Future
+    from pathlib import Path
 
     from core.config import Settings
-    from core.engines.docker_host import Address, Container, HostInfo, Keeper
+    from core.engines.ports import Container, EngineKind, HostAddress, Keeper, LiveEngine, SteeredHost
+    from core.engines.values import HostInfo
 
 _HOLDS_FOR = 5.0
 _WAIT = 2.0
@@ -39,20 +43,40 @@ class Engines:
     Raises
     ------
     SettingsError
-        If PHASEDOCK_DOCKER is not a list of names and addresses.
+        If a setting such as PHASEDOCK_DOCKER is not a list of names and addresses, or a name comes twice.
     """
 
     def __init__(self, settings: Settings) -> None:
-        try:
-            addresses = parse_addresses(settings.docker)
-        except SettingsError as error:
-            raise SettingsError(f"PHASEDOCK_DOCKER cannot be used: {error.message}", error.hint) from error
-        self._probes = {address.name: _Probe(address) for address in addresses}
+        found: dict[str, tuple[EngineKind, HostAddress]] = {}
+        for kind in map(ENGINES.__getitem__, ENGINES):
+            for address in _addresses(kind, settings) if kind.connect is not None else ():
+                if address.name in found:
+                    raise SettingsError(f"Two engines are called “{address.name}”.", "Rename one of them.")
+                found[address.name] = (kind, address)
+        self._probes = {name: _Probe(*each) for name, each in found.items()}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names, in the order of the settings."""
         return tuple(self._probes)
+
+    def of_kind(self, kind: str) -> tuple[str, ...]:
+        """The names of the engines of one kind, in the order of the settings."""
+        return tuple(name for name, probe in self._probes.items() if probe.kind.name == kind)
+
+    def adopt(
+        self,
+        host: SteeredHost,
+        folder: Path,
+        adopt: Callable[[Container], bool],
+        idle: Callable[[], None],
+        request_timeout: float,
+    ) -> LiveEngine:
+        """Follow the containers of a host of `host`, for a policy; see `core.engines.ports.Adopt`."""
+        begin = self._probe(host.name).kind.adopt
+        if begin is None:
+            raise LookupError(host.name)
+        return begin(host, folder, adopt, idle, request_timeout)
 
     def all(self) -> tuple[EngineInfo, ...]:
         """Every engine with its state, in the order of the settings."""
@@ -70,7 +94,23 @@ class Engines:
         """
         return self._probe(name).answer()
 
-    def address(self, name: str) -> Address:
+    def key(self, name: str) -> EngineKey:
+        """Which engine is behind a name now; without an id while it does not answer.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return EngineKey(name, self.get(name).id)
+
+    def aliases(self, name: str) -> tuple[str, ...]:
+        """All names of the settings that mean the same engine as this one, which comes first."""
+        this = self.key(name)
+        others = (each for each in self.all() if this.id and each.id == this.id and each.name != name)
+        return (name, *(each.name for each in others))
+
+    def address(self, name: str) -> HostAddress:
         """Where an engine is.
 
         Raises
@@ -82,7 +122,7 @@ class Engines:
 
     def host(
         self, name: str, keeper: Keeper | None = None, guard: Callable[[Container], bool] | None = None
-    ) -> Host:
+    ) -> SteeredHost:
         """A host of one's own, to be closed by who asked for it; without a guard it changes nothing.
 
         Parameters
@@ -99,7 +139,7 @@ class Engines:
         NotFoundError
             If the settings name no such engine.
         """
-        return Host(self._probe(name).address, keeper, guard or (lambda _: False))
+        return self._probe(name).open(keeper, guard or (lambda _: False))
 
     def close(self) -> None:
         """Close what is open."""
@@ -117,14 +157,21 @@ class Engines:
 class _Probe:
     """Asks one engine whether it is there, now and then."""
 
-    def __init__(self, address: Address) -> None:
-        self.address = address
+    def __init__(self, kind: EngineKind, address: HostAddress) -> None:
+        self.kind, self.address = kind, address
         self._lock = threading.Lock()
-        self._host = Host(address, guard=lambda _: False, request_timeout=_REQUEST_TIMEOUT)
+        self._host = self.open(None, lambda _: False, _REQUEST_TIMEOUT)
         self._pool = ThreadPoolExecutor(1, thread_name_prefix=f"probe-{address.name}")
         self._asking: Future[EngineInfo] | None = None
         self._last: EngineInfo | None = None
         self._at = 0.0
+
+    def open(
+        self, keeper: Keeper | None, guard: Callable[[Container], bool], request_timeout: float | None = None
+    ) -> SteeredHost:
+        if self.kind.connect is None:
+            raise LookupError(self.kind.name)
+        return self.kind.connect(self.address, keeper, guard, request_timeout)
 
     def begin(self) -> Future[EngineInfo] | None:
         """Ask, unless the last answer still holds or one is on its way."""
@@ -151,7 +198,7 @@ class _Probe:
     def _ask(self) -> EngineInfo:
         try:
             self._host.ping()
-            found = ready(self.address, self._host.info())
+            found = ready(self.address, self._host.info(again=True))
         except HostLost as error:
             found = lost(self.address, error)
         with self._lock:
@@ -159,7 +206,15 @@ class _Probe:
         return found
 
 
-def ready(address: Address, info: HostInfo) -> EngineInfo:
+def _addresses(kind: EngineKind, settings: Settings) -> Sequence[HostAddress]:
+    try:
+        return kind.hosts(getattr(settings, kind.setting, ""))
+    except SettingsError as error:
+        variable = f"PHASEDOCK_{kind.setting.upper()}"
+        raise SettingsError(f"{variable} cannot be used: {error.message}", error.hint) from error
+
+
+def ready(address: HostAddress, info: HostInfo) -> EngineInfo:
     """An engine that answers."""
     return EngineInfo(
         address.name,
@@ -168,15 +223,16 @@ def ready(address: Address, info: HostInfo) -> EngineInfo:
         cores=info.cores,
         memory=float(info.memory),
         version=info.version,
+        id=info.id,
     )
 
 
-def lost(address: Address, error: HostLost) -> EngineInfo:
+def lost(address: HostAddress, error: HostLost) -> EngineInfo:
     """An engine that does not answer, and why."""
     return EngineInfo(address.name, address.url, EngineState(error.kind), error.message, error.hint)
 
 
-def silent(address: Address) -> EngineInfo:
+def silent(address: HostAddress) -> EngineInfo:
     """An engine that takes too long to answer."""
     return EngineInfo(
         address.name,

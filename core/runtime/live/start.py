@@ -68,7 +68,7 @@ class Starter:
             raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
         if mode == Mode.CONTROL and not self._control:
             raise switched_off()
-        if ATTACH in self._sessions.of(engine):
+        if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
             raise ConflictError(f"A policy is attached to {engine} already.", "Detach it first.")
         params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}
         return self._tasks.submit(ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed)})

@@ -16,7 +16,7 @@ from app.ui.basics import notice
 from app.ui.forms import errors_for, field_id
 from core.errors import PhaseDockError
 from core.experiments.reading.marked import read_marked
-from core.experiments.spec import DOCKER
+from core.experiments.spec import ENGINES
 from core.runtime.experiments.infos import Keep
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _other_shape(
     names = {each["name"] for each in ids}
     for where, chosen in zip(shape_ids, shapes, strict=True):
         if where["name"] == ENGINE:
-            if ("docker/image" in names) != (chosen == DOCKER):
+            if ("docker/image" in names) != ENGINES[chosen].real:
                 return True
             continue
         path = where["name"].removesuffix("policy") + "settings/"

@@ -22,7 +22,7 @@ from core.experiments.parts import (
     WorkerGroup,
     World,
 )
-from core.experiments.spec import DOCKER, ENGINES, SIMULATED
+from core.experiments.spec import ENGINES, SIMULATED
 from core.scheduling.policies import POLICIES
 from core.settings_fields import FieldSpec, describe
 
@@ -138,7 +138,8 @@ def form(draft: Mapping[str, Any]) -> list[Node]:
 
 
 def _real(draft: Mapping[str, Any]) -> bool:
-    return draft.get("engine") == DOCKER
+    known = ENGINES.get(str(draft.get("engine")))
+    return known is not None and known.real
 
 
 def _engine(draft: Mapping[str, Any]) -> html.Div:
@@ -146,8 +147,8 @@ def _engine(draft: Mapping[str, Any]) -> html.Div:
         id=field_id(SHAPE, ENGINE),
         label="Engine",
         description="The simulator, or real containers, which take real time.",
-        data=[{"value": name, "label": label} for name, label in ENGINES.items()],
-        value=DOCKER if _real(draft) else SIMULATED,
+        data=[{"value": name, "label": known.title} for name, known in ENGINES.items()],
+        value=draft["engine"] if draft.get("engine") in ENGINES else SIMULATED,
         allowDeselect=False,
         size="xs",
         inputWrapperOrder=_ORDER,

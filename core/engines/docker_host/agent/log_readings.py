@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.agent.readings import Place
-from core.engines.docker_host.host.containers import GOAL, LOSS
+from core.engines.values import GOAL, LOSS
 from core.errors import InputError, PhaseDockError
 from core.progress import Goal, ProgressReader
 

@@ -1,7 +1,13 @@
 """One Docker host's API, spoken to through the Docker SDK, with its faults said in sentences.
 
-The SDK's low-level client is a `requests` session that knows addresses and TLS. Requests are made with it
-directly: the SDK's own methods leave out some fields (``NanoCpus`` of an update) and drop zeros.
+The SDK's low-level client is a `requests` session that knows addresses and TLS, and its `CancellableStream`
+ends an answer that goes on. Requests are made with the session directly rather than with the SDK's methods:
+
+- ``update_container`` has no ``NanoCpus``, which is all that a container created with ``--cpus`` takes;
+- ``logs`` inspects the container before each request, and joins what was written to both streams in pieces,
+  in the middle of a line where that is how it came; lines with their times are wanted (`logs.parse_logs`);
+- the models (``client.containers``) inspect every container of a list each time (`listing.Listing` does not);
+- time limits and sentences for what goes wrong are wanted for every request, and those are in one place here.
 """
 
 from __future__ import annotations
@@ -15,8 +21,8 @@ from urllib.parse import quote
 from docker.errors import DockerException, TLSParameterError
 from requests.exceptions import RequestException, SSLError, Timeout
 
-from core.engines.docker_host.api.errors import ChangeRefused, ContainerGone, HostLost
 from core.engines.docker_host.api.transport import Route, route
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

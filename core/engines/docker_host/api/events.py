@@ -13,7 +13,7 @@ from requests.exceptions import RequestException
 from urllib3.exceptions import HTTPError
 
 from core.engines.docker_host.api.connection import Connection
-from core.engines.docker_host.api.errors import ChangeRefused, ContainerGone, HostLost
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

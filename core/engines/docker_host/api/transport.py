@@ -1,8 +1,16 @@
 """The ways to a Docker host: its socket, TCP with or without TLS, and ssh.
 
-A socket and ssh both come down to opening a stream of bytes, which is all that `Dialled` needs. Over ssh that
-stream is ``docker system dial-stdio`` on the other machine, as Docker's own client does it: nothing but ssh
-and Docker is needed there, and keys, agents and known hosts are ssh's own affair.
+The session is the Docker SDK's in every case, and so are TCP, TLS and what the environment says
+(``DOCKER_HOST``). Two ways are opened here instead, because of what the SDK (7.2) was seen to do:
+
+- to a socket at which nothing answers it leaves a socket of its own open at every try, and a host that is
+  missing is tried every few seconds;
+- for ssh it wants paramiko even where it is told to start ssh, lets ssh ask for a password on the terminal,
+  and reads from the program without any time limit, so that a silent host is waited for for ever.
+
+Both come down to opening a stream of bytes, which is all that `Dialled` needs. Over ssh that stream is
+``docker system dial-stdio`` on the other machine, as Docker's own client does it: nothing but ssh and Docker
+is needed there, and keys, agents and known hosts are ssh's own affair.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from core.engines.docker_host.agent.files import AgentFolder
 from core.engines.docker_host.engine.job import LiveJob
 from core.engines.docker_host.engine.start import follow
-from core.engines.docker_host.host.containers import AGENT
+from core.engines.values import AGENT
 from core.scheduling.model import JobState, Trigger
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from core.engines.docker_host.agent.files import AgentFolder, Says
     from core.engines.docker_host.agent.readings import Follower
     from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
-    from core.engines.docker_host.host.counters import Counters
     from core.engines.docker_host.host.limits import Limits
+    from core.engines.values import Counters
     from core.scheduling.model import Reading
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host.api.errors import ContainerGone
+from core.engines.errors import ContainerGone
 from core.errors import PhaseDockError
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.api.errors import HostLost
 from core.engines.docker_host.engine.shared_state import PULSE
 from core.engines.docker_host.engine.start import create
 from core.engines.docker_host.engine.threads import wanted_threads
+from core.engines.errors import HostLost
 from core.errors import PhaseDockError
 from core.scheduling.model import Failure, JobState, Trigger
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.api.errors import ChangeRefused, ContainerGone, HostLost
 from core.engines.docker_host.engine.adoption import adopt_new
 from core.engines.docker_host.engine.job import LiveJob
 from core.engines.docker_host.engine.leave import put_back
+from core.engines.errors import ChangeRefused, ContainerGone, HostLost
 from core.errors import PhaseDockError
 from core.scheduling.model import JobState, Trigger
 
 if TYPE_CHECKING:
     from core.engines.docker_host.engine.shared_state import SharedState
     from core.engines.docker_host.host.containers import Container
-    from core.engines.docker_host.host.counters import Counters
     from core.engines.docker_host.host.host import Host
+    from core.engines.values import Counters
 
 _MOST_LINES: Final = 3
 _JUST: Final = 10.0

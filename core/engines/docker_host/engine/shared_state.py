@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from core.engines.docker_host.engine.job import LiveJob
     from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
     from core.engines.docker_host.host.containers import Container
-    from core.engines.docker_host.host.counters import Counters
     from core.engines.docker_host.host.host import Host
+    from core.engines.values import Counters
     from core.scheduling.model import Failure
 
 PULSE: Final = 0.4

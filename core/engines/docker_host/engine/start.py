@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from core.engines.docker_host.agent.files import INSIDE, VARIABLE, AgentFolder
 from core.engines.docker_host.agent.log_readings import AgentOrLog, LogReadings
 from core.engines.docker_host.agent.readings import AgentReadings
-from core.engines.docker_host.host.containers import AGENT, GOAL, JOB
 from core.engines.docker_host.host.creation import Creation
 from core.engines.docker_host.host.limits import Limits
+from core.engines.values import AGENT, GOAL, JOB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,17 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host.api.errors import ChangeRefused
 from core.engines.docker_host.host.limits import DEFAULT_PERIOD
-from core.engines.docker_host.host.update_request import UNSET_SHARES, USUAL_WEIGHT, update_request
+from core.engines.docker_host.host.update_request import (
+    UNSET_SHARES,
+    USUAL_WEIGHT,
+    spelling_request,
+    update_request,
+)
+from core.engines.errors import ChangeRefused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.engines.docker_host.api.connection import Connection
     from core.engines.docker_host.host.cgroups import CgroupReader
-    from core.engines.docker_host.host.containers import Container, HostInfo
+    from core.engines.docker_host.host.containers import Container
     from core.engines.docker_host.host.limits import Limits
+    from core.engines.values import HostInfo
 
 
 def resize(
@@ -41,6 +47,9 @@ def resize(
         if not usual or _weight(reader, now) in (None, USUAL_WEIGHT[host.cgroup]):
             break
     after = inspect(now.id) if body else now
+    if rest := spelling_request(after.limits, wanted):
+        connection.post(f"/containers/{now.id}/update", rest)
+        after = inspect(now.id)
     seen = replace(after.limits, cpu_shares=0) if usual else after.limits
     if not seen.agrees(wanted, host.cores) or not _enforced(reader, after, wanted, host.cores):
         raise ChangeRefused(

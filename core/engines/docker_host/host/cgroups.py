@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.host.counters import (
-    Counters,
     io_process,
     io_v1,
     io_v2,
@@ -25,6 +24,7 @@ from core.engines.docker_host.host.counters import (
     throttling_v1,
     throttling_v2,
 )
+from core.engines.values import Counters
 
 if TYPE_CHECKING:
     from core.engines.docker_host.host.containers import Container

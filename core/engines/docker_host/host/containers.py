@@ -2,62 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host.host.limits import Limits
+from core.engines.values import HostInfo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-MANAGED: Final = "phasedock"
-"""The label whose presence lets PhaseDock change a container."""
-
-RUN: Final = "phasedock.run"
-"""The label that names the run which a container belongs to."""
-
-JOB: Final = "phasedock.job"
-"""The label that names the job which a container runs."""
-
-LOSS: Final = "phasedock.loss"
-"""The label that says how E is found in the logs: a key, or a regular expression with one group."""
-
-GOAL: Final = "phasedock.goal"
-"""The label that says whether E is to fall (``min``), to rise (``max``) or is a distance from the best."""
-
-AGENT: Final = "phasedock.agent"
-"""The label with the folder, on the host, in which the job's agent reads and writes."""
-
 _NEVER: Final = "0001-01-01"
-
-
-@dataclass(frozen=True, slots=True)
-class HostInfo:
-    """What a Docker host is.
-
-    Parameters
-    ----------
-    name
-        Its name in the settings.
-    cores
-        Its processors.
-    memory
-        Its bytes of memory.
-    version
-        Of its Docker Engine.
-    cgroup
-        1 or 2.
-    local
-        True if its containers' control groups can be read from here.
-    """
-
-    name: str
-    cores: float
-    memory: int
-    version: str
-    cgroup: int
-    local: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +101,18 @@ def parse_host(name: str, found: Mapping[str, Any], local: bool) -> HostInfo:
         str(found["ServerVersion"]),
         2 if str(found.get("CgroupVersion", "1")) == "2" else 1,
         local,
+        _own_id(found),
     )
+
+
+def _own_id(found: Mapping[str, Any]) -> str:
+    """What tells an engine from every other; empty where it says nothing of the kind.
+
+    Docker 20.10 keeps its id in /etc/docker, so all engines of one machine have the same; newer releases keep
+    it in their data folder, of which no two engines have the same.
+    """
+    said = str(found.get("ID") or "")
+    return hashlib.sha256(f"{said}\n{found.get('DockerRootDir')}".encode()).hexdigest()[:32] if said else ""
 
 
 def parse_time(text: str) -> float:
@@ -168,8 +135,3 @@ def parse_cpus(text: str, cores: int) -> frozenset[int]:
         first, _, last = part.partition("-")
         found.update(range(int(first), int(last or first) + 1))
     return frozenset(found)
-
-
-def labelled(container: Container) -> bool:
-    """True if a container carries PhaseDock's label, whatever its value."""
-    return MANAGED in container.labels

@@ -8,45 +8,12 @@ pages that the kernel would give back first, as ``docker stats`` and Kubernetes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.engines.values import Counters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """One reading of a container.
-
-    Parameters
-    ----------
-    time
-        Seconds of this machine's monotonic clock when it was read.
-    cpu_seconds
-        Core-seconds used.
-    memory
-        Bytes of its working set now.
-    io_read, io_written
-        Bytes from and to block devices.
-    net_received, net_sent
-        Bytes over its own network interfaces, the loopback apart.
-    periods, throttled_periods
-        Periods of its quota that passed, and those in which it was held back.
-    throttled_seconds
-        Thread-seconds for which it was held back.
-    """
-
-    time: float
-    cpu_seconds: float
-    memory: int
-    io_read: int = 0
-    io_written: int = 0
-    net_received: int = 0
-    net_sent: int = 0
-    periods: int = 0
-    throttled_periods: int = 0
-    throttled_seconds: float = 0.0
 
 
 class Throttling(NamedTuple):

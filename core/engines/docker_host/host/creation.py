@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.engines.docker_host.host.containers import MANAGED
 from core.engines.docker_host.host.limits import Limits
+from core.engines.values import MANAGED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

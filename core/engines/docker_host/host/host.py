@@ -9,20 +9,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.engines.docker_host.agent.files import AgentFolder
 from core.engines.docker_host.api.connection import REQUEST_TIMEOUT
-from core.engines.docker_host.api.errors import ContainerGone, NotOurs
 from core.engines.docker_host.host.apply_limits import resize
-from core.engines.docker_host.host.containers import MANAGED, labelled
-from core.engines.docker_host.host.limits_keeper import Keeper, MemoryKeeper
+from core.engines.docker_host.host.limits import Limits
+from core.engines.docker_host.host.limits_keeper import MemoryKeeper
 from core.engines.docker_host.host.reading import HostReading
+from core.engines.errors import ContainerGone, NotOurs
+from core.engines.values import MANAGED, labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from core.engines.docker_host.api.addresses import Address
     from core.engines.docker_host.host.containers import Container
     from core.engines.docker_host.host.creation import Creation
-    from core.engines.docker_host.host.limits import Limits
+    from core.engines.ports import Keeper
 
 
 class Host(HostReading):
@@ -80,7 +82,7 @@ class Host(HostReading):
         self._allowed(container)
         now = self.inspect(container)
         if hold and not now.limits.agrees(limits, self.info().cores):
-            self.keeper.keep(self.name, now.id, now.limits)
+            self.keeper.keep(self.key(), now.id, now.limits.to_dict())
         return resize(self._connection, self._reader, self.info(), now, limits, self.inspect)
 
     def restore(self, container: str) -> bool:
@@ -100,16 +102,17 @@ class Host(HostReading):
         ChangeRefused, HostLost
             If it could not be put back; it stays kept.
         """
-        kept = self.keeper.kept(self.name, container)
+        engine = self.key()
+        kept = self.keeper.kept(engine, container)
         if kept is None:
             return False
         try:
             now = self.inspect(container)
-            resize(self._connection, self._reader, self.info(), now, kept, self.inspect)
+            resize(self._connection, self._reader, self.info(), now, Limits.from_dict(kept), self.inspect)
         except ContainerGone:
-            self.keeper.forget(self.name, container)
+            self.keeper.forget(engine, container)
             raise
-        self.keeper.forget(self.name, container)
+        self.keeper.forget(engine, container)
         return True
 
     def create(self, creation: Creation) -> str:
@@ -146,6 +149,17 @@ class Host(HostReading):
             return
         finally:
             self._listing.doubt(container)
+
+    def read_limits(self, plain: Mapping[str, Any]) -> Limits:
+        """Limits that `Limits.to_dict` wrote."""
+        return Limits.from_dict(plain)
+
+    def free_threads(self, container: Container) -> None:
+        """Let a job that followed its cores choose its threads again."""
+        folder = self._agent_folder(container)
+        agent = None if folder is None else AgentFolder(folder)
+        if agent is not None and agent.wants.threads is not None:
+            agent.want(threads=None)
 
     def _do(self, container: str, verb: str, request_timeout: float = 0.0, **params: Any) -> None:
         self._allowed(container)

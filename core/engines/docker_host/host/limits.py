@@ -8,7 +8,12 @@ they were found, so that they can be put back; `Limits.agrees` compares what the
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from core.engines.values import LEAST_CORES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 DEFAULT_PERIOD: Final = 100_000
 """Microseconds that a quota is counted over where nobody chose otherwise (CFS)."""
@@ -18,9 +23,6 @@ DEFAULT_SHARES: Final = 1024
 
 BEYOND: Final = 1 << 60
 """Bytes from which on a limit of memory is none; the kernel's own "no limit" is just below 2^63."""
-
-LEAST_CORES: Final = 0.01
-"""The smallest quota that the kernel takes: 1 ms in a period of 100 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Limits:
         )
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Limits:
+    def from_dict(cls, values: Mapping[str, Any]) -> Limits:
         """The limits that `to_dict` wrote."""
         return cls(**{name: int(value) for name, value in values.items()})
 
@@ -108,8 +110,9 @@ class Limits:
             )
         if cores is None:
             return replace(self, cpu_quota=-1 if self.cpu_quota else 0)
+        # a period that was not set stays so: once sent, it could not be taken back
         period = self.cpu_period or DEFAULT_PERIOD
-        return replace(self, cpu_quota=max(round(cores * period), 1000), cpu_period=period)
+        return replace(self, cpu_quota=max(round(cores * period), 1000))
 
     def with_memory(self, memory: int | None) -> Limits:
         """These limits with at most so many bytes (None: without a limit); what swap adds to it stays."""

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from core.engines.docker_host.host.limits import Limits
+    from collections.abc import Mapping
 
-
-class Keeper(Protocol):
-    """Keeps limits durably, so that they can be put back whatever happens to who changed them."""
-
-    def keep(self, host: str, container: str, limits: Limits) -> None:
-        """Keep what a container had; what was kept first counts."""
-
-    def kept(self, host: str, container: str) -> Limits | None:
-        """What a container had, or None if nothing was kept."""
-
-    def forget(self, host: str, container: str) -> None:
-        """Forget it: it was put back, and that was verified."""
+    from core.engines.values import EngineKey
 
 
 class MemoryKeeper:
     """Keeps limits for as long as the process lives; for scripts and tests."""
 
     def __init__(self) -> None:
-        self.holds: dict[tuple[str, str], Limits] = {}
+        self.holds: dict[tuple[str, str], Mapping[str, Any]] = {}
 
-    def keep(self, host: str, container: str, limits: Limits) -> None:
+    def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
         """Keep what a container had; what was kept first counts."""
-        self.holds.setdefault((host, container), limits)
+        self.holds.setdefault((engine.id or engine.name, container), limits)
 
-    def kept(self, host: str, container: str) -> Limits | None:
+    def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """What a container had, or None if nothing was kept."""
-        return self.holds.get((host, container))
+        return self.holds.get((engine.id or engine.name, container))
 
-    def forget(self, host: str, container: str) -> None:
+    def forget(self, engine: EngineKey, container: str) -> None:
         """Forget it."""
-        self.holds.pop((host, container), None)
+        self.holds.pop((engine.id or engine.name, container), None)

@@ -11,8 +11,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from core.engines.docker_host.api.errors import ContainerGone
 from core.engines.docker_host.host.containers import parse_container
+from core.engines.errors import ContainerGone
 
 if TYPE_CHECKING:
     from core.engines.docker_host.api.connection import Connection

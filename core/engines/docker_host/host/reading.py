@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from core.engines.docker_host.agent.readings import AgentReadings
 from core.engines.docker_host.api.connection import REQUEST_TIMEOUT, Connection
 from core.engines.docker_host.api.events import EventStream
 from core.engines.docker_host.api.log_frames import parse_logs
@@ -13,6 +15,7 @@ from core.engines.docker_host.host.cgroups import CgroupReader
 from core.engines.docker_host.host.containers import parse_host
 from core.engines.docker_host.host.listing import Listing
 from core.engines.docker_host.host.usage import Using
+from core.engines.values import AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
 
     from core.engines.docker_host.api.addresses import Address
     from core.engines.docker_host.api.events import HostEvent
-    from core.engines.docker_host.host.containers import Container, HostInfo
-    from core.engines.docker_host.host.counters import Counters
+    from core.engines.docker_host.host.containers import Container
+    from core.engines.values import Counters, EngineKey, HostInfo
 
 
 _LOG: Final = logging.getLogger(__name__)
@@ -45,6 +48,7 @@ class HostReading:
         self._listing = Listing(self._connection)
         self._using = Using(self._connection, self._reader)
         self._info: HostInfo | None = None
+        self._unsure = False
         self._stream: EventStream | None = None
         self._listeners: list[Callable[[HostEvent], None]] = []
         self._following = threading.Event()
@@ -55,19 +59,31 @@ class HostReading:
         """Its name in the settings."""
         return self.address.name
 
-    def info(self) -> HostInfo:
-        """What the host is; asked for once.
+    def info(self, again: bool = False) -> HostInfo:
+        """What the host is; asked for once, or again where that is wanted.
 
         Raises
         ------
         HostLost
             If it does not answer.
         """
-        if self._info is None:
+        known = None if again else self._info
+        if known is None:
             found = self._connection.get("/info")
             local = not self._connection.remote and self._reader.usable
-            self._info = parse_host(self.name, found, local)
-        return self._info
+            self._info = known = parse_host(self.name, found, local)
+            self._unsure = False
+        return known
+
+    def key(self) -> EngineKey:
+        """Which engine this is; asked again after it was lost, since whoever answers now may be another.
+
+        Raises
+        ------
+        HostLost
+            If it does not answer.
+        """
+        return self.info(again=self._unsure).key
 
     def ping(self) -> None:
         """Ask whether the host is there.
@@ -131,6 +147,15 @@ class HostReading:
         )
         return [(when, line) for when, line in parse_logs(content) if when > since]
 
+    def readings(self, container: Container) -> AgentReadings | None:
+        """What a container's agent reports, as it was printed, where its folder is on this machine."""
+        folder = self._agent_folder(container)
+        return None if folder is None else AgentReadings(folder / "readings.csv")
+
+    def _agent_folder(self, container: Container) -> Path | None:
+        said = container.labels.get(AGENT, "")
+        return Path(said) if said and self.info().local and Path(said).is_dir() else None
+
     def events(self, callback: Callable[[HostEvent], None]) -> Callable[[], None]:
         """Call `callback` with every event, in a thread of the host's own, until the answer is called.
 
@@ -185,6 +210,8 @@ class HostReading:
         self._listing.note(event)
         if event.kind == "found":
             self._following.set()
+        elif event.kind == "lost":
+            self._unsure = True
         with self._lock:
             listeners = tuple(self._listeners)
         for listener in listeners:

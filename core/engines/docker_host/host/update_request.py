@@ -6,6 +6,11 @@ that is 0, so "not set" cannot be sent; a quota is taken away with −1; a conta
 neither 0 nor −1, only a number, and only together with swap; a swap limit of −1 is written down but does not
 reach the kernel. Where "no limit" cannot be said, the largest number that the kernel knows is sent, which is
 what it shows of a container without a limit.
+
+So a field of ``HostConfig`` that was not 0 comes back as it was, to the last digit. One that was 0 is left
+alone for as long as it can be, and once it had to be given a value it means the same as before but is
+written otherwise (`NONE`), until the container is created anew: there is no request that makes it 0 again
+(moby/moby issue 22516, open since 2016; docker/for-linux issue 558).
 """
 
 from __future__ import annotations
@@ -18,6 +23,15 @@ NO_LIMIT: Final = 9223372036854771712
 """The kernel's own "no limit" of memory: the largest whole number of pages below 2^63."""
 
 _HALF: Final = 1 << 62
+
+NONE: Final = {
+    "CpuQuota": -1,
+    "CpuShares": DEFAULT_SHARES,
+    "Memory": NO_LIMIT,
+    "MemorySwap": NO_LIMIT,
+    "MemoryReservation": -1,
+}
+"""What stands in ``HostConfig`` for 0 after a limit was given and taken away (control groups version 1)."""
 
 UNSET_SHARES: Final = {1: (DEFAULT_SHARES,), 2: (DEFAULT_SHARES, 2598)}
 """Shares that do what none do, per version of control groups.
@@ -57,6 +71,29 @@ def update_request(now: Limits, wanted: Limits, cores: float, cgroup: int) -> di
     return body
 
 
+def spelling_request(now: Limits, wanted: Limits) -> dict[str, int]:
+    """The body of a second request, where limits do what they should but are written otherwise than wanted.
+
+    It goes apart from the first: a swap limit of −1 is refused beside a larger limit of memory.
+
+    Parameters
+    ----------
+    now
+        What the container has after the first request.
+    wanted
+        What it is to have.
+    """
+    fields = {
+        "CpuShares": (now.cpu_shares, wanted.cpu_shares),
+        "MemorySwap": (now.memory_swap, wanted.memory_swap),
+        "MemoryReservation": (now.memory_reservation, wanted.memory_reservation),
+    }
+    if now.nano_cpus == wanted.nano_cpus == 0:
+        fields["CpuQuota"] = (now.cpu_quota, wanted.cpu_quota)
+        fields["CpuPeriod"] = (now.cpu_period, wanted.cpu_period)
+    return {name: new for name, (old, new) in fields.items() if new not in (0, old)}
+
+
 def _cores(now: Limits, wanted: Limits, cores: float) -> dict[str, int]:
     limit = wanted.cores
     if now.nano_cpus > 0:
@@ -64,7 +101,8 @@ def _cores(now: Limits, wanted: Limits, cores: float) -> dict[str, int]:
     if limit is None:
         return {"CpuQuota": -1}
     period = (wanted.cpu_period if wanted.nano_cpus == 0 else 0) or DEFAULT_PERIOD
-    return {"CpuQuota": max(round(limit * period), 1000), "CpuPeriod": period}
+    body = {"CpuQuota": max(round(limit * period), 1000)}
+    return body if period == (now.cpu_period or DEFAULT_PERIOD) else body | {"CpuPeriod": period}
 
 
 def _memory(wanted: Limits, cgroup: int) -> dict[str, int]:

@@ -6,8 +6,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host.api.errors import ChangeRefused, ContainerGone
-from core.engines.docker_host.host.counters import Counters, from_api
+from core.engines.docker_host.host.counters import from_api
+from core.engines.errors import ChangeRefused, ContainerGone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.api.connection import Connection
     from core.engines.docker_host.host.cgroups import CgroupReader
     from core.engines.docker_host.host.containers import Container
+    from core.engines.values import Counters
 
 
 class Using:

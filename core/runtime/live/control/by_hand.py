@@ -6,8 +6,7 @@ import contextlib
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host import labelled
-from core.engines.docker_host.host.limits import LEAST_CORES
+from core.engines.values import LEAST_CORES, labelled
 from core.errors import ConflictError, InputError, PhaseDockError
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.control.saved_limits import BY_HAND, SavedLimits, SavedLimitsStore
@@ -19,7 +18,8 @@ from core.units import MIB, format_bytes, format_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from core.engines.docker_host import Container, Host, HostInfo, Limits
+    from core.engines.ports import Container, Limits, SteeredHost
+    from core.engines.values import HostInfo
     from core.runtime.live.engines import Engines
 
 _LEAST_MEMORY = 6 * MIB
@@ -55,7 +55,7 @@ class ManualControl:
             wanted = now.limits.with_cores(cores)
             wanted = wanted if memory is None else wanted.with_memory(int(memory))
             after = host.set_limits(now.id, wanted)
-            self._holds.note(engine, now.id, now.name, undo=now.limits)
+            self._holds.note(host.key(), now.id, now.name, undo=now.limits.to_dict())
         return Change(now.name, allowed(now.limits), allowed(after))
 
     def undo(self, engine: str, container: str) -> Change:
@@ -73,22 +73,23 @@ class ManualControl:
             if hold.undo == hold.limits:
                 host.restore(now.id)
             else:
-                host.set_limits(now.id, hold.undo)
-                self._holds.note(engine, now.id, now.name, undo=None)
+                host.set_limits(now.id, host.read_limits(hold.undo))
+                self._holds.note(host.key(), now.id, now.name, undo=None)
             after = host.inspect(container).limits
         return Change(now.name, allowed(now.limits), allowed(after))
 
     def release(self, engine: str | None) -> Released:
         """See `core.runtime.live.service.Live.release`."""
-        if engine is not None:
-            self._engines.address(engine)
-        names = self._engines.names if engine is None else (engine,)
-        held = self._holds.all(engine)
+        releaser = LimitRestorer(self._engines, self._holds)
+        releaser.tie_old()
+        key = None if engine is None else self._engines.key(engine)
+        names = self._engines.names if engine is None else self._engines.aliases(engine)
+        held = self._holds.all(key)
         tasks = {hold.owner for hold in held} - {BY_HAND}
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
         self._sessions.end(self._sessions.alive(tasks), _LET_GO)
-        left = self._holds.all(engine)
-        done = LimitRestorer(self._engines, self._holds).put_back(left)
+        left = self._holds.all(key)
+        done = releaser.put_back(left)
         # what the policies themselves have put back as they ended
         let_go = [self._name(hold) for hold in held if hold not in left]
         return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
@@ -104,7 +105,7 @@ class ManualControl:
         """See `core.runtime.live.service.Live.unpick`."""
         self._check(engine)
         self._check_free(engine)
-        held = [hold for hold in self._holds.all(engine) if hold.container == container]
+        held = [hold for hold in self._of(engine) if hold.container == container]
         done = LimitRestorer(self._engines, self._holds).put_back(held)
         if done.failed:
             raise ConflictError(
@@ -115,16 +116,21 @@ class ManualControl:
 
     def _name(self, hold: SavedLimits) -> str:
         """The name of a held container, or what is known of it."""
-        with contextlib.suppress(PhaseDockError), self._host(hold.engine) as host:
+        with contextlib.suppress(PhaseDockError), self._host(hold.engine.name) as host:
             return host.inspect(hold.container).name
         return hold.name[:12]
 
     def _by_hand(self, engine: str, container: str) -> SavedLimits | None:
-        mine = (hold for hold in self._holds.all(engine) if hold.owner == BY_HAND)
+        mine = (hold for hold in self._of(engine) if hold.owner == BY_HAND)
         return next((hold for hold in mine if hold.container == container), None)
 
+    def _of(self, engine: str) -> tuple[SavedLimits, ...]:
+        """What is held of an engine, whatever it was called when that began."""
+        LimitRestorer(self._engines, self._holds).tie_old()
+        return self._holds.all(self._engines.key(engine))
+
     @contextlib.contextmanager
-    def _host(self, engine: str) -> Iterator[Host]:
+    def _host(self, engine: str) -> Iterator[SteeredHost]:
         with self._engines.host(engine, self._holds.keeper(BY_HAND), ours(self._holds, engine)) as host:
             yield host
 
@@ -135,7 +141,8 @@ class ManualControl:
             raise switched_off()
 
     def _check_free(self, engine: str) -> None:
-        task = self._sessions.controlled(engine)
+        tasks = [self._sessions.controlled(name) for name in self._engines.aliases(engine)]
+        task = next((each for each in tasks if each is not None), None)
         if task is not None:
             raise ConflictError(
                 f"The policy {spelt(str(task.params.get('policy', '')))} controls this engine.",

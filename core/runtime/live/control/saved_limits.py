@@ -5,23 +5,28 @@ verified. So whatever is killed at whatever moment, either nothing was changed o
 whoever comes next can put the limits back. Each owner (a task, or a person, whose name is empty) has holds
 of its own: ending a policy that was attached after a person set a limit goes back to that person's limit,
 and releasing everything goes back to what was there first.
+
+A hold belongs to an engine by that engine's own id. What the settings call it may change, two names may reach
+the same one, and a name may come to mean another one.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import and_, delete, or_, select, update
 
-from core.engines.docker_host.host.limits import Limits
+from core.engines.values import EngineKey
 from core.runtime.database.tables import PickRow, SavedLimitsRow, TaskRow
 from core.runtime.infos import TaskState
 from core.runtime.tasks.lost import lost_tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Mapping
+
+    from sqlalchemy import ColumnElement
 
     from core.runtime.database.engine import Database
 
@@ -34,27 +39,29 @@ class SavedLimits:
 
     Parameters
     ----------
-    engine, container, name
-        The engine's name, the container's full id and its name, where that was known.
+    engine
+        Which engine the container is on; without an id where an earlier version wrote the name only.
+    container, name
+        The container's full id, and its name, where that was known.
     owner
         The id of a task, or `BY_HAND`.
     since
         When it was written, seconds since 1970.
     limits
-        What to put back.
+        What to put back, as the engine wrote it; only the engine reads it.
     undo
         The limits before the last change by hand, or None.
     paused
         Whether its owner paused it, so that it has to go on, too.
     """
 
-    engine: str
+    engine: EngineKey
     container: str
     name: str
     owner: str
     since: float
-    limits: Limits
-    undo: Limits | None = None
+    limits: Mapping[str, Any]
+    undo: Mapping[str, Any] | None = None
     paused: bool = False
 
 
@@ -73,30 +80,31 @@ class SavedLimitsKeeper:
         self._database = database
         self._owner = owner
 
-    def keep(self, host: str, container: str, limits: Limits) -> None:
+    def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
         """Write down what to put back; what was written first counts. On the disk when this returns."""
         with self._database.write() as session:
-            if session.get(SavedLimitsRow, (host, container, self._owner)) is None:
-                session.add(_row(host, container, self._owner, limits))
+            row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+            if row is None:
+                session.add(_row(engine, container, self._owner, limits))
 
-    def keep_paused(self, host: str, container: str, limits: Limits, paused: bool) -> None:
+    def keep_paused(self, engine: EngineKey, container: str, limits: Mapping[str, Any], paused: bool) -> None:
         """Write down, before it is done, that a container is being paused, or goes on again."""
-        self.keep(host, container, limits)
+        self.keep(engine, container, limits)
         with self._database.write() as session:
             session.execute(
-                update(SavedLimitsRow).where(*_key(host, container, self._owner)).values(paused=paused)
+                update(SavedLimitsRow).where(*_of(engine, container, self._owner)).values(paused=paused)
             )
 
-    def kept(self, host: str, container: str) -> Limits | None:
+    def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """What to put back, or None where nothing was changed."""
         with self._database.read() as session:
-            row = session.get(SavedLimitsRow, (host, container, self._owner))
-        return None if row is None else Limits.from_dict(row.limits)
+            row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
+        return None if row is None else row.limits
 
-    def forget(self, host: str, container: str) -> None:
+    def forget(self, engine: EngineKey, container: str) -> None:
         """Remove a hold whose limits were put back."""
         with self._database.write() as session:
-            session.execute(delete(SavedLimitsRow).where(*_key(host, container, self._owner)))
+            session.execute(delete(SavedLimitsRow).where(*_of(engine, container, self._owner)))
 
 
 class SavedLimitsStore:
@@ -115,11 +123,17 @@ class SavedLimitsStore:
         """The holds of one owner."""
         return SavedLimitsKeeper(self._database, owner)
 
-    def all(self, engine: str | None = None) -> tuple[SavedLimits, ...]:
-        """The holds of an engine, or of all, the newest first: the order in which to put them back."""
+    def all(self, engine: EngineKey | None = None) -> tuple[SavedLimits, ...]:
+        """The holds of an engine, or of all, the newest first: the order in which to put them back.
+
+        Parameters
+        ----------
+        engine
+            By its id, whatever it was called then; where it has none, by its name.
+        """
         query = select(SavedLimitsRow).order_by(SavedLimitsRow.since.desc(), SavedLimitsRow.owner.desc())
         if engine is not None:
-            query = query.where(SavedLimitsRow.engine == engine)
+            query = query.where(_on(engine))
         with self._database.read() as session:
             return tuple(_hold(row) for row in session.scalars(query))
 
@@ -131,13 +145,22 @@ class SavedLimitsStore:
             tasks -= lost_tasks(session).keys()
         return tuple(hold for hold in self.all() if hold.owner != BY_HAND and hold.owner not in tasks)
 
-    def held(self, engine: str) -> frozenset[str]:
-        """The ids of containers whose limits are not those that they came with."""
-        query = select(SavedLimitsRow.container).where(SavedLimitsRow.engine == engine)
+    def held(self, engine: EngineKey) -> frozenset[str]:
+        """The ids of containers of an engine whose limits are not those that they came with."""
+        query = select(SavedLimitsRow.container).where(or_(_on(engine), SavedLimitsRow.engine_name.is_(None)))
         with self._database.read() as session:
             return frozenset(session.scalars(query))
 
-    def note(self, engine: str, container: str, name: str, undo: Limits | None) -> None:
+    def tie(self, hold: SavedLimits, engine: EngineKey) -> SavedLimits:
+        """Give a hold that knows a name only the engine on which its container was found."""
+        values = {"engine": engine.id or engine.name, "engine_name": engine.name if engine.id else None}
+        with self._database.write() as session:
+            session.execute(
+                update(SavedLimitsRow).where(*_of(engine, hold.container, hold.owner)).values(**values)
+            )
+        return replace(hold, engine=engine)
+
+    def note(self, engine: EngineKey, container: str, name: str, undo: Mapping[str, Any] | None) -> None:
         """Write down what the last change by hand changed, and the container's name.
 
         Parameters
@@ -147,9 +170,9 @@ class SavedLimitsStore:
         undo
             The limits before that change, or None where there is nothing to take back.
         """
-        values: dict[str, Any] = {"name": name, "undo": None if undo is None else undo.to_dict()}
+        values: dict[str, Any] = {"name": name, "undo": None if undo is None else dict(undo)}
         with self._database.write() as session:
-            session.execute(update(SavedLimitsRow).where(*_key(engine, container, BY_HAND)).values(**values))
+            session.execute(update(SavedLimitsRow).where(*_of(engine, container, BY_HAND)).values(**values))
 
     def picked(self, engine: str) -> frozenset[str]:
         """The ids of the containers that a person picked."""
@@ -168,35 +191,48 @@ class SavedLimitsStore:
             session.execute(delete(PickRow).where(*chosen))
 
 
-def _key(engine: str, container: str, owner: str) -> tuple[Any, ...]:
-    return (
-        SavedLimitsRow.engine == engine,
-        SavedLimitsRow.container == container,
-        SavedLimitsRow.owner == owner,
+def _on(engine: EngineKey) -> ColumnElement[bool]:
+    """SavedLimitsStore of an engine: those with its id, and those that know no more than its name."""
+    by_name = and_(SavedLimitsRow.engine_name.is_(None), SavedLimitsRow.engine == engine.name)
+    return or_(
+        by_name,
+        SavedLimitsRow.engine == engine.id if engine.id else SavedLimitsRow.engine_name == engine.name,
     )
 
 
-def _row(engine: str, container: str, owner: str, limits: Limits) -> SavedLimitsRow:
+def _of(engine: EngineKey, container: str, owner: str) -> tuple[ColumnElement[bool], ...]:
+    """One owner's hold on a container that is known to be on this engine.
+
+    A container's id is never given twice, so a hold that knows a name only is of this engine, too, whatever
+    that name is or was.
+    """
+    here = or_(_on(engine), SavedLimitsRow.engine_name.is_(None))
+    return (here, SavedLimitsRow.container == container, SavedLimitsRow.owner == owner)
+
+
+def _row(engine: EngineKey, container: str, owner: str, limits: Mapping[str, Any]) -> SavedLimitsRow:
     return SavedLimitsRow(
-        engine=engine,
+        engine=engine.id or engine.name,
+        engine_name=engine.name if engine.id else None,
         container=container,
         owner=owner,
         name=container[:12],
         since=time.time(),
-        limits=limits.to_dict(),
+        limits=dict(limits),
         undo=None,
         paused=False,
     )
 
 
 def _hold(row: SavedLimitsRow) -> SavedLimits:
+    named = row.engine_name is not None
     return SavedLimits(
-        row.engine,
+        EngineKey(row.engine_name or row.engine, row.engine if named else ""),
         row.container,
         row.name,
         row.owner,
         row.since,
-        Limits.from_dict(row.limits),
-        None if row.undo is None else Limits.from_dict(row.undo),
+        row.limits,
+        row.undo,
         row.paused,
     )

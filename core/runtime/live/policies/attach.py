@@ -12,10 +12,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.engines.docker_host.engine.docker_engine import DockerEngine
-from core.engines.docker_host.engine.planned import DockerWorker
-from core.engines.docker_host.host.containers import RUN
-from core.engines.watch_only import WatchOnly
+from core.engines.registry import WatchOnly
+from core.engines.values import RUN
 from core.errors import Cancelled, ConflictError, PhaseDockError
 from core.runtime.live.control.by_hand import ours, switched_off
 from core.runtime.live.control.restore import LimitRestorer
@@ -31,7 +29,7 @@ from core.scheduling.policies import POLICIES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from core.engines.docker_host import Container, Host
+    from core.engines.ports import Container, LiveEngine, SteeredHost
     from core.runtime.live.control.saved_limits import SavedLimitsKeeper
     from core.runtime.workspace import Workspace
     from core.scheduling.actions import Action
@@ -78,7 +76,7 @@ class ManagedOnly:
         Where it is written down.
     """
 
-    def __init__(self, engine: DockerEngine, host: Host, keeper: SavedLimitsKeeper) -> None:
+    def __init__(self, engine: LiveEngine, host: SteeredHost, keeper: SavedLimitsKeeper) -> None:
         self._engine = engine
         self._host = host
         self._keeper = keeper
@@ -108,7 +106,9 @@ class ManagedOnly:
         for job in [action.job for action in actions if isinstance(action, kind)]:
             container = self._host.known(containers.get(job, ""))
             if container is not None:
-                self._keeper.keep_paused(self._host.name, container.id, container.limits, paused)
+                self._keeper.keep_paused(
+                    self._host.info().key, container.id, container.limits.to_dict(), paused
+                )
 
 
 def attach(
@@ -181,12 +181,10 @@ def _follow(
             minutes.alive()
             say(f"{asked.name}: {minutes.decisions:,} decisions, {minutes.resizes:,} limits")
 
-        worker, may = DockerWorker(asked.engine, host), ours(live.holds, asked.engine)
+        may = ours(live.holds, asked.engine)
         folder = workspace.settings.home / "live"
         try:
-            with DockerEngine(
-                [worker], folder=folder, idle=idle, adopt=mine, reconnect_within=RECONNECT_WITHIN
-            ) as real:
+            with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN) as real:
                 engine = ManagedOnly(real, host, keeper) if asked.mode is Mode.CONTROL else WatchOnly(real)
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):

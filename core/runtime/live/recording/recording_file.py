@@ -2,7 +2,8 @@
 
 Samples are appended to one file of records of fixed size, facts about containers to another, a line for
 each. A process that is killed loses at most the samples since it last appended; half a record at the end is
-left out and written over by whoever goes on.
+left out and written over by whoever goes on, and so is what a full disk took only a part of: everything is
+written behind the last whole record, wherever the file ends.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import orjson
 from core.errors import ConflictError
 from core.runtime.live.sampling.phases import LIVE_FEATURES
 from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.storage.files import write_atomically
 from core.traces.model import Feature, Role, TraceSet
 
 if TYPE_CHECKING:
@@ -84,7 +86,7 @@ class RecordingFile:
         if not new:
             return
         lines = b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in new)
-        _append(self._containers, lines)
+        _append(self._containers, lines, _lines(self._containers.read_bytes()))
         for each in new:
             self.known[each.id] = len(self.known)
 
@@ -95,13 +97,12 @@ class RecordingFile:
         samples["phase"] = [phases.get(name, -1) for name in rows]
         samples["at"] = at
         samples["values"] = list(rows.values())
-        _append(self._samples, samples.tobytes())
+        _append(self._samples, samples.tobytes(), self.samples * SAMPLE.itemsize)
 
     def containers(self) -> list[Recorded]:
         """The containers that were met, in that order."""
         text = self._containers.read_bytes()
-        whole = text[: text.rfind(b"\n") + 1]
-        return [Recorded(**orjson.loads(line)) for line in whole.splitlines()]
+        return [Recorded(**orjson.loads(line)) for line in text[: _lines(text)].splitlines()]
 
     def traces(self, phased: bool) -> TraceSet:
         """The trace set that the samples come to, with a column of phases if that is wanted.
@@ -112,6 +113,7 @@ class RecordingFile:
             If there is no sample.
         """
         samples, containers = self._read(), self.containers()
+        samples = samples[_known(samples, len(containers))]
         if not len(samples):
             raise ConflictError(
                 "Nothing was recorded: no chosen container ran for two samples.",
@@ -138,13 +140,13 @@ class RecordingFile:
         return np.fromfile(self._samples, SAMPLE, self.samples)
 
     def _cut(self) -> None:
-        """Take away what a killed process wrote half."""
-        whole = self.samples * SAMPLE.itemsize
-        if whole < self._samples.stat().st_size:
-            os.truncate(self._samples, whole)
-        text = self._containers.read_bytes()
-        if text and not text.endswith(b"\n"):
-            os.truncate(self._containers, text.rfind(b"\n") + 1)
+        """Take away what a killed process wrote half, and samples of containers that did not stay."""
+        os.truncate(self._containers, _lines(self._containers.read_bytes()))
+        samples = self._read()
+        known = _known(samples, len(self.containers()))
+        if not known.all():
+            write_atomically(self._samples, samples[known].tobytes())
+        os.truncate(self._samples, self.samples * SAMPLE.itemsize)
 
 
 def _columns(
@@ -172,9 +174,25 @@ def _names(containers: Sequence[Recorded]) -> tuple[str, ...]:
     )
 
 
-def _append(path: Path, data: bytes) -> None:
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND)
+def _known(samples: npt.NDArray[Any], containers: int) -> npt.NDArray[np.bool_]:
+    """Which samples are of containers that there are."""
+    return np.asarray((samples["container"] >= 0) & (samples["container"] < containers))
+
+
+def _lines(text: bytes) -> int:
+    """Bytes of the whole lines at the beginning."""
+    return text.rfind(b"\n") + 1
+
+
+def _append(path: Path, data: bytes, place: int) -> None:
+    """Write all of it behind the first `place` bytes, or leave only these."""
+    handle = os.open(path, os.O_WRONLY)
     try:
-        os.write(handle, data)
+        written = 0
+        while written < len(data):
+            written += os.pwrite(handle, data[written:], place + written)
+    except BaseException:
+        os.ftruncate(handle, place)
+        raise
     finally:
         os.close(handle)

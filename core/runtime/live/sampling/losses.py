@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import math
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.engines.docker_host import ChangeRefused, ContainerGone
-from core.engines.docker_host.agent.readings import AgentReadings
-from core.engines.docker_host.host.containers import AGENT, GOAL, LOSS
+from core.engines.errors import ChangeRefused, ContainerGone
+from core.engines.values import GOAL, LOSS
 from core.errors import InputError
 from core.progress import Evaluation, ProgressReader, read_goal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.engines.docker_host import Container
-    from core.engines.docker_host.host.reading import HostReading
+    from core.engines.ports import Container, Readings, WatchedHost
 
 Loss: TypeAlias = "tuple[float | None, str]"
 """The last value of E, and where there is none a sentence that says why."""
@@ -43,7 +40,7 @@ class LossReader:
         The host.
     """
 
-    def __init__(self, host: HostReading) -> None:
+    def __init__(self, host: WatchedHost) -> None:
         self._host = host
         self._known: dict[str, _FromAgent | _FromLog] = {}
 
@@ -78,17 +75,17 @@ class LossReader:
         return {name: (source.value, source.why) for name, source in self._known.items()}
 
     def _source(self, container: Container) -> _FromAgent | _FromLog:
-        folder = container.labels.get(AGENT, "")
-        if folder and self._host.info().local and Path(folder).is_dir():
-            return _FromAgent(Path(folder), container.labels.get(GOAL, ""))
+        readings = self._host.readings(container)
+        if readings is not None:
+            return _FromAgent(readings, container.labels.get(GOAL, ""))
         return _FromLog(container)
 
 
 class _FromAgent:
     """The readings that an agent writes."""
 
-    def __init__(self, folder: Path, goal: str) -> None:
-        self._readings = AgentReadings(folder / "readings.csv")
+    def __init__(self, readings: Readings, goal: str) -> None:
+        self._readings = readings
         self.value: float | None = None
         self.why = _NOTHING_YET
         try:
@@ -121,7 +118,7 @@ class _FromLog:
         except InputError as error:
             self.why, self.due = str(error), math.inf
 
-    def read(self, host: HostReading, at: float) -> None:
+    def read(self, host: WatchedHost, at: float) -> None:
         """Ask for what was printed since the last time."""
         if self._reader is None:
             return

@@ -8,6 +8,7 @@ Lameter 2005, *Effective synchronization on Linux/NUMA systems*). The writer nev
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -214,8 +215,12 @@ def _made(path: Path, length: int, capacity: int) -> _Parts:
     draft.parent.mkdir(parents=True, exist_ok=True)
     head = np.zeros(1, _HEAD)
     head["magic"], head["capacity"], head["length"] = _MAGIC, capacity, length
-    with draft.open("wb") as file:
-        file.write(head.tobytes())
-        file.truncate(_size(capacity, length))
-    draft.replace(path)
+    try:
+        with draft.open("wb") as file:
+            # a disk that is full later would kill whoever writes into a hole of a mapped file
+            os.posix_fallocate(file.fileno(), 0, _size(capacity, length))
+            file.write(head.tobytes())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
     return _Parts(path, "r+")

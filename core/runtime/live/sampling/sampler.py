@@ -6,8 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
-from core.engines.docker_host import labelled
-from core.engines.docker_host.host.containers import AGENT
+from core.engines.values import AGENT, labelled
 from core.runtime.live.engines import ready
 from core.runtime.live.sampling.ring_buffer import TOTALS
 from core.runtime.live.sampling.usage import UsageReader
@@ -16,8 +15,7 @@ from core.runtime.live.view.values import ContainerRow, LiveView, Totals
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from core.engines.docker_host import Container
-    from core.engines.docker_host.host.reading import HostReading
+    from core.engines.ports import Container, WatchedHost
     from core.runtime.live.control.saved_limits import SavedLimitsStore
     from core.runtime.live.sampling.losses import LossReader
     from core.runtime.live.sampling.phases import PhaseTracker
@@ -42,7 +40,7 @@ class Sampler:
         Reads what containers print.
     """
 
-    def __init__(self, host: HostReading, holds: SavedLimitsStore, losses: LossReader) -> None:
+    def __init__(self, host: WatchedHost, holds: SavedLimitsStore, losses: LossReader) -> None:
         self._host = host
         self._holds = holds
         self._losses = losses
@@ -64,7 +62,7 @@ class Sampler:
             If the engine does not answer.
         """
         name, info = self._host.name, self._host.info()
-        picked, held = self._holds.picked(name), self._holds.held(name)
+        picked, held = self._holds.picked(name), self._holds.held(info.key)
         containers = self._host.containers()
         ours = [each for each in containers if labelled(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))

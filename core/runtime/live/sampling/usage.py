@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.engines.docker_host import Counters
+    from core.engines.values import Counters
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.engines.docker_host import HostLost
+from core.engines.errors import HostLost
 from core.errors import PhaseDockError
 from core.runtime.live.engines import lost, silent
 from core.runtime.live.sampling.losses import LossReader
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from core.engines.docker_host import Host
+    from core.engines.ports import WatchedHost
     from core.runtime.live.control.saved_limits import SavedLimitsStore
     from core.runtime.live.engines import Engines
     from core.runtime.storage.models import ModelLibrary
@@ -115,7 +115,7 @@ class _Watch:
         finally:
             host.close()
 
-    def _follow(self, host: Host, sampler: Sampler) -> None:
+    def _follow(self, host: WatchedHost, sampler: Sampler) -> None:
         ring, due = RingWriter(self.files.ring), time.monotonic()
         while self.files.is_wanted() and not self._stopping.is_set():
             model, phaser = self._chosen()

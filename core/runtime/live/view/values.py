@@ -69,6 +69,8 @@ class EngineInfo:
         Its size: cores and bytes, or None.
     version
         The version of Docker, or empty.
+    id
+        Its own id, whatever the settings call it; empty until it has been reached.
     """
 
     name: str
@@ -79,6 +81,7 @@ class EngineInfo:
     cores: float | None = None
     memory: float | None = None
     version: str = ""
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

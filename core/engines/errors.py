@@ -1,4 +1,4 @@
-"""What can go wrong between PhaseDock and a Docker host."""
+"""What can go wrong between PhaseDock and a host of containers, whatever kind of engine it has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Loss: TypeAlias = Literal["missing", "denied", "lost"]
 
 
 class HostLost(ConflictError):  # noqa: N818 - it says what happened
-    """A Docker host that does not answer.
+    """A host that does not answer.
 
     Parameters
     ----------

@@ -1,0 +1,104 @@
+"""Docker as the register of engines has it: its hosts, and how a run of an experiment begins there."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final, cast
+
+from core.engines.docker_host.api.addresses import parse_addresses
+from core.engines.docker_host.api.connection import REQUEST_TIMEOUT
+from core.engines.docker_host.engine.docker_engine import DockerEngine
+from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
+from core.engines.docker_host.host.host import Host
+from core.engines.ports import EngineKind
+from core.engines.values import RUN
+from core.units import GIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from core.engines.docker_host.api.addresses import Address
+    from core.engines.ports import Container, Keeper, RunRequest
+    from core.experiments.spec import Experiment
+    from core.simulation.scenario import JobSpec
+
+
+def _connect(
+    address: Address,
+    keeper: Keeper | None,
+    guard: Callable[[Container], bool],
+    request_timeout: float | None = None,
+) -> Host:
+    return Host(address, keeper, guard, REQUEST_TIMEOUT if request_timeout is None else request_timeout)
+
+
+def _open(request: RunRequest) -> DockerEngine:
+    if request.folder is None:
+        raise ValueError("jobs need a folder")
+    experiment, hosts = request.experiment, cast("Mapping[str, Host]", request.hosts)
+    threads = request.arm.threads or experiment.docker.threads
+    engine = DockerEngine(
+        _workers(experiment, hosts),
+        [
+            _planned(experiment, job, request.seed + at, request.run, threads)
+            for at, job in enumerate(request.scenario.jobs)
+        ],
+        folder=request.folder,
+        idle=request.idle,
+        follow=threads == "follow",
+    )
+    request.at_end(engine.close)
+    return engine
+
+
+def _adopt(
+    host: Host,
+    folder: Path,
+    adopt: Callable[[Container], bool],
+    idle: Callable[[], None],
+    reconnect_within: float,
+) -> DockerEngine:
+    worker = DockerWorker(host.name, host)
+    return DockerEngine([worker], folder=folder, idle=idle, adopt=adopt, reconnect_within=reconnect_within)
+
+
+def _workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWorker]:
+    """Machines as sets of processors, in order; each host's are counted from its first."""
+    first, free, made = next(iter(hosts)), dict.fromkeys(hosts, 0), []
+    for group in experiment.workers:
+        host = group.host or first
+        for name in group.names:
+            begin, free[host] = free[host], free[host] + int(group.cores)
+            made.append(DockerWorker(name, hosts[host], tuple(range(begin, free[host]))))
+    return made
+
+
+def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:
+    kind, docker = experiment.kinds[job.model], experiment.docker
+    command = ["python3", "-m", "phasedock_jobs", *shlex.split(kind.program)]
+    command += ["--seed", str(seed), "--threads", "1" if threads == "one" else threads]
+    if kind.steps:
+        command += ["--steps", str(kind.steps)]
+    return PlannedJob(
+        id=job.id,
+        image=docker.image,
+        command=tuple(command),
+        arrival=job.arrival,
+        labels={RUN: run},
+        memory=int(docker.memory * GIB) or None,
+        can_migrate=kind.checkpoint is not None,
+        can_resize=threads == "follow",
+    )
+
+
+DOCKER: Final = EngineKind(
+    "docker",
+    "Docker",
+    _open,
+    real=True,
+    setting="docker",
+    hosts=parse_addresses,
+    connect=_connect,
+    adopt=_adopt,
+)

@@ -1,0 +1,294 @@
+"""What PhaseDock asks of an engine: how it is reached, what is seen, what may be changed, how a run begins.
+
+An engine is one value of `EngineKind` and one line in `core.engines.registry`. `core.runtime` knows these
+ports and no engine, so whatever fulfils them is watched, steered, recorded and restored like every other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from core.scheduling.ports import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Self
+
+    from core.engines.values import Counters, EngineKey, HostInfo
+    from core.experiments.spec import Arm, Experiment
+    from core.scheduling.model import Reading
+    from core.simulation.scenario import Scenario
+
+
+class HostAddress(Protocol):
+    """One host of the settings: its name, and where it is, for the engine and for people."""
+
+    @property
+    def name(self) -> str:
+        """What people call it; letters, digits, dots, dashes and underscores."""
+
+    @property
+    def url(self) -> str:
+        """Where it is; empty for the engine's own default."""
+
+    @property
+    def shown(self) -> str:
+        """Where it is, for people."""
+
+
+class Limits(Protocol):
+    """What a container may use, in an engine's own words, so that it can be put back exactly."""
+
+    @property
+    def cores(self) -> float | None:
+        """Cores at most, or None without a limit."""
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """Bytes at most, or None without a limit."""
+
+    def with_cores(self, cores: float | None) -> Limits:
+        """These limits with at most so many cores."""
+
+    def with_memory(self, memory: int | None) -> Limits:
+        """These limits with at most so many bytes."""
+
+    def to_dict(self) -> Mapping[str, Any]:
+        """Plain values, for a database or a file; `SteeredHost.read_limits` reads them."""
+
+
+class Container(Protocol):
+    """One container as it was when its engine was last asked."""
+
+    @property
+    def id(self) -> str:
+        """Its full id, which no other container ever has."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def image(self) -> str:
+        """What it was made of."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Its labels (`core.engines.values`)."""
+
+    @property
+    def state(self) -> str:
+        """``running``, ``paused`` and so on."""
+
+    @property
+    def limits(self) -> Limits:
+        """What it may use."""
+
+
+class Readings(Protocol):
+    """What a job's agent reports."""
+
+    def news(self) -> list[Reading]:
+        """Unix seconds and E of every reading since the last call, oldest first."""
+
+
+class Keeper(Protocol):
+    """Keeps limits durably, so that they can be put back whatever happens to who changed them."""
+
+    def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
+        """Keep what a container had; what was kept first counts."""
+
+    def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
+        """What a container had, or None if nothing was kept."""
+
+    def forget(self, engine: EngineKey, container: str) -> None:
+        """Forget it: it was put back, and that was verified."""
+
+
+class LiveEngine(Engine, Protocol):
+    """An engine over containers; a context that leaves them as they were."""
+
+    @property
+    def containers(self) -> Mapping[str, str]:
+        """The container that each job is in now."""
+
+    def close(self) -> tuple[str, ...]:
+        """End the run; gives a sentence for each thing that could not be put back or removed."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+
+
+class WatchedHost(Protocol):
+    """A host that is looked at; one that does not answer raises `core.engines.errors.HostLost`."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the settings."""
+
+    @property
+    def address(self) -> HostAddress:
+        """Where it is."""
+
+    def info(self, again: bool = False) -> HostInfo:
+        """What it is; asked for once, or again."""
+
+    def key(self) -> EngineKey:
+        """Which engine it is, whatever it is called."""
+
+    def ping(self) -> None:
+        """Ask whether it is there."""
+
+    def containers(self, running_only: bool = True) -> Sequence[Container]:
+        """What is there, newest first."""
+
+    def inspect(self, container: str) -> Container:
+        """One container as it is now; raises `ContainerGone`."""
+
+    def known(self, container: str) -> Container | None:
+        """What was last seen of a container, without asking."""
+
+    def counters(self, containers: Sequence[Any]) -> Mapping[str, Counters]:
+        """A reading of each running container of `containers`, by id."""
+
+    def logs_since(self, container: str, since: float, lines: int = ...) -> list[tuple[float, str]]:
+        """Unix seconds and text of lines that a container printed after `since`, at most the last `lines`."""
+
+    def readings(self, container: Any) -> Readings | None:
+        """What a container's agent reports, where that can be read from here."""
+
+    def close(self) -> None:
+        """Close what is open."""
+
+
+class SteeredHost(WatchedHost, Protocol):
+    """A host whose containers may be changed, as far as its guard allows; limits are kept before that."""
+
+    def read_limits(self, plain: Mapping[str, Any]) -> Limits:
+        """Limits that `Limits.to_dict` wrote."""
+
+    def set_limits(self, container: str, limits: Any) -> Limits:
+        """Give a container other limits, verified; gives what it has now."""
+
+    def restore(self, container: str) -> bool:
+        """Put back the limits that were kept, verified, and forget them; False if nothing was kept."""
+
+    def unpause(self, container: str) -> None:
+        """Let a container's processes go on."""
+
+    def remove(self, container: str) -> None:
+        """End and remove a container; fine if it is gone."""
+
+    def free_threads(self, container: Any) -> None:
+        """Let a job that followed its cores choose its threads again."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """One run of one policy on one seed.
+
+    Parameters
+    ----------
+    experiment, arm, seed
+        What is run.
+    scenario
+        The workers and jobs of that seed, as they were drawn.
+    run
+        The run's id; containers of it carry it as the label `core.engines.values.RUN`.
+    hosts
+        The hosts that its workers are on, by name, the default first; empty for an engine without any.
+    folder
+        Where jobs' folders are made, or None.
+    idle
+        Called at least twice a second while an engine in real time waits; it may raise to stop the run.
+    at_end
+        Given what has to be called when the run is over, however it ends.
+    """
+
+    experiment: Experiment
+    arm: Arm
+    seed: int
+    scenario: Scenario
+    run: str = ""
+    hosts: Mapping[str, SteeredHost] = field(default_factory=dict)
+    folder: Path | None = None
+    idle: Callable[[], None] = lambda: None
+    at_end: Callable[[Callable[[], object]], object] = lambda _: None
+
+
+class Adopt(Protocol):
+    """Begins to follow containers that are there or come, as jobs on one worker of the host's name."""
+
+    def __call__(
+        self,
+        host: Any,
+        folder: Path,
+        adopt: Callable[[Container], bool],
+        idle: Callable[[], None],
+        reconnect_within: float,
+    ) -> LiveEngine:
+        """`adopt`: which take part; `idle`: as of a run; `reconnect_within`: seconds to wait for a lost host."""
+
+
+class Connect(Protocol):
+    """Opens a host of one's own, to be closed by who asked for it."""
+
+    def __call__(
+        self,
+        address: Any,
+        keeper: Keeper | None,
+        guard: Callable[[Container], bool],
+        request_timeout: float | None = None,
+    ) -> SteeredHost:
+        """See `core.runtime.live.engines.Engines.host`; `request_timeout`: seconds to wait for an answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineKind:
+    """A kind of engine, as the register has it.
+
+    Parameters
+    ----------
+    name
+        What experiments call it.
+    title
+        What people call it.
+    open
+        Begins a run.
+    real
+        Whether runs take real time and start real containers: they need ``PHASEDOCK_CONTROL``, take turns,
+        and keep their ledgers always, for they cannot be made again.
+    setting
+        The field of `core.config.Settings` that names its hosts; empty if it has none.
+    hosts
+        Reads that setting; raises `SettingsError`.
+    connect
+        Opens one of those hosts; None if it has no containers to be watched and steered.
+    adopt
+        Follows containers of a host that was opened, for a policy; None as with `connect`.
+    """
+
+    name: str
+    title: str
+    open: Callable[[RunRequest], Engine]
+    real: bool = False
+    setting: str = ""
+    hosts: Callable[[str], Sequence[HostAddress]] = lambda _: ()
+    connect: Connect | None = None
+    adopt: Adopt | None = None

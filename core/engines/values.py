@@ -1,0 +1,124 @@
+"""What every engine with containers says of them, in words that are no engine's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Labelled(Protocol):
+    """Whatever has labels."""
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """They."""
+
+
+LEAST_CORES: Final = 0.01
+"""The smallest limit of cores: the kernel takes no quota below 1 ms in a period of 100 ms."""
+
+MANAGED: Final = "phasedock"
+"""The label whose presence lets PhaseDock change a container."""
+
+RUN: Final = "phasedock.run"
+"""The label that names the run which a container belongs to."""
+
+JOB: Final = "phasedock.job"
+"""The label that names the job which a container runs."""
+
+LOSS: Final = "phasedock.loss"
+"""The label that says how E is found in the logs: a key, or a regular expression with one group."""
+
+GOAL: Final = "phasedock.goal"
+"""The label that says whether E is to fall (``min``), to rise (``max``) or is a distance from the best."""
+
+AGENT: Final = "phasedock.agent"
+"""The label with the folder, on the host, in which the job's agent reads and writes."""
+
+
+class EngineKey(NamedTuple):
+    """Which engine: what the settings call it today, and its own id, which stays whatever it is called.
+
+    The id is empty where the engine has not been reached, or says none.
+    """
+
+    name: str
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostInfo:
+    """What a host is.
+
+    Parameters
+    ----------
+    name
+        Its name in the settings.
+    cores
+        Its processors.
+    memory
+        Its bytes of memory.
+    version
+        Of its engine.
+    cgroup
+        1 or 2.
+    local
+        True if its containers' control groups can be read from here.
+    id
+        Its own, which it keeps for as long as it keeps its containers; empty where it says none.
+    """
+
+    name: str
+    cores: float
+    memory: int
+    version: str
+    cgroup: int
+    local: bool
+    id: str = ""
+
+    @property
+    def key(self) -> EngineKey:
+        """Which engine this is."""
+        return EngineKey(self.name, self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """One reading of a container.
+
+    Parameters
+    ----------
+    time
+        Seconds of this machine's monotonic clock when it was read.
+    cpu_seconds
+        Core-seconds used.
+    memory
+        Bytes of its working set now.
+    io_read, io_written
+        Bytes from and to block devices.
+    net_received, net_sent
+        Bytes over its own network interfaces, the loopback apart.
+    periods, throttled_periods
+        Periods of its quota that passed, and those in which it was held back.
+    throttled_seconds
+        Thread-seconds for which it was held back.
+    """
+
+    time: float
+    cpu_seconds: float
+    memory: int
+    io_read: int = 0
+    io_written: int = 0
+    net_received: int = 0
+    net_sent: int = 0
+    periods: int = 0
+    throttled_periods: int = 0
+    throttled_seconds: float = 0.0
+
+
+def labelled(container: Labelled) -> bool:
+    """True if a container carries PhaseDock's label, whatever its value."""
+    return MANAGED in container.labels

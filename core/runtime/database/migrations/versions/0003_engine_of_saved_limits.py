@@ -1,0 +1,17 @@
+"""What an engine was called when limits on it were saved, beside the engine's own id.
+
+Rows of before have the name where the id is now, and nothing here: by that they are known.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    """Add the column."""
+    op.add_column("holds", sa.Column("engine_name", sa.Text))
