@@ -6,23 +6,22 @@ hundreds of megabytes cost the server a few. What a route refuses it says in a s
 
 from __future__ import annotations
 
-import csv
-import io
 import re
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from flask import Blueprint, Response, jsonify, request, stream_with_context
 
 from app.context import workspace
+from core.csv_cells import csv_lines
 from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
+from core.runtime.storage.phase_labels import phases_by_execution
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 blueprint = Blueprint("api", __name__)
 _CHUNK = 1 << 20
-_FORMULA = re.compile(r"^[=+\-@\t\r]")
-_NUMBER = re.compile(r"^[+\-]?(\d|\.\d)")
 
 
 def explain(error: PhaseDockError) -> tuple[Response, int]:
@@ -65,21 +64,6 @@ def discard_upload(upload_id: str) -> Response:
     """Forget an upload, finished or not."""
     workspace().uploads.discard(upload_id)
     return jsonify(id=upload_id)
-
-
-def safe_cell(value: object) -> object:
-    """A cell that no spreadsheet takes for a formula: such a text gets an apostrophe before it."""
-    if isinstance(value, str) and _FORMULA.match(value) and not _NUMBER.match(value):
-        return f"'{value}"
-    return value
-
-
-def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
-    """The rows as lines of CSV."""
-    for row in (head, *rows):
-        line = io.StringIO()
-        csv.writer(line).writerow([safe_cell(cell) for cell in row])
-        yield line.getvalue()
 
 
 def file_answer(content: Iterable[str] | bytes, name: str, mimetype: str = "text/csv") -> Response:
@@ -126,9 +110,8 @@ def export_phases(trace_set_id: str, model_id: str) -> Response:
     traces, labelling = place.traces.load(trace_set_id), place.labels.get(trace_set_id, model_id)
 
     def rows() -> Iterator[tuple[str, float, int]]:
-        for position, name in enumerate(traces.ids):
-            for i in range(int(traces.offsets[position]), int(traces.offsets[position + 1])):
-                yield name, float(traces.time[i]), int(labelling.labels[i])
+        for name, time, phases in phases_by_execution(traces, labelling.labels):
+            yield from zip(repeat(name), time, phases)
 
     name = f"{place.traces.get(trace_set_id).name}-phases.csv"
     return file_answer(csv_lines(("execution", "time_s", "phase"), rows()), name, "text/csv")

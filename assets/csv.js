@@ -2,19 +2,26 @@
    tests/shared/csv_cells.json has the cases that both write alike. */
 (function () {
   "use strict";
-  /* All control characters but tab and the ends of lines: a terminal would obey them. */
+  /* Escape sequences (ECMA-48) go; a run of other control characters becomes a space: `core/plain_text.py`. */
+  const SEQUENCES = new RegExp(
+    "(?:\\x1b\\[|\\x9b)[0-?]*[ -/]*[@-~]" +
+      "|(?:\\x1b[\\]PX^_]|[\\x9d\\x90\\x98\\x9e\\x9f])[^\\x07\\x1b\\x9c]*(?:\\x07|\\x1b\\\\|\\x9c)" +
+      "|\\x1b[ -/]*[0-~]",
+    "g",
+  );
   // deno-lint-ignore no-control-regex
-  const CONTROL = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g;
-  const FORMULA = /^[=+\-@\t\r＝＋－＠]/;
-  const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?%?$/i;
+  const CONTROLS = /(?:[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff])+/g;
+  const FORMULA = /^\s*[=+\-@＝＋－＠]/;
+  const NUMBER = /^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?%?$/;
 
   /** A text as a spreadsheet takes it: one that would begin a formula gets an apostrophe before it.
    * @param {string | number | null | undefined} value */
   function cell(value) {
     if (value === null || value === undefined) return "";
     if (typeof value === "number") return String(value);
-    const text = value.replace(CONTROL, "");
-    return FORMULA.test(text) && !NUMBER.test(text) ? "'" + text : text;
+    const text = value.replace(SEQUENCES, "").replace(CONTROLS, " ");
+    const formula = FORMULA.test(text) || value[0] === "\t" || value[0] === "\r";
+    return formula && !NUMBER.test(text) ? "'" + text : text;
   }
   /** @param {string} text */
   const quoted = (text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);

@@ -2,9 +2,40 @@
 
 Every error of PhaseDock carries one sentence about what is wrong (`message`) and one about what
 to do next (`hint`). The screen and the command line show these two; everything else goes to the log.
+
+What a sentence quotes comes from files and forms, so it is cut to a length that can be read.
 """
 
 from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from core.plain_text import without_controls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MOST_SENTENCE = 400
+_MOST_QUOTED, _MOST_LISTED = 60, 160
+_LONG_QUOTE = re.compile(f"“([^“”]{{{_MOST_QUOTED - 1}}})[^“”]{{2,}}”")
+
+
+def shortened(sentence: str) -> str:
+    """A sentence of at most `MOST_SENTENCE` characters: long quotations cut, no control characters."""
+    short = _LONG_QUOTE.sub(r"“\1…”", without_controls(sentence))
+    return short if len(short) <= MOST_SENTENCE else short[: MOST_SENTENCE - 1] + "…"
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in quotation marks with commas between them, as many as a sentence bears."""
+    whole, told, length = list(names), list[str](), 0
+    for name in whole:
+        told.append(shortened(f"“{name}”"))
+        length += len(told[-1]) + 2
+        if length > _MOST_LISTED:
+            break
+    return ", ".join(told) + (" …" if len(told) < len(whole) else "")
 
 
 class PhaseDockError(Exception):

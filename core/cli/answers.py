@@ -6,6 +6,7 @@ Exit codes: 0 done, 1 could not be done, 2 wrong usage or settings, 130 stopped 
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 import traceback
 from functools import wraps
@@ -46,7 +47,9 @@ def answers(command: Callable[P, None]) -> Callable[P, None]:
 
 def print_json(value: Any) -> None:
     """Print the one JSON document of a command."""
-    typer.echo(json.dumps(value, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    # JSON escapes the control characters of ASCII itself; terminals obey those of C1 as well
+    typer.echo(re.sub(r"[\x7f-\x9f\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _failed(message: str, hint: str, as_json: bool, code: int = 1) -> typer.Exit:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
 from rich.table import Table
 
+from core.cli.output import plain
 from core.units import format_bytes, format_cores, format_number, format_share
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def watch(views: Iterable[LiveView], seconds: float) -> None:
 def recorded(info: TraceSetInfo) -> None:
     """A trace set that was recorded."""
     Console(soft_wrap=True).print(
-        f"[bold]{escape(info.name)}[/]: {info.n_executions:,} containers, {info.n_samples:,} samples. "
+        f"[bold]{plain(info.name)}[/]: {info.n_executions:,} containers, {info.n_samples:,} samples. "
         "It is in the list of trace sets.",
         highlight=False,
     )
@@ -50,11 +50,11 @@ def released(done: Released) -> None:
     if not (done.restored or done.gone or done.failed):
         console.print("Nothing was held: PhaseDock has changed no limit.")
     for name in done.restored:
-        console.print(f"The limits of {escape(name)} are back.", highlight=False)
+        console.print(f"The limits of {plain(name)} are back.", highlight=False)
     for name in done.gone:
-        console.print(f"{escape(name)} is not there any more.", highlight=False)
+        console.print(f"{plain(name)} is not there any more.", highlight=False)
     for name, why in done.failed:
-        console.print(f"[bold red]{escape(name)}[/] could not be put back: {escape(why)}", highlight=False)
+        console.print(f"[bold red]{plain(name)}[/] could not be put back: {plain(why)}", highlight=False)
 
 
 def _table(view: LiveView) -> Table:
@@ -71,7 +71,7 @@ def _table(view: LiveView) -> Table:
 
 def _cells(row: ContainerRow) -> tuple[str, ...]:
     return (
-        escape(row.name),
+        plain(row.name),
         _cores(row.cpu),
         "none" if row.cpu_limit is None else format_cores(row.cpu_limit),
         "–" if row.memory is None else format_bytes(row.memory),

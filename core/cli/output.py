@@ -12,6 +12,7 @@ from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from core.plain_text import without_controls
 from core.units import format_duration, format_number, format_share, format_value
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ _PATHS_SHOWN = 20
 
 def error(message: str, hint: str) -> None:
     """An error in two sentences, on standard error."""
-    _console(stderr=True).print(f"[bold red]Error:[/] {_plain(message)}\n{_plain(hint)}", highlight=False)
+    _console(stderr=True).print(f"[bold red]Error:[/] {plain(message)}\n{plain(hint)}", highlight=False)
 
 
 def address(where: str, home: Path, ready: bool) -> None:
@@ -42,7 +43,7 @@ def address(where: str, home: Path, ready: bool) -> None:
     console = _console()
     if not ready:
         console.print(
-            f"\n[bold]PhaseDock does not answer yet.[/] The log is in {_plain(str(home / 'logs'))}\n"
+            f"\n[bold]PhaseDock does not answer yet.[/] The log is in {plain(str(home / 'logs'))}\n"
         )
         return
     console.print(f"\n  [bold]PhaseDock is ready.[/] Open  [bold cyan]{where}[/]")
@@ -52,7 +53,7 @@ def address(where: str, home: Path, ready: bool) -> None:
 def checked(file: Path, found: Checked) -> None:
     """What a trace file holds, and what was wrong with it."""
     console, traces, summary = _console(), found.traces, found.summary
-    console.print(f"[bold]{_plain(file.name)}[/]: {_plain(found.inspection.label)}", highlight=False)
+    console.print(f"[bold]{plain(file.name)}[/]: {plain(found.inspection.label)}", highlight=False)
     console.print(
         f"{traces.n_executions:,} executions, {traces.n_samples:,} samples, "
         f"one every {format_duration(traces.period)}, lasting {_range(summary['duration_s'])}",
@@ -60,11 +61,11 @@ def checked(file: Path, found: Checked) -> None:
     )
     table = _table("feature", "stands for", "unit", right=())
     for feature in traces.features:
-        table.add_row(_plain(feature.name), feature.role.value, feature.unit.value)
+        table.add_row(plain(feature.name), feature.role.value, feature.unit.value)
     console.print(table)
     sentences = found.report.sentences()
     for sentence in sentences:
-        console.print(f"• {_plain(sentence)}", highlight=False)
+        console.print(f"• {plain(sentence)}", highlight=False)
     if not sentences:
         console.print("Nothing was wrong with it.")
 
@@ -74,7 +75,7 @@ def store_check(found: StoreCheck) -> None:
     console = _console()
     for finding in found.findings:
         console.print(
-            f"[bold]{finding.about} {_plain(finding.id)}[/]: {_plain(finding.sentence)}", highlight=False
+            f"[bold]{finding.about} {plain(finding.id)}[/]: {plain(finding.sentence)}", highlight=False
         )
     looked = ", ".join(f"{count:,} {name}" for name, count in found.checked.items())
     said = f"{len(found.findings):,} contradictions" if found.findings else "No contradictions"
@@ -100,19 +101,19 @@ def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
                 _mean(each.cpu),
                 _mean(each.memory),
                 format_duration(each.median_stay),
-                _plain(each.description),
+                plain(each.description),
             )
         console.print(table)
     else:
         console.print(f"Phases: {', '.join(phase_name(phase) for phase in trained.phases)}", highlight=False)
-    console.print(f"Saved to [bold]{_plain(str(out))}[/]", highlight=False)
+    console.print(f"Saved to [bold]{plain(str(out))}[/]", highlight=False)
 
 
 def labels(by_execution: Mapping[str, Sequence[int]]) -> None:
     """Each execution's phases as runs."""
     table = _table("execution", "samples", "phases", right=(1,))
     for name, values in by_execution.items():
-        table.add_row(_plain(name), f"{len(values):,}", _runs(values))
+        table.add_row(plain(name), f"{len(values):,}", _runs(values))
     _console().print(table)
 
 
@@ -123,7 +124,7 @@ def sequences(found: FoundSequences) -> None:
     table = _table("no.", "packed sequence", "executions", "share", "covers", "length", right=(2, 3, 4, 5))
     for number, path in enumerate(analysis.prototypes[:_PATHS_SHOWN], 1):
         facts = (f"{path.count:,}", format_share(path.share), format_share(path.covered, 0))
-        table.add_row(f"P{number}", _plain(str(path)), *facts, format_duration(path.seconds))
+        table.add_row(f"P{number}", plain(str(path)), *facts, format_duration(path.seconds))
     console.print(table)
     if len(analysis.prototypes) > _PATHS_SHOWN:
         console.print(f"… and {len(analysis.prototypes) - _PATHS_SHOWN:,} more; --json has all of them.")
@@ -151,19 +152,17 @@ def sequences(found: FoundSequences) -> None:
 def comparison(report: Mapping[str, Any]) -> None:
     """Policies compared on held-out containers, one table per resource."""
     console = _console(width=_WIDE)
-    console.print(_plain(report["summary"]), highlight=False)
+    console.print(plain(report["summary"]), highlight=False)
     for resource, best in report["best_reactive"].items():
         rows = [row for row in report["results"] if row["resource"] == resource]
-        console.print(
-            f"\n[bold]{resource}[/]; the best reactive rule is {_plain(str(best))}", highlight=False
-        )
+        console.print(f"\n[bold]{resource}[/]; the best reactive rule is {plain(str(best))}", highlight=False)
         table = _table(*_COMPARED, right=range(1, len(_COMPARED)))
         table.columns[0].no_wrap = True
         for row in rows:
             matched, saved = row["matched"], row["matched"]["against_best"] or {}
             shares = [row["over"], row["under_time_0"], matched["over"], matched["under_time_0"]]
             table.add_row(
-                _plain(row["policy"]),
+                plain(row["policy"]),
                 *(_share_of(value) for value in shares),
                 _share_of(saved.get("saving")),
                 _span(saved.get("low"), saved.get("high")),
@@ -173,10 +172,10 @@ def comparison(report: Mapping[str, Any]) -> None:
         console.print(table)
     for missing in report["unavailable"]:
         console.print(
-            f"• {_plain(missing['policy'])} is left out. {_plain(missing['reason'])}", highlight=False
+            f"• {plain(missing['policy'])} is left out. {plain(missing['reason'])}", highlight=False
         )
     for note in report["notes"]:
-        console.print(f"• {_plain(note)}", highlight=False)
+        console.print(f"• {plain(note)}", highlight=False)
 
 
 def _span(low: float | None, high: float | None) -> str:
@@ -203,7 +202,7 @@ def progress(*, quiet: bool) -> Iterator[Progress | None]:
         task = bar.add_task("Reading traces", total=1.0)
 
         def say(fraction: float, message: str, /, **_metrics: float) -> None:
-            bar.update(task, completed=fraction, description=message)
+            bar.update(task, completed=fraction, description=plain(message))
 
         yield say
 
@@ -228,8 +227,9 @@ def _range(values: Any) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _plain(text: str) -> str:
-    return escape(text)
+def plain(text: str) -> str:
+    """A text of others as the console may show it: neither markup nor anything that a terminal obeys."""
+    return escape(without_controls(text))
 
 
 def _table(*heads: str, right: Sequence[int]) -> Table:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich import box
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
+from core.cli.output import plain
 from core.experiments.spec import ENGINES
 from core.units import format_change, format_number, format_share
 
@@ -29,15 +29,15 @@ def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
     for name, made in found:
         workers = sum(group.count for group in made.workers)
         counts = (made.n_jobs, workers, len(made.policies), len(made.seeds))
-        table.add_row(name, *(str(count) for count in counts), escape(made.about))
+        table.add_row(name, *(str(count) for count in counts), plain(made.about))
     _console().print(table)
 
 
 def simulated(report: Mapping[str, Any]) -> None:
     """Policies compared over seeds, and what the simulator says of them where they were run for real."""
-    console, baseline, predicted = _console(), escape(report["baseline"]), report["predicted"]
+    console, baseline, predicted = _console(), plain(report["baseline"]), report["predicted"]
     console.print(
-        f"[bold]{escape(report['name'])}[/]: {_count(report['n_jobs'], 'job')}, "
+        f"[bold]{plain(report['name'])}[/]: {_count(report['n_jobs'], 'job')}, "
         f"{_count(report['n_workers'], 'worker')}, {_where(report)}; "
         f"{_count(len(report['seeds']), 'seed')}",
         highlight=False,
@@ -59,21 +59,21 @@ def _where(report: Mapping[str, Any]) -> str:
     if ENGINES[report["engine"]].real:
         return "real containers"
     world = report["world"]
-    return f"γ {world['gamma']:g}, {escape(world['curves'])} losses"
+    return f"γ {world['gamma']:g}, {plain(world['curves'])} losses"
 
 
 def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:
     real = any(row["controller"] is not None for row in rows)
     heads = ["policy", "mean", "makespan", "t90", "slowdown", "moves", *(["own CPU"] if real else [])]
     changes = tuple(f"Δ {name}" for name in _COMPARED)
-    table = _table(*heads, *map(escape, changes), right=range(1, 10))
+    table = _table(*heads, *map(plain, changes), right=range(1, 10))
     for row in rows:
         measures = [_seconds(row["measures"][name]) for name in _MEASURED]
         measures.append(format_number(row["migrations"], 1))
         if real:
             measures.append("–" if row["controller"] is None else format_share(row["controller"]))
         shown = [_interval((row["differences"] or {}).get(name)) for name in _COMPARED]
-        table.add_row(escape(row["label"]), *measures, *shown)
+        table.add_row(plain(row["label"]), *measures, *shown)
     return table
 
 
@@ -82,12 +82,12 @@ def replayed(report: Mapping[str, Any]) -> None:
     console, n = _console(), len(report["differences"])
     if report["equal"]:
         console.print(
-            f"{escape(report['label'])} decides the same at all {report['ticks']:,} ticks.", highlight=False
+            f"{plain(report['label'])} decides the same at all {report['ticks']:,} ticks.", highlight=False
         )
         return
-    console.print(f"{escape(report['label'])} decides otherwise at {n:,} of {report['ticks']:,} ticks:")
+    console.print(f"{plain(report['label'])} decides otherwise at {n:,} of {report['ticks']:,} ticks:")
     for each in report["differences"][:10]:
-        decided, recorded = escape(str(each["decided"])), escape(str(each["recorded"]))
+        decided, recorded = plain(str(each["decided"])), plain(str(each["recorded"]))
         console.print(f"• tick {each['tick']}: {decided} instead of {recorded}", highlight=False)
 
 

@@ -243,7 +243,7 @@ class Adopt(Protocol):
         idle: Callable[[], None],
         reconnect_within: float,
     ) -> LiveEngine:
-        """`adopt`: which take part; `idle`: as of a run; `reconnect_within`: seconds to wait for a lost host."""
+        """`adopt`: which take part; `idle`: as of a run; `reconnect_within`: seconds to wait for a host."""
 
 
 class Connect(Protocol):

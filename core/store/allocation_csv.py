@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
+from core.csv_cells import safe_cell
 from core.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ SCHEMA = pa.schema(
         ("demand", pa.float64()),
     ]
 )
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_allocations(
@@ -36,7 +36,7 @@ def write_allocations(
     time: FloatArray,
     series: Iterable[tuple[str, str, FloatArray, FloatArray]],
 ) -> int:
-    """Write allocations; names that a spreadsheet would run as a formula get an apostrophe.
+    """Write allocations; names are made safe for spreadsheets (`core.csv_cells`).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def write_allocations(
     InputError
         If the file cannot be written.
     """
-    names = pa.array([f"'{name}" if name.startswith(_FORMULA) else name for name in ids])
+    names = pa.array([safe_cell(name) for name in ids], pa.string())
     owner = pa.array(np.repeat(np.arange(len(ids), dtype=np.int32), np.diff(offsets)))
     execution, count = names.take(owner), 0
     try:
@@ -67,7 +67,8 @@ def write_allocations(
             for policy, resource, allocation, demand in series:
                 n = len(allocation)
                 columns = [
-                    pa.repeat(policy, n), execution, pa.array(time, pa.float64()), pa.repeat(resource, n),
+                    pa.repeat(safe_cell(policy), n), execution,
+                    pa.array(time, pa.float64()), pa.repeat(resource, n),
                     pa.array(allocation, pa.float64()), pa.array(demand, pa.float64()),
                 ]  # fmt: skip
                 writer.write_table(pa.table(columns, schema=SCHEMA))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError
 from core.store.formats.register import open_source
+from core.store.guard import guarded
 from core.traces.guessing import EMPTY, is_date, is_number
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping
@@ -109,7 +110,11 @@ def inspect_file(path: str | PathLike[str]) -> Inspection:
     InputError
         If it cannot be a trace file at all.
     """
-    where = Path(path)
+    with guarded(path):
+        return _inspect(Path(path))
+
+
+def _inspect(where: Path) -> Inspection:
     source = open_source(where)
     mapping: ColumnMapping | None
     reasons: tuple[str, ...]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.errors import listed
 from core.store.formats.csv.source import CsvSource, rows_are_lines
 from core.store.formats.register import open_source
+from core.store.guard import guarded
 from core.traces.build import build
 from core.traces.layouts import recognise
 from core.traces.validation import Report, UnusableError, many, problem
@@ -62,8 +64,12 @@ def read_with_report(
     UnusableError
         If no execution is left; its `report` says why.
     """
-    source = open_source(Path(path))
-    progress = _forward(progress)
+    with guarded(path, progress) as told:
+        return _read(Path(path), mapping, _forward(told))
+
+
+def _read(path: Path, mapping: ColumnMapping | None, progress: Progress | None) -> tuple[TraceSet, Report]:
+    source = open_source(path)
     guessed = mapping is None
     if mapping is None:
         mapping = recognise(source.header, source.rows).mapping
@@ -121,7 +127,6 @@ def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Repo
     unused = [name for name in source.header if name not in mapping.columns]
     if not unused:
         return report
-    listed = ", ".join(f"“{name}”" for name in unused[:8]) + (" …" if len(unused) > 8 else "")
-    message = f"{many(len(unused), 'column')} outside the mapping: {listed}."
+    message = f"{many(len(unused), 'column')} outside the mapping: {listed(unused)}."
     extra = problem("columns_unused", message, column=unused[0], count=len(unused))
     return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)

@@ -35,8 +35,8 @@ OTHERS = {
     b"ORC": "an ORC file",
     b"\x80\x04\x95": "a pickle",
 }
-FREE_BYTES = 64 * 2**20
-MOST_RATIO = 300
+FREE_BYTES = 16 * 2**20
+MOST_RATIO = 100
 MOST_BYTES = 16 * 2**30
 HEAD_BYTES = 256 * 1024
 

@@ -135,7 +135,8 @@ def _drop_impossible(work: Working) -> None:
         if feature.role in USAGE and low < 0:
             _reject(work, index, "negative", values < 0, gone)
         if high * factor > most or -low * factor > MOST[Unit.PLAIN]:
-            _reject(work, index, "implausible", np.abs(values) * factor > most, gone)
+            with np.errstate(over="ignore"):  # what overflows is larger, too
+                _reject(work, index, "implausible", np.abs(values) * factor > most, gone)
     if gone.any():
         work.drop(gone)
 
@@ -143,7 +144,8 @@ def _drop_impossible(work: Working) -> None:
 def _reject(work: Working, index: int, kind: str, bad: Mask, gone: Mask) -> None:
     name, count, row = work.features[index].name, int(bad.sum()), work.first_row(bad)
     worst = work.columns[index][bad]
-    value = format_number(float(worst.min() if kind == "negative" else np.abs(worst).max()))
+    most = float(worst.min() if kind == "negative" else np.abs(worst).max())
+    value = format_number(most) if abs(most) < 1e15 else f"{most:.3g}"
     word = "below zero" if kind == "negative" else "larger than any machine"
     message = f"Column “{name}”: {many(count, 'value')} {word} (as far as {value}), first in row {row}."
     work.log.add(kind, message, row=row, column=name, count=count)

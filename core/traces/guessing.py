@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 EMPTY = frozenset(
     ("", "-", "NA", "N/A", "n/a", "na", "NaN", "nan", "-nan", "NULL", "Null", "null", "None", "none")
 )
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*%?|[+-]?(inf|infinity)", re.IGNORECASE)
+# each digit can be matched in one way only: a cell of thousands of them is told apart in one pass
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*%?|[+-]?(inf|infinity)", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 MOST_FEATURES = 64
+MOST_NAME = 200
+INDEX = "index"  # the name of a first column that the header leaves out
 
 _TIME = (
     "timestamp", "time_stamp", "time", "datetime", "date", "ts", "epoch", "unix", "seconds", "elapsed",
@@ -69,13 +72,16 @@ def time_unit_of(texts: Sequence[str]) -> str:
 def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnMapping | None:
     """A mapping from names and values; None where no column has numbers."""
     columns = {name: [row[i].strip() for row in rows if i < len(row)] for i, name in enumerate(header)}
+    if header[0] == INDEX and not _mostly_dates(columns[INDEX]):
+        header = header[1:]  # it numbers or names the rows
     numeric = [name for name in header if _mostly_numbers(columns[name])]
-    time = _first(header, _TIME, lambda name: name in numeric or _mostly_dates(columns[name]))
+    time = _first(header, (*_TIME, INDEX), lambda name: name in numeric or _mostly_dates(columns[name]))
     execution = _first([n for n in header if n != time], _EXECUTION, lambda name: _names(columns[name]))
     features = _features([name for name in numeric if name not in (time, execution)])
     if not features:
         return None
-    texts = [n for n in header if n not in numeric and n not in (time, execution) and any(columns[n])]
+    known = set(numeric)
+    texts = [n for n in header if n not in known and n not in (time, execution) and any(columns[n])]
     return ColumnMapping(
         features=features,
         execution=execution,
@@ -88,7 +94,7 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
 
 def _key(name: str) -> str:
     """A column's name without its case, its unit in brackets and its punctuation."""
-    bare = re.sub(r"[\[(].*?[\])]", "", name)
+    bare = re.sub(r"[\[(].*?[\])]", "", name[:MOST_NAME])
     return re.sub(r"[^a-z0-9]+", "_", bare.lower()).strip("_")
 
 

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.errors import InputError
+from core.errors import InputError, listed
 from core.registry import Registry
 from core.traces.guessing import guess, is_number, time_unit_of
 from core.traces.mapping import ColumnMapping, MappedColumn
@@ -112,7 +112,7 @@ def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Rec
         if mapping is not None:
             return Recognition(name, layout.label, mapping, _reasons(layout, mapping))
     raise InputError(
-        f"None of the columns has numbers: {', '.join(f'“{name}”' for name in header[:12])}.",
+        f"None of the columns has numbers: {listed(header)}.",
         "Choose a file whose header is its first row and whose columns hold measurements.",
     )
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError
+from core.errors import InputError, listed
 from core.traces.model import Feature, Resampling, Role
 from core.units import Unit, file_unit
 
@@ -178,12 +178,10 @@ class ColumnMapping:
         """
         missing = [name for name in self.columns if name not in header]
         if missing:
-            listed = ", ".join(f"“{name}”" for name in missing)
-            has = ", ".join(f"“{name}”" for name in header[:20]) + (" …" if len(header) > 20 else "")
             word = "column" if len(missing) == 1 else "columns"
             raise InputError(
-                f"Row 1 (the header) has no {word} {listed}.",
-                f"Change the mapping; the file has: {has}.",
+                f"Row 1 (the header) has no {word} {listed(missing)}.",
+                f"Change the mapping; the file has: {listed(header)}.",
             )
 
     def to_dict(self) -> dict[str, Any]:

@@ -56,11 +56,23 @@ KINDS: dict[str, Kind] = {
     "unnamed_column": Kind(
         Severity.INFO, Action.KEPT, "They were named by their position.", "Name them in the header."
     ),
+    "unnamed_index": Kind(
+        Severity.INFO,
+        Action.KEPT,
+        "The first column was taken for an index without a name.",
+        "Name every column in the header if that is wrong.",
+    ),
     "encoding": Kind(
         Severity.WARNING,
         Action.CONVERTED,
         "It was read as Windows-1252.",
         "Save the file as UTF-8 if names look wrong.",
+    ),
+    "undecodable": Kind(
+        Severity.ERROR,
+        Action.CONVERTED,
+        "They were read as “�”.",
+        "Copy or export the whole file again if they matter.",
     ),
     "utf16": Kind(Severity.INFO, Action.CONVERTED, "It was decoded.", "Nothing needs to be done."),
     "preamble": Kind(

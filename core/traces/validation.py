@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.errors import InputError
+from core.errors import InputError, shortened
 from core.traces.problem_kinds import KINDS, Action, Severity
 
 if TYPE_CHECKING:
@@ -29,7 +29,15 @@ __all__ = [
 
 # Found one by one: their message speaks of the first, the count of all.
 FIRST_ONLY = frozenset(
-    ("unparsable", "unparsable_kept", "unparsable_time", "ragged", "repeated_header", "encoding")
+    (
+        "unparsable",
+        "unparsable_kept",
+        "unparsable_time",
+        "ragged",
+        "repeated_header",
+        "encoding",
+        "undecodable",
+    )
 )
 
 
@@ -97,7 +105,7 @@ def problem(
 ) -> Problem:
     """Make a problem with the severity and the action of its kind."""
     what = KINDS[kind]
-    return Problem(kind, what.severity, row, column, count, message, what.action)
+    return Problem(kind, what.severity, row, column, count, shortened(message), what.action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +188,9 @@ class ProblemLog:
             self.found[key] = problem(kind, message, row=row, column=column, count=count)
             return
         total = before.count + count
-        self.found[key] = problem(kind, before.message, row=before.row, column=column, count=total)
+        self.found[key] = Problem(
+            kind, before.severity, before.row, column, total, before.message, before.action
+        )
 
     def rename(self, kind: str, column: str, other: str) -> None:
         """Call the problem of a column by another kind, where there is one."""

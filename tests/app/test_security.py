@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from flask import Flask, jsonify
 
-from app.routes import csv_lines, safe_cell
 from app.security import content_policy, install
 from app.shell import layout as shell
 from core.config import Settings
+from core.csv_cells import csv_lines, safe_cell
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -307,6 +307,7 @@ def test_a_prometheus_table_with_one_value_per_row(tmp_path):
         ('{"data": ', "row 1, column"),
         ('{"data": {"result": [{"metric": {}, "values": [[1, "x"]]}]}}', "Series 1"),
         ('{"data": {"result": [3]}}', "Series 1"),
+        ('{"data": {"result": [{"metric": {}, "values": [[' + "9" * 400 + ', "1"]]}]}}', "Series 1"),
         ("[" * 100_000, "row 1"),
     ],
 )

@@ -10,7 +10,8 @@ from flask import Blueprint, Response, request
 
 from app.context import workspace
 from app.pages.live.tick import ALL, Asked, panels_of, tick
-from app.routes import csv_lines, file_answer
+from app.routes import file_answer
+from core.csv_cells import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

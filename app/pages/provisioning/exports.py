@@ -12,10 +12,11 @@ from app.context import chosen, workspace
 from app.pages.provisioning import results
 from app.pages.provisioning.address import View
 from app.pages.provisioning.values import Values, sorted_rows
-from app.routes import csv_lines, file_answer
+from app.routes import file_answer
 from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query
+from core.csv_cells import csv_lines
 
 if TYPE_CHECKING:
     from app.ui.basics import Node

@@ -8,7 +8,8 @@ from flask import Blueprint, Response, request
 
 from app.context import workspace
 from app.pages.sequences.address import View, behind, name_of, named, state_of, written_path
-from app.routes import csv_lines, file_answer
+from app.routes import file_answer
+from core.csv_cells import csv_lines
 from core.errors import InputError
 
 if TYPE_CHECKING:

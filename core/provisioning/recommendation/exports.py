@@ -8,14 +8,15 @@ phase at a time. Pods can be resized in place (``kubectl patch pod … --subreso
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.csv_cells import csv_lines
 from core.errors import InputError
+from core.plain_text import without_controls
 from core.provisioning.fleet import Resource
 from core.units import Unit, format_share, format_value
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _ABSOLUTE = (Unit.CORES, Unit.BYTES)
 _LEAST_MEMORY = 6 * 2**20
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _HOW_TO_SCALE = (
     "Names are made from the groups’ names: put your job’s or deployment’s kind and name into targetRef.",
     "Then: kubectl apply -f FILE",
@@ -68,23 +68,9 @@ def as_csv(rows: Sequence[Advice], origin: Origin) -> str:
         "group", "name", "phase", "resource", "unit", "request", "limit", "samples", "containers", "mean",
         "sd", "peak", "expected_violation", "given", "saving", "reason", "model", "traces", "date",
     ]  # fmt: skip
-    text = _Text()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
     about = {"model": origin.model, "traces": origin.traces, "date": origin.date}
-    for row in rows:
-        writer.writerow({name: _cell(value) for name, value in {**row.to_dict(), **about}.items()})
-    return "".join(text.parts)
-
-
-class _Text:
-    """What a CSV writer writes to: a list of lines."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-
-    def write(self, part: str) -> None:
-        self.parts.append(part)
+    cells = ({**row.to_dict(), **about} for row in rows)
+    return "".join(csv_lines(names, ([each[name] for name in names] for each in cells), "\n"))
 
 
 def as_docker(rows: Sequence[Advice], origin: Origin) -> str:
@@ -309,13 +295,7 @@ def _reasons(rows: Sequence[Advice]) -> list[str]:
 
 def _one_line(text: str) -> str:
     """Without control characters, so that a name cannot end a comment."""
-    return re.sub(r"[\x00-\x1f\x7f\u0085\u2028\u2029]+", " ", text)
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return f"'{value}"
-    return value
+    return without_controls(text)
 
 
 def _yaml(value: Mapping[str, Any] | Sequence[Any], indent: int = 0) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings, expand, fit, predict
+from core.runtime.storage.phase_labels import phases_by_execution
 from core.store import inspect_file, read_with_report
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, save_model
@@ -167,11 +168,8 @@ def label(model: Path, file: Path, mapping: Path | None = None) -> dict[str, lis
     """
     loaded = load_model(model)
     traces = read(file, mapping)
-    labels = predict(loaded, traces).tolist()
-    bounds = traces.offsets.tolist()
-    return {
-        name: labels[start:end] for name, start, end in zip(traces.ids, bounds[:-1], bounds[1:], strict=True)
-    }
+    exported = phases_by_execution(traces, predict(loaded, traces))
+    return {name: phases for name, _, phases in exported}
 
 
 def read_mapping(path: Path | None) -> ColumnMapping | None:

@@ -26,6 +26,7 @@ from core.runtime.storage.memory import share_of_memory
 from core.runtime.storage.sources import code_digest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from core.phases import PhaseModel
@@ -104,6 +105,26 @@ class Labelling:
                 "phase": self.runs.phase,
             }
         )
+
+
+def phases_by_execution(traces: TraceSet, labels: Labels) -> Iterator[tuple[str, list[float], list[int]]]:
+    """The phases of one execution after the other, as every export has them.
+
+    Parameters
+    ----------
+    traces
+        The executions.
+    labels
+        The phase of each sample, shape (n_samples,).
+
+    Yields
+    ------
+    tuple
+        An execution's name, the times of its samples in seconds, and their phases; −1 is warm-up.
+    """
+    for position, name in enumerate(traces.ids):
+        part = slice(int(traces.offsets[position]), int(traces.offsets[position + 1]))
+        yield name, traces.time[part].tolist(), labels[part].tolist()
 
 
 class PhaseLabels:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.traces.validation import ProblemLog
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_SIZE = re.compile(r"([\d.]+)\s*([kKMGTP]i?B|B)")
+_SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKMGTP]i?B|B)")
 _STAMP = re.compile(
     r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\.\d+)?)\]?\s+(.*)"
 )
@@ -111,6 +111,6 @@ def _bytes(text: str) -> str:
     """A size as a plain number of bytes; what is no size stays for the report."""
     bare = text.strip()
     found = _SIZE.fullmatch(bare)
-    if found is None or found[1].count(".") > 1:
+    if found is None:
         return "" if bare == "--" else bare
     return repr(float(found[1]) * _FACTORS[found[2].upper()])

@@ -59,7 +59,7 @@ class ParquetSource:
         if len(set(schema.names)) < len(schema.names):
             twice = next(name for name in schema.names if schema.names.count(name) > 1)
             raise InputError(f"“{path.name}” has two columns “{twice}”.", "Rename one of them.")
-        columns = [[_text(value) for value in column.to_pylist()] for column in batch.columns]
+        columns = [_cells(path, *pair) for pair in zip(schema.names, batch.columns, strict=True)]
         types = tuple(str(kind) for kind in schema.types)
         return cls(path, tuple(schema.names), types, n_rows, tuple(zip(*columns, strict=True)))
 
@@ -81,18 +81,35 @@ class ParquetSource:
         name = self.path.name.split(".")[0]
         try:
             return raw_from_arrow(columns_of(table), mapping, name, 1)
-        except pa.ArrowException:
-            return _by_cells(table, mapping, name)
+        except (pa.ArrowException, UnicodeDecodeError):
+            return _by_cells(table, mapping, self.path)
 
 
-def _by_cells(table: pa.Table, mapping: ColumnMapping, name: str) -> RawTable:
+def _by_cells(table: pa.Table, mapping: ColumnMapping, path: Path) -> RawTable:
     """Read columns of texts cell by cell, as a text file is read."""
     reader = TableReader(mapping, tuple(table.column_names), ProblemLog())
     for start in range(0, table.num_rows, 20_000):
         part = table.slice(start, 20_000)
-        cells = [[_text(value) for value in column.to_pylist()] for column in part.columns]
+        cells = [_cells(path, *pair) for pair in zip(part.column_names, part.columns, strict=True)]
         reader.add(cells, range(start + 1, start + 1 + part.num_rows))
-    return reader.table(name)
+    return reader.table(path.name.split(".")[0])
+
+
+def _cells(path: Path, name: str, column: pa.Array | pa.ChunkedArray) -> list[str]:
+    """The values of a column as texts.
+
+    Raises
+    ------
+    InputError
+        If they are no texts, or dates that no calendar has.
+    """
+    try:
+        return [_text(value) for value in column.to_pylist()]
+    except UnicodeDecodeError:
+        reason = f"column “{name}” has texts that are not UTF-8"
+    except (OverflowError, ValueError):
+        reason = f"column “{name}” has dates outside the years 1 to 9999"
+    raise _damaged(path, ValueError(reason))
 
 
 def _text(value: object) -> str:

@@ -149,7 +149,7 @@ def _one(entry: object, number: int, path: Path) -> Series:
         pairs = entry.get("values") or ([entry["value"]] if "value" in entry else [])  # type: ignore[attr-defined, index, operator]
         time = np.array([pair[0] for pair in pairs], dtype=np.float64)
         values = np.array([pair[1] for pair in pairs], dtype=np.float64)
-    except (AttributeError, TypeError, ValueError, KeyError, IndexError) as error:
+    except (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
         raise InputError(
             f"Series {number} of “{path.name}” cannot be read: {error}.",
             'Each series needs "metric" and "values": [[time, "number"], …].',

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 BANNER = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]+)(?:.*\((?P<cpus>\d+) CPU\))?")
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?\s+(.*)")
 _ITEMS = ("DEV", "IFACE", "INTR", "TTY", "FAN", "TEMP", "BUS", "MHz", "FILESYSTEM")
+_NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_YEAR = 3000
 
 
 def is_sadf(start: str) -> bool:
@@ -51,6 +53,9 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
                 log.add("ragged", message, row=number)
             continue
         values = dict(zip(header, cells, strict=True))
+        if "timestamp" not in values:
+            log.add("ragged", f"Row {number} belongs to a header without a timestamp.", row=number)
+            continue
         if not _whole(values):
             continue
         key = (values["hostname"], values["timestamp"])
@@ -61,7 +66,7 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 
 def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``sar``: the blocks joined by time, days told from the banner and from midnight."""
-    day, host, cpus = datetime(1970, 1, 1, tzinfo=UTC), "", ""
+    day, host, cpus = _NO_DATE, "", ""
     header: list[str] = []
     last = timedelta(-1)
     today = day
@@ -126,9 +131,10 @@ def _join(
 
 def _date(text: str) -> datetime:
     """The banner's date; day and month are told apart where one of them is above 12."""
-    parts = [int(part) for part in re.split(r"[/.-]", text) if part]
-    if len(parts) != 3:
-        return datetime(1970, 1, 1, tzinfo=UTC)
+    texts = [part for part in re.split(r"[/.-]", text) if part]
+    if len(texts) != 3 or max(map(len, texts)) > 4:
+        return _NO_DATE
+    parts = [int(part) for part in texts]
     if parts[0] > 31:
         year, month, day = parts
     else:
@@ -137,9 +143,10 @@ def _date(text: str) -> datetime:
         if month > 12:
             month, day = day, month
     try:
-        return datetime(year, month, day, tzinfo=UTC)
+        # the days that are counted on from here must be dates as well
+        return datetime(year, month, day, tzinfo=UTC) if year < _LAST_YEAR else _NO_DATE
     except ValueError:
-        return datetime(1970, 1, 1, tzinfo=UTC)
+        return _NO_DATE
 
 
 def _of_day(clock: re.Match[str]) -> timedelta:

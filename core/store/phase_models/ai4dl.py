@@ -21,7 +21,8 @@ from core.phases.model import PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.settings_fields import build
-from core.store.phase_models.pickle_values import Array, Bag
+from core.store.guard import guarded
+from core.store.phase_models.pickle_values import Array, Bag, fits_float32
 from core.store.phase_models.safe_pickle import MAX_BYTES, read_pickle
 from core.traces.layouts import AI4DL_FEATURES
 from core.traces.model import Feature
@@ -78,12 +79,21 @@ def import_ai4dl(
     MismatchError
         If the parts do not belong together.
     """
-    found = _find(Path(folder)) if folder is not None else {}
-    parts = {
-        **found,
-        **{k: Path(p) for k, p in (("crbm", crbm), ("kmeans", kmeans), ("scaler", scaler)) if p},
-    }
-    _need_all(parts, base)
+    named = next((each for each in (folder, crbm, kmeans, scaler) if each is not None), None)
+    with guarded(named):
+        found = _find(Path(folder)) if folder is not None else {}
+        given = {k: Path(p) for k, p in (("crbm", crbm), ("kmeans", kmeans), ("scaler", scaler)) if p}
+        parts = {**found, **given}
+        _need_all(parts, base)
+        return _imported(parts, initializer, base, features)
+
+
+def _imported(
+    parts: dict[str, Path],
+    initializer: str | Path | None,
+    base: PhaseModel | None,
+    features: Sequence[MappedColumn] | None,
+) -> PhaseModel:
     if "scaler" in parts:
         plain = read_scaler(parts["scaler"])
         columns = _columns(len(plain.mean), features)
@@ -146,7 +156,7 @@ def _attributes(path: Path, kind: str) -> dict[str, Any]:
 
 def _array(values: dict[str, Any], key: str, dimensions: int, path: Path) -> Array:
     array = values.get(key)
-    if not isinstance(array, np.ndarray) or array.ndim != dimensions or not np.isfinite(array).all():
+    if not isinstance(array, np.ndarray) or array.ndim != dimensions or not fits_float32(array):
         raise InputError(f"“{path.name}” has no usable “{key}”.", "Take the file again from its authors.")
     return array
 
@@ -160,6 +170,11 @@ def read_crbm(path: str | Path) -> CrbmEncoder:
         As `import_ai4dl`.
     """
     file = Path(path) / PARAMETERS if Path(path).is_dir() else Path(path)
+    with guarded(file):
+        return _crbm(file)
+
+
+def _crbm(file: Path) -> CrbmEncoder:
     values = read_pickle(_read(file))
     if not isinstance(values, dict):
         raise InputError(f"“{file.name}” is not a CRBM of AI4DL.", f"Choose its {PARAMETERS}.")
@@ -179,7 +194,8 @@ def read_errors(path: str | Path) -> tuple[float, ...]:
         As `import_ai4dl`.
     """
     file = Path(path) / PARAMETERS if Path(path).is_dir() else Path(path)
-    values = read_pickle(_read(file))
+    with guarded(file):
+        values = read_pickle(_read(file))
     errors = values.get("rec_error_per_epoch", []) if isinstance(values, dict) else []
     usable = isinstance(errors, list) and all(
         isinstance(each, float) and np.isfinite(each) for each in errors
@@ -209,7 +225,8 @@ def read_kmeans(path: str | Path) -> Codes:
         As `import_ai4dl`.
     """
     file = Path(path)
-    return np.asarray(_array(_attributes(file, "KMeans"), "cluster_centers_", 2, file), np.float32)
+    with guarded(file):
+        return np.asarray(_array(_attributes(file, "KMeans"), "cluster_centers_", 2, file), np.float32)
 
 
 def read_scaler(path: str | Path) -> Scaler:
@@ -221,6 +238,11 @@ def read_scaler(path: str | Path) -> Scaler:
         As `import_ai4dl`.
     """
     file = Path(path)
+    with guarded(file):
+        return _scaler(file)
+
+
+def _scaler(file: Path) -> Scaler:
     values = _attributes(file, "StandardScaler")
     mean, scale = (_array(values, key, 1, file).astype(np.float64) for key in ("mean_", "scale_"))
     if mean.shape != scale.shape or not (scale > 0).all():

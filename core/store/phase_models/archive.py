@@ -10,7 +10,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 import os
+import re
 import uuid
 import zipfile
 import zlib
@@ -27,16 +29,26 @@ from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.phases.statistics import PhaseStatistics
+from core.store.guard import guarded
+from core.store.phase_models.pickle_values import fits_float32
 from core.traces.model import Feature, Role
 from core.units import Unit
 
 FORMAT, VERSION = "phasedock-model", 1
 FACTS, ARRAYS = "model.json", "arrays.npz"
 MAX_PART = 64 * 2**20
+MAX_FACTS = 16 * 2**20
+MAX_VALUES = 1_000_000
 MAX_FEATURES = 4_096
+MAX_NUMBERS = 8_000_000
+MAX_EXPANSIONS = 256
 AGAIN = "Export the model again, or take the file again from where it came from."
 
 Array = npt.NDArray[Any]
+_HEADER = re.compile(
+    rb"\{'descr': '(?P<dtype>[<>|][fi][1248])', 'fortran_order': False, "
+    rb"'shape': \((?P<shape>[\d, ]{0,64})\), \} *\n"
+)
 
 
 def save_model(model: PhaseModel, path: str | Path) -> Path:
@@ -151,7 +163,11 @@ def load_model(path: str | Path) -> PhaseModel:
     InputError
         If it is not a model of ours, is damaged or was changed, or is of a newer version.
     """
-    source = Path(path)
+    with guarded(path):
+        return _load(Path(path))
+
+
+def _load(source: Path) -> PhaseModel:
     try:
         if source.is_dir():
             parts = {name: _bounded((source / name).open("rb")) for name in (FACTS, ARRAYS)}
@@ -180,7 +196,8 @@ def read_model_archive(data: bytes) -> PhaseModel:
     InputError
         As `load_model`.
     """
-    return _assembled(_unzipped(data, (FACTS, ARRAYS)))
+    with guarded(None):
+        return _assembled(_unzipped(data, (FACTS, ARRAYS)))
 
 
 def _unzipped(data: bytes, allowed: tuple[str, ...] | None) -> dict[str, bytes]:
@@ -193,7 +210,7 @@ def _unzipped(data: bytes, allowed: tuple[str, ...] | None) -> dict[str, bytes]:
                 raise InputError(
                     f"This is not a PhaseDock model: the zip holds {listing or 'nothing'}.", AGAIN
                 )
-            if len(names) > MAX_FEATURES or sum(info.file_size for info in archive.infolist()) > 2 * MAX_PART:
+            if len(names) > MAX_FEATURES or sum(info.file_size for info in archive.infolist()) > MAX_PART:
                 raise InputError(f"The model is larger than {MAX_PART // 2**20} MiB.", AGAIN)
             return {name: _bounded(archive.open(name)) for name in names}
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
@@ -202,12 +219,14 @@ def _unzipped(data: bytes, allowed: tuple[str, ...] | None) -> dict[str, bytes]:
 
 def _assembled(parts: dict[str, bytes]) -> PhaseModel:
     try:
-        facts = json.loads(parts[FACTS])
+        facts = _facts(parts[FACTS])
         _check_version(facts)
         _check_digest(facts, parts[ARRAYS])
-        arrays = {
-            name.removesuffix(".npy"): _array(part) for name, part in _unzipped(parts[ARRAYS], None).items()
-        }
+        members = _unzipped(parts[ARRAYS], None)
+        arrays = {name.removesuffix(".npy"): _array(part) for name, part in members.items()}
+        # a number of one byte becomes four and eight of them later on
+        if sum(array.size for array in arrays.values()) > MAX_NUMBERS:
+            raise InputError(f"The model's arrays have more than {MAX_NUMBERS:,} numbers.", AGAIN)
         return _model(facts, arrays)
     except NotFoundError as error:
         raise InputError(error.message, AGAIN) from error
@@ -221,6 +240,16 @@ def _assembled(parts: dict[str, bytes]) -> PhaseModel:
         OverflowError,
     ) as error:
         raise InputError("The model's description is damaged.", AGAIN) from error
+
+
+def _facts(data: bytes) -> Any:
+    """The description, counted before it is built: three bytes of JSON can become a hundred of memory."""
+    values = sum(data.count(mark) for mark in (b",", b"[", b"{"))
+    if len(data) > MAX_FACTS or values > MAX_VALUES:
+        raise InputError(
+            f"The model's description has more than {MAX_VALUES:,} values or {MAX_FACTS // 2**20} MiB.", AGAIN
+        )
+    return json.loads(data)
 
 
 def _check_version(facts: Any) -> None:
@@ -239,17 +268,27 @@ def _check_digest(facts: dict[str, Any], arrays: bytes) -> None:
 
 
 def _array(data: bytes) -> Array:
-    """An array of an ``.npy`` part, its size made sure of before memory is taken."""
-    file = io.BytesIO(data)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("unknown version")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.kind not in "fi" or fortran:
+    """An array of an ``.npy`` part, its size made sure of before memory is taken.
+
+    NumPy evaluates a header as Python; ours has one form only, so a pattern reads it.
+
+    Raises
+    ------
+    ValueError
+        If it is not a whole array of plain finite numbers.
+    """
+    start = 10 + int.from_bytes(data[8:10], "little")
+    header = _HEADER.fullmatch(data[10:start])
+    if not data.startswith(b"\x93NUMPY\x01\x00") or header is None:
         raise ValueError("not a plain array")
-    array = np.frombuffer(data[file.tell() :], dtype).reshape(shape).copy()
-    if not np.isfinite(array).all():
+    shape = tuple(int(size) for size in header["shape"].split(b",") if size.strip())
+    dtype = np.dtype(header["dtype"].decode())
+    if math.prod(shape) * dtype.itemsize != len(data) - start:
+        raise ValueError("not of its shape")
+    array = np.frombuffer(data, dtype, offset=start).reshape(shape)
+    if not fits_float32(array):
         raise ValueError("not finite")
-    return array
+    return array.astype(dtype.newbyteorder("="))
 
 
 def _model(facts: dict[str, Any], arrays: dict[str, Array]) -> PhaseModel:
@@ -270,6 +309,8 @@ def _model(facts: dict[str, Any], arrays: dict[str, Array]) -> PhaseModel:
         statistics=tuple(PhaseStatistics.from_dict(each) for each in facts["statistics"]),
         origin=str(facts["origin"]),
     )
+    if len(facts["expansions"]) > MAX_EXPANSIONS:
+        raise InputError(f"The model has more than {MAX_EXPANSIONS} expanded phases.", AGAIN)
     for place, each in enumerate(facts["expansions"]):
         model = _expanded(model, each, _centres(arrays[f"expansion_{place}"]))
     model.check()

@@ -108,6 +108,11 @@ def sizes_of(shape: object) -> tuple[int, ...]:
     return shape
 
 
+def fits_float32(array: Array) -> bool:
+    """Tell whether all numbers are finite and stay so as float32, which models reckon in."""
+    return bool((np.abs(array) <= np.finfo(np.float32).max).all())
+
+
 def array_of(data: bytes, kind: Kind, shape: object, *, fortran: bool) -> Array:
     """An array from its bytes, in the machine's byte order."""
     sizes = sizes_of(shape)

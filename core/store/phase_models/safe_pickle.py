@@ -7,6 +7,9 @@ instructions that put numbers, texts, tuples, lists and dictionaries together, a
 
 joblib's files are such a pickle with the bytes of each array inside the stream, right after the
 `NumpyArrayWrapper` that announces it.
+
+A stream may use what it remembered as often as it likes, so a small file can ask for a large thing many
+times. Therefore what is *built* is counted, in bytes and in instructions, and not only what is read.
 """
 
 from __future__ import annotations
@@ -35,7 +38,10 @@ from core.store.phase_models.unpacking import MAX_BYTES, unpacked
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-MAX_STEPS = 1_000_000
+MAX_STEPS = 200_000
+MAX_BUILT = 128 * 2**20
+MAX_NAME = 512
+ITEM_BYTES = 128
 OPCODES: Final = {each.code.encode("latin1"): each for each in pickletools.opcodes}
 CONSTANTS: Final = {"NONE": None, "NEWTRUE": True, "NEWFALSE": False, "EMPTY_TUPLE": ()}
 NUMBERS: Final = {"BININT": "<i", "BININT1": "<B", "BININT2": "<H", "BINFLOAT": ">d"}
@@ -77,6 +83,7 @@ class _Machine:
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
+        self._built = 0
 
     def run(self) -> Any:
         for _ in range(MAX_STEPS):
@@ -95,9 +102,9 @@ class _Machine:
         elif name in NUMBERS:
             self._stack.append(self._number(NUMBERS[name]))
         elif name in TEXTS:
-            self._stack.append(self._take(self._number(TEXTS[name])).decode("utf-8"))
+            self._stack.append(self._text(self._number(TEXTS[name])))
         elif name in BYTES:
-            self._stack.append(self._take(self._number(BYTES[name])))
+            self._stack.append(self._taken(self._number(BYTES[name])))
         elif name in INSTRUCTIONS:
             INSTRUCTIONS[name](self)
         else:
@@ -110,11 +117,33 @@ class _Machine:
         self._at += count
         return part
 
+    def _taken(self, count: int) -> bytes:
+        """Bytes that stay: they count as built."""
+        self._count(min(count, len(self._data)))
+        return self._take(count)
+
+    def _text(self, count: int) -> str:
+        # one rare character makes all others of a text take four bytes
+        self._count(4 * min(count, len(self._data)))
+        return self._take(count).decode("utf-8")
+
+    def _count(self, n_bytes: int) -> None:
+        """Count what is about to be built.
+
+        Raises
+        ------
+        InputError
+            If all together is more than any model needs.
+        """
+        self._built += n_bytes
+        if self._built > MAX_BUILT:
+            raise broken(f"what is in it takes more than {MAX_BUILT // 2**20} MiB")
+
     def _number(self, form: str) -> Any:
         return struct.unpack(form, self._take(struct.calcsize(form)))[0]
 
     def _line(self) -> str:
-        end = self._data.find(b"\n", self._at, self._at + 512)
+        end = self._data.find(b"\n", self._at, self._at + MAX_NAME)
         if end < 0:
             raise broken("a name in it does not end")
         text = self._data[self._at : end].decode("utf-8")
@@ -201,8 +230,8 @@ class _Machine:
 
     def name_on_stack(self) -> None:
         name, module = self._pop(), self._pop()
-        if type(name) is not str or type(module) is not str:
-            raise refused("a name that is not a text")
+        if type(name) is not str or type(module) is not str or len(name) + len(module) > MAX_NAME:
+            raise refused("a name that is not a short text")
         self._name(module, name)
 
     def _name(self, module: str, name: str) -> None:
@@ -220,7 +249,12 @@ class _Machine:
 
     def new(self) -> None:
         arguments, name = self._pop(), self._pop()
-        if arguments != () or not isinstance(name, Name) or name.short not in CLASSES:
+        if (
+            type(arguments) is not tuple
+            or arguments
+            or not isinstance(name, Name)
+            or name.short not in CLASSES
+        ):
             raise refused(f"making {_told(name)}")
         self._stack.append(Bag(name))
 
@@ -229,6 +263,7 @@ class _Machine:
         target = self._stack[-1]
         if not isinstance(target, Kind | Shell | Bag):
             raise refused(f"changing the state of {_told(target)}")
+        self._count(_weight(state))
         target.build(state)
         if isinstance(target, Bag) and target.name.short == "NumpyArrayWrapper":
             self._stack[-1] = self._inline_array(target.attributes)
@@ -242,12 +277,21 @@ class _Machine:
         if wrapper.get("numpy_array_alignment_bytes") is not None:
             self._take(self._number("<B"))
         shape = sizes_of(wrapper.get("shape"))
-        data = self._take(math.prod(shape) * kind.dtype.itemsize)
+        size = math.prod(shape) * kind.dtype.itemsize
+        self._count(min(size, len(self._data)))
+        data = self._taken(size)
         return array_of(data, kind, shape, fortran=order == "F")
 
 
 def _told(thing: object) -> str:
     return f"“{thing.path}”" if isinstance(thing, Name) else f"a {type(thing).__name__}"
+
+
+def _weight(state: object) -> int:
+    """What taking over a state costs: a copy of an array's bytes, or a place for each attribute."""
+    if isinstance(state, tuple):
+        return sum(len(part) for part in state[:8] if isinstance(part, bytes))
+    return ITEM_BYTES * len(state) if isinstance(state, dict) else 0
 
 
 def _finished(value: Any) -> Any:

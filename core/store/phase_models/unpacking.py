@@ -7,7 +7,7 @@ import zlib
 from core.errors import InputError
 from core.store.phase_models.pickle_values import broken
 
-MAX_BYTES = 256 * 2**20
+MAX_BYTES = 64 * 2**20
 OTHER_PACKINGS = {
     b"PK": "zip",
     b"BZh": "bz2",

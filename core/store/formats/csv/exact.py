@@ -18,7 +18,7 @@ from core.errors import InputError
 from core.store.formats.csv import cells as parse
 from core.store.streams import open_content
 from core.traces.raw import Coded, RawTable
-from core.traces.validation import ProblemLog
+from core.traces.validation import KINDS, ProblemLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 CHUNK_ROWS = 20_000
 MOST_LINE = 4 * 2**20
+HOPELESS_ROWS = 200_000
 
 
 @dataclass
@@ -184,7 +185,10 @@ class Lines:
         progress: Callable[[float, str], None] | None = None,
         before: int = 0,
     ) -> None:
-        self._text = io.TextIOWrapper(stream, encoding, errors="surrogateescape", newline="")
+        # bytes that are no UTF-8 are read as Windows-1252 below; half a UTF-16 character has no other reading
+        self._wide = encoding == "utf-16"
+        errors = "replace" if self._wide else "surrogateescape"
+        self._text = io.TextIOWrapper(stream, encoding, errors=errors, newline="")
         self._size, self._done, self._told = max(path.stat().st_size, 1), 0, 0
         self._log, self._progress, self._name = log, progress, path.name
         self.before = self.number = before
@@ -209,7 +213,12 @@ class Lines:
             yield line if line.isascii() else self._repaired(line)
 
     def _repaired(self, line: str) -> str:
-        """Read bytes that are not UTF-8 as Windows-1252, and say so."""
+        """Say what could not be decoded; bytes that are not UTF-8 are read as Windows-1252."""
+        if self._wide:
+            if "\ufffd" in line:
+                message = f"Row {self.number} has characters that are not UTF-16."
+                self._log.add("undecodable", message, row=self.number)
+            return line
         try:
             line.encode("utf-8")
         except UnicodeEncodeError:
@@ -271,4 +280,22 @@ def _fitted(cells: list[str], row: int, last_line: int, head: CsvHead, log: Prob
         return None
     message = f"Row {row} has {len(cells)} cells instead of the {width} of the header."
     log.add("ragged", message, row=row)
+    _stop_where_hopeless(row, head, log)
     return None
+
+
+def _stop_where_hopeless(row: int, head: CsvHead, log: ProblemLog) -> None:
+    """Refuse a file whose rows are all ragged before millions of them are looked at one by one.
+
+    Raises
+    ------
+    InputError
+        If none of the first `HOPELESS_ROWS` rows has the cells of the header.
+    """
+    if row == head.header_lines + HOPELESS_ROWS:
+        count = sum(one.count for one in log.problems if one.kind == "ragged")
+        if count == HOPELESS_ROWS:
+            raise InputError(
+                f"None of the first {count:,} rows has the {len(head.header)} cells of the header.",
+                KINDS["ragged"].hint,
+            )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.store.streams import GZIP, HEAD_BYTES, magic, read_head
-from core.traces.guessing import EMPTY, has_decimal_comma, is_date, is_number
+from core.traces.guessing import EMPTY, INDEX, has_decimal_comma, is_date, is_number
 from core.traces.layouts import headerless
 from core.traces.validation import Problem, many, problem
 
@@ -85,6 +85,10 @@ def look(path: Path) -> CsvHead:
         names, header_lines, body = list(known), header_lines - 1, rows[start:]
     elif _all_numbers(names):
         names, header_lines, body = [""] * len(names), header_lines - 1, rows[start:]
+    if _lacks_first_name(names, body):
+        names = [INDEX, *names]
+        message = f"Row {header_lines} (the header) has one cell fewer than the rows below it."
+        problems.append(problem("unnamed_index", message, row=header_lines, column=INDEX))
     header = _names(names, body, problems)
     sample = tuple(tuple(cells) for _, cells in body[:SAMPLE_ROWS])
     return CsvHead(
@@ -172,6 +176,8 @@ def _header_at(rows: list[tuple[int, list[str]]]) -> tuple[int, Problem | None]:
     widths = [len(cells) for _, cells in rows]
     usual = max(set(widths), key=lambda width: (widths.count(width), width))
     start = 0
+    if len(rows) > 1 and widths[0] == 1 and widths[1] == usual == 2 and is_number(rows[1][1][1]):
+        return 0, None  # no title, but the only name of a table with an index
     while start < len(rows) - 1 and _is_preamble(rows[start][1], usual):
         start += 1
     if start == 0 or widths[start] < usual:
@@ -189,6 +195,18 @@ def _all_numbers(cells: list[str]) -> bool:
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
     data = sum(is_number(cell) or is_date(cell) for cell in filled)
     return bool(filled) and (data == len(filled) or (data >= 2 and data == len(filled) - 1))
+
+
+def _lacks_first_name(names: list[str], body: list[tuple[int, list[str]]]) -> bool:
+    """Tell whether the rows have an index before the header's first column, as pandas takes them then.
+
+    R's ``write.table`` writes such files. A separator that ends every row makes no index.
+    """
+    widths = [len(cells) for _, cells in body]
+    wide = len(names) + 1
+    if not widths or widths[0] != wide or widths.count(wide) * 2 <= len(widths):
+        return False
+    return any(_cell(cells, wide - 1) for _, cells in body)
 
 
 def _names(cells: list[str], body: list[tuple[int, list[str]]], problems: list[Problem]) -> tuple[str, ...]:

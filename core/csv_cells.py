@@ -1,0 +1,56 @@
+"""CSV that other programs read: no cell is a formula to a spreadsheet, or a command to a terminal.
+
+The rule, for texts only (numbers are written as they are):
+
+1. Escape sequences go, and each run of other control characters becomes a space
+   (`core.plain_text.without_controls`).
+2. A text gets an apostrophe before it if its first character, blanks left aside, is ``=``, ``+``, ``-`` or
+   ``@`` or one of their full-width forms ``＝ ＋ － ＠``, or if it begins with a tab or a carriage return.
+3. Numbers with a sign stay numbers: ``-1.5``, ``+.5``, ``-2e-3``, ``-5%``. What only begins like one
+   (``-1+2``, ``+49 30 1``) is no number.
+
+The cases that prove it are in ``tests/shared/csv_cells.json``, for writers in other languages as well.
+Source: OWASP, "CSV Injection"; full-width forms are what East Asian spreadsheets read as formulas, too.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+from core.plain_text import without_controls
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_FORMULA = re.compile(r"[\t\r]|\s*[=+\-@＝＋－＠]")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?%?")
+
+
+def safe_cell(value: object) -> object:
+    """A value as it may stand in a cell; whatever is no text stays as it is."""
+    if not isinstance(value, str):
+        return value
+    plain = without_controls(value)
+    formula = _FORMULA.match(plain) or value[:1] in ("\t", "\r")
+    return f"'{plain}" if formula and not _NUMBER.fullmatch(plain) else plain
+
+
+def csv_lines(head: Sequence[str], rows: Iterable[Sequence[object]], end: str = "\r\n") -> Iterator[str]:
+    """The rows as lines of CSV, every cell made safe.
+
+    Parameters
+    ----------
+    head
+        The columns' names.
+    rows
+        The cells of each row.
+    end
+        What ends a line; RFC 4180 wants a carriage return in it.
+    """
+    for row in (head, *rows):
+        line = io.StringIO()
+        csv.writer(line, lineterminator=end).writerow([safe_cell(cell) for cell in row])
+        yield line.getvalue()

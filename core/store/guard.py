@@ -1,0 +1,81 @@
+"""The door of all readers: a file gives what it holds, or a sentence of PhaseDock's, never anything else.
+
+Readers refuse what they know to go wrong in sentences of their own, which pass, cut to a bearable length.
+What they do not know becomes one sentence here; what happened stands in the log and in ``__cause__``.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import InputError, PhaseDockError, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from os import PathLike
+
+    Progress = Callable[[float, str], None]
+
+_LOG = logging.getLogger(__name__)
+UNKNOWN = "is damaged in a way that PhaseDock does not know"
+
+
+@contextmanager
+def guarded(path: str | PathLike[str] | None, progress: Progress | None = None) -> Iterator[Progress | None]:
+    """Run a reader.
+
+    Parameters
+    ----------
+    path
+        The file, for the sentence; None where there are only bytes.
+    progress
+        The caller's callback. What it raises is the caller's own and passes.
+
+    Yields
+    ------
+    callable or None
+        The callback to give to the reader.
+
+    Raises
+    ------
+    PhaseDockError
+        The reader's own, its sentences cut to `core.errors.MOST_SENTENCE` characters.
+    InputError
+        In place of any other exception but MemoryError.
+    """
+    outside = None if progress is None else _Outside(progress)
+    try:
+        yield outside
+    except MemoryError:
+        raise
+    except PhaseDockError as error:
+        error.message, error.hint = shortened(error.message), shortened(error.hint)
+        error.args = (error.message,)
+        raise
+    except Exception as error:
+        if outside is not None and error is outside.raised:
+            raise
+        name = "The file" if path is None else f"“{Path(path).name}”"
+        _LOG.warning("%s: a reader did not expect this", name, exc_info=True)
+        raise InputError(
+            shortened(f"{name} {UNKNOWN} ({type(error).__name__})."),
+            "Write or copy the whole file again.",
+        ) from error
+
+
+class _Outside:
+    """A callback that remembers what it raised."""
+
+    def __init__(self, callback: Progress) -> None:
+        self._callback = callback
+        self.raised: Exception | None = None
+
+    def __call__(self, share: float, message: str) -> None:
+        try:
+            self._callback(share, message)
+        except Exception as error:
+            self.raised = error
+            raise

@@ -1,0 +1,54 @@
+"""The page and the command line give the same phases, and names are harmless in what is saved."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pandas as pd
+import pytest
+
+from core.runtime.offline import models as offline
+from core.store import save_model
+from tests.builders import small_traces, write_csv
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from flask import Flask
+
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.runtime.workspace import Workspace
+
+
+@pytest.fixture
+def traces(place: Workspace) -> TraceSetInfo:
+    made = small_traces(3, samples=60)
+    return place.traces.add(replace(made, ids=("-1+1", "\x1b[2Jjob", *made.ids[2:])), None, name="set")
+
+
+def saved(server: Flask, address: str) -> pd.DataFrame:
+    answer = server.test_client().get(address, base_url="http://127.0.0.1")
+    assert answer.status_code == 200
+    return pd.read_csv(io.StringIO(answer.text))
+
+
+def test_phases_of_the_page_are_those_of_the_command_line(
+    server: Flask, place: Workspace, traces: TraceSetInfo, model: ModelInfo, tmp_path: Path
+) -> None:
+    table = saved(server, f"/api/traces/{traces.id}/phases/{model.id}.csv")
+    assert list(table.columns) == ["execution", "time_s", "phase"]
+    samples = place.traces.load(traces.id)
+    assert table["time_s"].tolist() == samples.time.tolist()
+    plain = write_csv(tmp_path / "t.csv", replace(samples, ids=("a", "b", "c")))
+    said = offline.label(save_model(place.models.load(model.id), tmp_path / "m"), plain)
+    assert [said[name] for name in "abc"] == [
+        part["phase"].tolist() for _, part in table.groupby("execution", sort=False)
+    ]
+
+
+@pytest.mark.parametrize("what", ["executions.csv", "phases/{}.csv"])
+def test_names_leave_as_texts(server: Flask, traces: TraceSetInfo, model: ModelInfo, what: str) -> None:
+    table = saved(server, f"/api/traces/{traces.id}/{what.format(model.id)}")
+    assert table["execution"].unique().tolist()[:2] == ["'-1+1", "job"]
