@@ -1,9 +1,9 @@
 """Makes the folder that stands for what an earlier PhaseDock wrote: `home_of_0_1_0.tar.xz`.
 
-Run it with the sources of the version that is to have written it, and never again afterwards::
+The sources of that version made it, by the same steps; here they are written in today's names, so that a home
+of today can be made the same way for versions to come::
 
-    git worktree add /tmp/earlier 2ee46c4 && cd /tmp/earlier
-    PYTHONPATH=$PWD python .../tests/data/make_earlier_home.py .../tests/data/home_of_0_1_0.tar.xz
+    python tests/data/make_earlier_home.py tests/data/home_of_VERSION.tar.xz
 
 The archive holds one of everything that is stored, and `seen.json`: what that version showed of it.
 """
