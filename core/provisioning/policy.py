@@ -143,7 +143,7 @@ def fit_policy(
         If there are no training samples or something that the policy needs is missing.
     """
     if not training.fleet.n_samples:
-        raise InputError("There are no training containers.", "SavedLimits out a smaller share of them.")
+        raise InputError("There are no training containers.", "Hold out a smaller share of them.")
     need = policy.missing(training)
     if need is not None:
         raise InputError(f"The policy “{policy.name}” cannot be used here.", WHY_NOT[need])

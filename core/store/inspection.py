@@ -1,4 +1,4 @@
-"""ViewBuilder at a file before it is imported: what it seems to be, from its first part only."""
+"""Looking at a file before it is imported: what it seems to be, from its first part only."""
 
 from __future__ import annotations
 

@@ -30,5 +30,5 @@ def test_every_page_has_all_scripts_however_early_it_is_asked_for(
 
 
 def test_pages_have_names_and_addresses_of_their_own() -> None:
-    names = [page.__name__.rpartition(".")[2] for page in PAGES]
-    assert len(set(names)) == len(names) >= 5
+    paths = [page.path for _, page in PAGES.items()]
+    assert len(set(paths)) == len(paths) == len(list(PAGES)) >= 5

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from flask import Flask, jsonify
 
+from app.pages import PAGES
 from app.security import content_policy, install
 from app.shell import layout as shell
 from core.config import Settings
@@ -161,7 +162,9 @@ def test_without_a_password_there_is_nothing_to_sign_out_of(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("password", [None, "correct horse"])
 def test_the_shell_offers_to_sign_out_only_where_there_is_a_password(password: str | None) -> None:
-    shown = str(shell.layout(may_sign_out=password is not None).to_plotly_json())
+    shown = str(
+        shell.layout([page for _, page in PAGES.items()], may_sign_out=password is not None).to_plotly_json()
+    )
     assert ("/logout" in shown) is (password is not None)
 
 

@@ -24,14 +24,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.config import Settings, child_environment, load_settings
+from core.runtime.bootstrap import open_workspace
 from core.runtime.infos import TaskState
 from core.runtime.serve import serve
 from core.runtime.supervising import RestartTimes
-from core.runtime.workspace import Workspace
 from tests.browser.serving import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from core.runtime.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parents[2]
 TIMES = RestartTimes(up_after=3.0, first_delay=0.1, longest_delay=1.0)
@@ -132,7 +134,7 @@ class Campaign:
 
     def __init__(self, home: Path, seed: int, overlap: float = 0.2) -> None:
         self.settings = Settings(home=home, port=free_port())
-        self.place = Workspace(self.settings)
+        self.place = open_workspace(self.settings)
         self.figures = Figures()
         self._random, self._overlap = random.Random(seed), overlap
         self._load = Load(self.place, seed)

@@ -103,7 +103,7 @@ def test_a_mistake_of_ours_stays_a_mistake(place):
 def test_the_end_of_a_task_is_written_as_soon_as_there_is_room(place, monkeypatch):
     monkeypatch.setattr("core.runtime.tasks.worker.BEAT_EVERY", 0.05)
     disk = Disk(place.database)
-    worker = Worker(place, threads=1)
+    worker = Worker(place, threads=1, kinds=kinds_for_tests())
     worker.start()
     task = place.tasks.submit("count", "Count", {"steps": 3, "pause": 0.3})
     until(lambda: place.tasks.get(task).state is TaskState.RUNNING)

@@ -82,7 +82,7 @@ def test_a_sentence_of_a_reader_passes_with_its_type_and_short_enough():
     with pytest.raises(NotFoundError) as caught, guarded("file.csv"):
         raise told
     assert caught.value is told
-    assert caught.value.message == f"There is no “{'x' * 59}…” in  [31m“{'y' * 59}…”."
+    assert caught.value.message == f"There is no “{'x' * 59}…” in “{'y' * 59}…”."
     assert len(caught.value.hint) == MOST_SENTENCE
     assert caught.value.args == (caught.value.message,)
 

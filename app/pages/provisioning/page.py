@@ -75,7 +75,7 @@ def _notes(report: Mapping[str, Any]) -> Node:
         only = report["split"]["held_out_groups"][0]
         said.append(
             f"Only one group, “{only}”, was held out, so intervals are over its containers and say nothing "
-            "about other groups. SavedLimits out a larger share."
+            "about other groups. Hold out a larger share."
         )
     by_reason: dict[str, list[str]] = {}
     for each in report["unavailable"]:

@@ -26,7 +26,7 @@ RESAMPLING_HELP = {
     Resampling.NONE: "Rows stay as they come; right when they are a period apart already.",
 }
 _RESAMPLING = {
-    Resampling.HOLD: "SavedLimits the last value",
+    Resampling.HOLD: "Hold the last value",
     Resampling.MEAN: "Mean of each period",
     Resampling.NONE: "None: as they come",
 }

@@ -23,7 +23,7 @@ class Split:
 
 
 def split(fleet: Fleet, holdout: float, seed: int) -> Split:
-    """SavedLimits whole groups out, chosen by chance.
+    """Hold whole groups out, chosen by chance.
 
     Parameters
     ----------

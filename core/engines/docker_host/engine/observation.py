@@ -39,7 +39,7 @@ def look(shared: SharedState) -> None:
     Raises
     ------
     HostLost
-        If a host has been lost for longer than the run's reconnect_within.
+        If a host has been lost for longer than the run waits for it.
     """
     for name, host in shared.hosts.items():
         try:

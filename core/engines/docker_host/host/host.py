@@ -176,5 +176,5 @@ class Host(HostReading):
         if not self.guard(found):
             raise NotOurs(
                 f"The container {found.name} on {self.name} is not PhaseDock's to change.",
-                f"Pick it on the page SimulatedJob, or start it with the label {MANAGED}.",
+                f"Pick it on the page Live, or start it with the label {MANAGED}.",
             )

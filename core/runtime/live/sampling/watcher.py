@@ -152,7 +152,7 @@ class _Watch:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[bool]:
-    """SavedLimits a file's lock if nobody else does; tells whether that was so."""
+    """Hold a file's lock if nobody else does; tells whether that was so."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
