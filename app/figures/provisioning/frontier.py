@@ -156,7 +156,7 @@ def _under_axis() -> dict[str, Any]:
 
 
 def _titles(quantity: str) -> list[dict[str, Any]]:
-    below = {"x": 0.5, "y": 0.0, "xanchor": "center", "yanchor": "top", "yshift": -20}
+    below: dict[str, Any] = {"x": 0.5, "y": 0.0, "xanchor": "center", "yanchor": "top", "yshift": -20}
     return [
         theme.quantity_title(f"Over-allocation of {quantity}", yshift=6),
         theme.quantity_title("Under time (share of time above the allocation)", **below),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -40,7 +40,7 @@ def pair_bars(
     for (name, seconds), colour in zip(values, colours, strict=False):
         figure.add_trace(_bars(jobs, name, seconds, colour))
     if len(jobs) > _NAMED:
-        below = {"x": 0.5, "y": 0, "xanchor": "center", "yanchor": "top", "yshift": -6}
+        below: dict[str, Any] = {"x": 0.5, "y": 0, "xanchor": "center", "yanchor": "top", "yshift": -6}
         figure.add_annotation(theme.quantity_title(f"{len(jobs):,} jobs by arrival", **below))
     return figure
 

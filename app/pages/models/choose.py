@@ -14,7 +14,8 @@ from app.context import workspace
 from app.figures.models.phase_count import criterion
 from app.pages.models.train import MAIN, filled, no_traces
 from app.ui.basics import Node, button, card, icon, link_button, notice, plain_table
-from app.ui.forms import controls, errors_for, field_id, read, values_of
+from app.ui.errors import problem
+from app.ui.forms import ORDER, controls, errors_for, field_id, read, values_of
 from app.ui.graph import graph
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
@@ -54,7 +55,7 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
                     value=first,
                     allowDeselect=False,
                     size="xs",
-                    inputWrapperOrder=["label", "input", "description", "error"],
+                    inputWrapperOrder=ORDER,
                     rightSection=icon("selector", "sm"),
                     className="field",
                 ),
@@ -208,6 +209,6 @@ def register(app: Dash) -> None:
         try:
             task = submit(trace_set_id, codes, settings)
         except PhaseDockError as error:
-            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep
+            return errors_for(ids, {}), problem(error), keep
         set_props("changed", {"data": task})
         return errors_for(ids, {}), None, panel.panel([workspace().tasks.get(task)], "", "", "")

@@ -9,7 +9,7 @@ import dash_mantine_components as dmc
 import numpy as np
 from dash import Dash, Input, Output, State, html
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.figures.models.agreement import cross_table
 from app.pages.models.listing import encoder_words, format_error
 from app.ui.basics import Node, card, empty, icon, kpi, link_button, notice, phase_badge, plain_table
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from core.phases import PhaseStatistics
     from core.runtime.infos import ModelInfo, TraceSetInfo
     from core.traces.model import IntArray
-
-_LOCATION = "_pages_location"
 
 
 def crossed(first: IntArray, second: IntArray, rows: Sequence[int], columns: Sequence[int]) -> IntArray:
@@ -174,10 +172,10 @@ def register(app: Dash) -> None:
     """Put the chosen models into the address."""
 
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("compare-a", "value"),
         Input("compare-b", "value"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def choose(a: str | None, b: str | None, search: str | None) -> Any:

@@ -8,15 +8,13 @@ import dash
 import dash_mantine_components as dmc
 from dash import Dash, Input, Output, State, dcc, html, set_props
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.pages.models.listing import ACTIONS
-from app.ui.basics import Node, button
+from app.ui.basics import Node, button, data
 from app.ui.errors import notify
-from app.ui.forms import data
 from app.ui.links import Query
 from core.errors import InputError, PhaseDockError
 
-_LOCATION = "_pages_location"
 LONGEST_NAME = 120
 
 
@@ -115,9 +113,9 @@ def register(app: Dash) -> None:
     """Connect buttons and dialogs."""
 
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input(ACTIONS, "data"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def act(asked: dict[str, Any] | None, search: str | None) -> Any:
@@ -145,10 +143,10 @@ def register(app: Dash) -> None:
         return None
 
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("model-delete-yes", "n_clicks"),
         State("model-about", "data"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def delete(clicks: int | None, model_id: str | None, search: str | None) -> Any:

@@ -10,7 +10,8 @@ from dash import Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
 from app.pages.models.detail import expansions
-from app.ui.basics import Node, button, card, icon, notice
+from app.ui.basics import Node, button, card, icon
+from app.ui.errors import problem
 from app.ui.tasks import panel
 from core.errors import InputError, PhaseDockError
 from core.phases.describe import WARM_UP
@@ -141,7 +142,7 @@ def register(app: Dash) -> None:
         try:
             task = submit(model_id, phase, into, trace_set_id, name or "")
         except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message), dash.no_update
+            return problem(error), dash.no_update
         set_props("changed", {"data": task})
         shown: list[Node] = panel.panel([workspace().tasks.get(task)], "", "", "")
         return None, shown

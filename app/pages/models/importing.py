@@ -8,10 +8,9 @@ import dash
 import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
-from app.context import workspace
-from app.ui.basics import Node, button, card, icon, icon_button, notice, state_badge
-from app.ui.errors import notify
-from app.ui.forms import aria, data
+from app.context import LOCATION, workspace
+from app.ui.basics import Node, aria, button, card, data, icon, icon_button, notice, state_badge
+from app.ui.errors import notify, problem
 from app.ui.links import Query
 from core.errors import InputError, PhaseDockError, RefusedError
 from core.units import format_bytes
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_LOCATION = "_pages_location"
 SLOTS = {
     "archive": ("PhaseDock model", "a .zip that was exported here"),
     "crbm": ("AI4DL: CRBM", "model_dict.pickle"),
@@ -55,7 +53,8 @@ def _row(slot: str) -> html.Div:
 def _status(slot: str, given: Mapping[str, Any] | None) -> list[Node]:
     label = SLOTS[slot][0]
     if given is None:
-        return [button("Choose", "upload", "small", **data(choose=slot), **aria(f"Choose a file: {label}"))]
+        label = f"Choose a file: {label}"
+        return [button("Choose", "upload", "small", **data(choose=slot), **aria(label=label))]
     return [
         state_badge("here", "ok", "check"),
         html.Span(given["name"], className="truncate"),
@@ -166,7 +165,7 @@ def _explain(error: PhaseDockError) -> Node:
         return notice(
             "bad", f"{error.hint} Nothing was run and nothing was kept.", strong=f"Refused. {error.message}"
         )
-    return notice("bad", error.hint, strong=error.message)
+    return problem(error)
 
 
 def register(app: Dash) -> None:
@@ -191,13 +190,13 @@ def register(app: Dash) -> None:
 
     @app.callback(
         Output("import-problem", "children", allow_duplicate=True),
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("import-start", "n_clicks"),
         State(slot_id(ALL), "data"),
         State(slot_id(ALL), "id"),
         State("import-base", "value"),
         State("import-name", "value"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("import-start", "disabled"), True, False)],
     )

@@ -12,7 +12,8 @@ from app.context import workspace
 from app.figures.models.trials import trials
 from app.pages.models.train import no_traces
 from app.ui.basics import Node, button, card, link_button, notice, plain_table
-from app.ui.forms import numbers, text_of
+from app.ui.errors import problem
+from app.ui.forms import ORDER, numbers, text_of
 from app.ui.graph import graph
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
@@ -47,7 +48,7 @@ def _list_field(name: str, values: str) -> dmc.TextInput:
         description=f"{_plural(spec.bounds)}, with commas between.",
         value=values,
         size="xs",
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
         className="field",
     )
 
@@ -277,6 +278,6 @@ def register(app: Dash) -> None:
         try:
             task = submit(trace_set_id, texts, None if method == "grid" else most, held, seed)
         except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message), dash.no_update
+            return problem(error), dash.no_update
         set_props("changed", {"data": task})
         return None, panel.panel([workspace().tasks.get(task)], "", "", "")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import Input, Output, State, dcc, html
 
-from app.context import chosen, workspace
+from app.context import LOCATION, chosen, workspace
 from app.pages.overview.cards import (
     key_figures,
     next_steps,
@@ -81,8 +81,8 @@ def register(app: Dash) -> None:
         return when_changed(rows, before)
 
     @app.callback(
-        Output("_pages_location", "pathname", allow_duplicate=True),
-        Output("_pages_location", "search", allow_duplicate=True),
+        Output(LOCATION, "pathname", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Output("changed", "data", allow_duplicate=True),
         Input("overview-poll", "n_intervals"),
         State("samples-task", "data"),

@@ -10,7 +10,7 @@ from dash import dcc, html
 
 from app.ui.basics import Node, aria, button, icon, notice
 from app.ui.evaluations import ALL
-from app.ui.forms import control, field_id, text_of
+from app.ui.forms import ORDER, control, field_id, text_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
 from core.settings_fields import describe
@@ -71,7 +71,7 @@ def _group_control(settings: EvaluationSettings, attributes: Sequence[str]) -> h
         value=settings.group_by,
         allowDeselect=False,
         size="xs",
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
         rightSection=icon("selector", "sm"),
     )
     return html.Div(made, className="field")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ALL, Input, Output, State, html, set_props
 
-from app.context import Choice, address, chosen
+from app.context import LOCATION, Choice, address, chosen
 from app.pages.provisioning import exports, recommend, results
 from app.pages.provisioning.address import RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
@@ -21,7 +21,7 @@ from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card
 from app.ui.basics import Node, card, empty, link_button, notice, page_head
-from app.ui.errors import safe_page
+from app.ui.errors import problem, safe_page
 from app.ui.evaluations import address_values
 from app.ui.export import download
 from app.ui.forms import errors_for, field_id, read, values_of
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from app.ui.evaluations import Result
 
 _PATH = "/provisioning"
-_LOCATION = "_pages_location"
 
 
 def _nothing_yet() -> Node:
@@ -189,14 +188,14 @@ def _register_form(app: Dash) -> None:
         Output(fields, "error"),
         Output("evaluate-problem", "children"),
         Output("evaluate-live", "children"),
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("evaluate-start", "n_clicks"),
         State(fields, "id"),
         State(fields, "value"),
         State(fields, "checked"),
         State("evaluate-policies", "value"),
         State("evaluate-about", "data"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("evaluate-start", "disabled"), True, False)],
     )
@@ -232,7 +231,7 @@ def _register_form(app: Dash) -> None:
         try:
             task = results.submit(choice, settings, policies)
         except PhaseDockError as error:
-            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
+            return errors_for(ids, {}), problem(error), keep, keep
         set_props("changed", {"data": task})
         return errors_for(ids, {}), None, keep, f"?{Query.parse(_PATH, where).search(task=task)}"
 
@@ -253,10 +252,10 @@ def register(app: Dash) -> None:
     _register_form(app)
 
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("changed", "data"),
-        State(_LOCATION, "pathname"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "pathname"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def finished(task_id: str | None, pathname: str, search: str | None) -> Any:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ALL, Input, Output, State, html, set_props
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.pages.runs import listing, stored
 from app.pages.runs.address import BUILD, COMPARE, LEDGER, PATH, View
 from app.pages.runs.build import callbacks as run_building
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from dash import Dash
 
     from app.ui.basics import Node
-
-_LOCATION = "_pages_location"
 
 
 def body(query: Query) -> list[Node]:
@@ -60,10 +58,10 @@ def layout(**values: str) -> Node:
 
 def _register_list(app: Dash) -> None:
     @app.callback(
-        Output(_LOCATION, "href", allow_duplicate=True),
+        Output(LOCATION, "href", allow_duplicate=True),
         Output("runs-page", "children", allow_duplicate=True),
         Input(ACT, "data"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
@@ -87,11 +85,11 @@ def _register_list(app: Dash) -> None:
 
 def _register_compare(app: Dash) -> None:
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input({"type": "run-side", "name": ALL}, "value"),
         State({"type": "run-side", "name": ALL}, "id"),
-        State(_LOCATION, "search"),
-        State(_LOCATION, "pathname"),
+        State(LOCATION, "search"),
+        State(LOCATION, "pathname"),
         prevent_initial_call=True,
     )
     def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
@@ -111,8 +109,8 @@ def _register_compare(app: Dash) -> None:
     @app.callback(
         Output("runs-page", "children", allow_duplicate=True),
         Input("changed", "data"),
-        State(_LOCATION, "pathname"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "pathname"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
@@ -127,7 +125,7 @@ def _register_compare(app: Dash) -> None:
         Output("runs-page", "children", allow_duplicate=True),
         Input("run-poll", "n_intervals"),
         State("run-seen", "data"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def more(_ticks: int, seen: int, search: str | None) -> Any:

@@ -12,7 +12,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html, set_props
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.pages.traces.import_card import upload_of
 from app.pages.traces.listing import ACTIONS, does
 from app.pages.traces.report import report_view
@@ -205,7 +205,7 @@ def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Cal
         Input("rename-name", "n_submit"),
         State("rename-name", "value"),
         State("rename-of", "data"),
-        State("_pages_location", "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def rename(clicks: int | None, submits: int | None, name: str, of: str, search: str | None) -> Any:

@@ -9,7 +9,7 @@ import dash
 import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.pages.traces.listing import does
 from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
 from app.pages.traces.mapping_preview import preview, recognised
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from core.traces.mapping import ColumnMapping
 
-_LOCATION = "_pages_location"
 _SUFFIXES = re.compile(r"(\.(csv|tsv|txt|json|parquet|pq|gz|zip|bz2|xz|zst))+$", re.IGNORECASE)
 
 
@@ -167,7 +166,7 @@ def register(app: Dash) -> None:
         }
 
     @app.callback(
-        output=Output(_LOCATION, "search", allow_duplicate=True),
+        output=Output(LOCATION, "search", allow_duplicate=True),
         inputs={
             "clicks": Input("map-import", "n_clicks"),
             "values": kept,

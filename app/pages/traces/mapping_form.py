@@ -11,6 +11,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.pages.traces.mapping_values import NOTHING, suggested
+from app.ui.forms import ORDER
 from core.traces.mapping import TIME_UNITS
 from core.traces.model import Resampling
 from core.units import FILE_UNITS, Unit
@@ -124,7 +125,7 @@ def _choice(
         value=values[field],
         allowDeselect=False,
         description=text,
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
     )
 
 
@@ -140,7 +141,7 @@ def _many(
         clearable=True,
         hidePickedOptions=True,
         description=text,
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
         nothingFoundMessage="No column of that name",
     )
 
@@ -159,7 +160,7 @@ def _number(
         hideControls=True,
         placeholder=placeholder,
         description=text,
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
         debounce=250,
     )
     return html.Div(control, id=f"{field_id(field)}-box")

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import MATCH, ClientsideFunction, Dash, Input, Output, Patch, State, dcc, html, set_props
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.figures.models.error_curve import error_curve
-from app.ui.basics import Node, notice
+from app.ui.basics import Node, data, notice
 from app.ui.errors import notify
-from app.ui.forms import data
 from app.ui.graph import figure_id, graph
 from app.ui.links import Query
 from app.ui.tasks.words import ACTIONS, actions, badge, failure, progress_bar, see_phases, timing
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.runtime.infos import TaskInfo
-_LOCATION = "_pages_location"
 _NOTHING_KEPT = "Nothing was kept; retry it when you like."
 _KEPT = {"simulate": "The runs that were done are kept; a retry makes only the others."}
 
@@ -190,9 +188,9 @@ def register(app: Dash) -> None:
     )
 
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input(ACTIONS, "data"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def act(asked: dict[str, Any] | None, search: str | None) -> Any:

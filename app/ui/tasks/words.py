@@ -8,9 +8,8 @@ from urllib.parse import urlencode
 
 from dash import html
 
-from app.ui.basics import Node, bar, button, link_button, notice, state_badge
+from app.ui.basics import Node, bar, button, data, link_button, notice, state_badge
 from app.ui.evaluations import address_values
-from app.ui.forms import data
 from core.errors import PhaseDockError
 from core.runtime.infos import TaskState
 from core.runtime.storage.evaluations import Question

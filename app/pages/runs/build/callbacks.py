@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ALL, Input, Output, State, set_props
 
-from app.context import workspace
+from app.context import LOCATION, workspace
 from app.pages.runs.address import PATH
 from app.pages.runs.build.draft import checked, from_fields, text_of
 from app.pages.runs.build.form import ENGINE, FORM, FORM_ACT, SHAPE, changed, form, settings_names
 from app.pages.runs.build.layout import fields, preview, problems
 from app.ui.basics import notice
+from app.ui.errors import problem
 from app.ui.forms import errors_for, field_id
 from core.errors import PhaseDockError
 from core.experiments.reading.marked import read_marked
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from core.experiments.spec import Experiment
 
-_LOCATION = "_pages_location"
 _FIELDS = field_id(FORM, ALL)
 _SHAPES = field_id(SHAPE, ALL)
 _ALL_OF_IT = (
@@ -116,7 +116,7 @@ def _register_shape(app: Dash) -> None:
 def _register_start(app: Dash) -> None:
     @app.callback(
         Output("run-problem", "children"),
-        Output(_LOCATION, "href", allow_duplicate=True),
+        Output(LOCATION, "href", allow_duplicate=True),
         Input("run-start", "n_clicks"),
         State("run-mode", "value"),
         State("run-yaml", "value"),
@@ -129,14 +129,14 @@ def _register_start(app: Dash) -> None:
         if not clicks:
             return dash.no_update, dash.no_update
         written_ = (text or "") if mode == "yaml" else text_of(fields(*state))
-        experiment, problem = checked(written_)
+        experiment, wrong = checked(written_)
         if experiment is None:
-            said = problem.message if problem else ""
+            said = wrong.message if wrong else ""
             return notice("bad", "Nothing was started.", strong=said), dash.no_update
         try:
             return None, started(experiment, Keep(keep))
         except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message), dash.no_update
+            return problem(error), dash.no_update
 
 
 def started(experiment: Experiment, keep: Keep = Keep.FIRST) -> str:

@@ -10,7 +10,7 @@ from dash import html
 
 from app.pages.runs.build.draft import JOBS, TIMES, listed_text, shown
 from app.ui.basics import Node, button, data, icon, icon_button
-from app.ui.forms import control, field_id
+from app.ui.forms import ORDER, control, field_id
 from core.experiments.parts import (
     MAY_BE_NONE,
     SPANS,
@@ -34,7 +34,6 @@ SHAPE = "run-shape"
 """Fields whose values decide which others there are."""
 ENGINE = "engine"
 FORM_ACT = "run-form-act"
-_ORDER = ["label", "input", "description", "error"]
 _MAIN = ("like", "work", "demand", "weight")
 _THREADS = FieldSpec(
     "threads",
@@ -76,7 +75,7 @@ def _text(name: str, label: str, value: str, help_: str = "", **more: Any) -> ht
         description=help_ or None,
         value=value,
         size="xs",
-        inputWrapperOrder=_ORDER,
+        inputWrapperOrder=ORDER,
         **more,
     )
     return html.Div(made, className="field", **data(field=name))
@@ -150,7 +149,7 @@ def _engine(draft: Mapping[str, Any]) -> html.Div:
         value=DOCKER if _real(draft) else SIMULATED,
         allowDeselect=False,
         size="xs",
-        inputWrapperOrder=_ORDER,
+        inputWrapperOrder=ORDER,
         rightSection=icon("selector", "sm"),
     )
     return html.Div(choice, className="field")
@@ -207,7 +206,7 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
         maxRows=10,
         size="xs",
         className="monotext",
-        inputWrapperOrder=_ORDER,
+        inputWrapperOrder=ORDER,
     )
     return _section(
         "Jobs", *items, drawn, html.Div(listed, className="field"),
@@ -251,7 +250,7 @@ def _policies(draft: Mapping[str, Any]) -> html.Fieldset:
         value=value,
         allowDeselect=False,
         size="xs",
-        inputWrapperOrder=_ORDER,
+        inputWrapperOrder=ORDER,
         rightSection=icon("selector", "sm"),
     )
     return _section(
@@ -271,7 +270,7 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
         value=name if name in POLICIES else None,
         allowDeselect=False,
         size="xs",
-        inputWrapperOrder=_ORDER,
+        inputWrapperOrder=ORDER,
         rightSection=icon("selector", "sm"),
     )
     label = str(arm.get("label") or "")
