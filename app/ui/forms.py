@@ -98,6 +98,19 @@ _MAKERS: dict[str, Callable[[FieldSpec, Any, dict[str, Any]], Node]] = {
 """What makes the control of each kind of setting; all others are fields of text."""
 
 
+def select(select_id: Any, options: Iterable[tuple[str, str]], value: str | None, **more: Any) -> dmc.Select:
+    """A choice of one of some options, given as (value, label), that cannot be emptied."""
+    return dmc.Select(
+        id=select_id,
+        data=[{"value": key, "label": label} for key, label in options],
+        value=value,
+        allowDeselect=False,
+        size="xs",
+        rightSection=icon("selector", "sm"),
+        **more,
+    )
+
+
 def controls(
     form: str,
     cls: type[Any],

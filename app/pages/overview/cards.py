@@ -18,9 +18,25 @@ from core.traces.model import Role
 from core.units import Unit, format_bytes, format_duration, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+    import pandas as pd
 
     from core.runtime.infos import ModelInfo, TaskInfo, TraceSetInfo
+
+
+_MOST_STEPS = 5
+_TASK_LOOKS: dict[TaskState, tuple[str, str | None]] = {
+    TaskState.DONE: ("ok", "circle-check"),
+    TaskState.FAILED: ("bad", "circle-x"),
+    TaskState.INTERRUPTED: ("warn", "alert-triangle"),
+    TaskState.RUNNING: ("accent", None),
+    TaskState.QUEUED: ("", "clock"),
+    TaskState.CANCELLED: ("", "ban"),
+}
+"""The kind of a state's badge and its icon."""
+Step = tuple[str, str, str, str]
+"""Something to do next: its icon, a sentence, and the link's label and address."""
 
 
 def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[ModelInfo]) -> Node:
@@ -29,54 +45,60 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
     if traces is None:
         return None
     table = workspace().traces.summary(traces.id)
-    hours = table["duration_s"].sum() / 3600
-    cards: list[Node] = [
-        kpi(
-            "Executions",
-            f"{traces.n_executions:,}",
-            f"in {traces.name}" if len(sets) == 1 else f"in 1 of {len(sets)} trace sets",
-            f"{traces.n_samples:,} samples, {format_number(hours, 1)} container-hours",
-        )
+    cards = [
+        _executions(traces, table, sets),
+        _cpu(traces, table),
+        _memory(traces, table),
+        _phases(choice, models),
     ]
-    cpu = next((f for f in traces.features if f.role is Role.CPU), None)
-    if cpu is not None and "cpu_mean" in table:
-        weighted = float(
-            (table["cpu_mean"] * table["duration_s"]).sum() / max(table["duration_s"].sum(), 1e-9)
-        )
-        share = cpu.unit is Unit.SHARE
-        cards.append(
-            kpi(
-                "CPU, mean of a container",
-                f"{weighted * 100:.0f}%" if share else format_number(weighted),
-                "of its machine" if share else "cores",
-                f"peaks reach {table['cpu_peak'].max() * 100:.0f}%"
-                if share
-                else f"{format_number(weighted * hours, 1)} core-hours; "
-                f"peaks reach {format_number(table['cpu_peak'].max())} cores",
-            )
-        )
-    if "memory_peak" in table and any(
-        f.role is Role.MEMORY and f.unit is Unit.BYTES for f in traces.features
-    ):
-        value, unit = format_bytes(float(table["memory_mean"].mean())).split(" ")
-        cards.append(
-            kpi(
-                "Memory, mean of a container",
-                value,
-                unit,
-                f"peaks reach {format_bytes(float(table['memory_peak'].max()))}",
-            )
-        )
-    phases = len(choice.model.phases) if choice.model else 0
-    cards.append(
-        kpi(
-            "Phases",
-            str(phases) if phases else "–",
-            "in the chosen model" if choice.model else "no model yet",
-            f"{choice.model.name}, 1 of {len(models)}" if choice.model else "Train one to find them",
-        )
+    return html.Div([each for each in cards if each is not None], className="grid cols-4")
+
+
+def _hours(table: pd.DataFrame) -> float:
+    """The hours of all containers together."""
+    return float(table["duration_s"].sum() / 3600)
+
+
+def _executions(traces: TraceSetInfo, table: pd.DataFrame, sets: Sequence[TraceSetInfo]) -> html.Div:
+    return kpi(
+        "Executions",
+        f"{traces.n_executions:,}",
+        f"in {traces.name}" if len(sets) == 1 else f"in 1 of {len(sets)} trace sets",
+        f"{traces.n_samples:,} samples, {format_number(_hours(table), 1)} container-hours",
     )
-    return html.Div(cards, className="grid cols-4")
+
+
+def _cpu(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
+    """The mean over all containers, each as heavy as it was long; None where CPU was not recorded."""
+    cpu = next((f for f in traces.features if f.role is Role.CPU), None)
+    if cpu is None or "cpu_mean" not in table:
+        return None
+    total = (table["cpu_mean"] * table["duration_s"]).sum()
+    mean, peak = float(total / max(table["duration_s"].sum(), 1e-9)), table["cpu_peak"].max()
+    title = "CPU, mean of a container"
+    if cpu.unit is Unit.SHARE:
+        return kpi(title, f"{mean * 100:.0f}%", "of its machine", f"peaks reach {peak * 100:.0f}%")
+    hours = format_number(mean * _hours(table), 1)
+    sub = f"{hours} core-hours; peaks reach {format_number(peak)} cores"
+    return kpi(title, format_number(mean), "cores", sub)
+
+
+def _memory(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
+    """The mean of the containers' means; None where memory was not recorded in bytes."""
+    in_bytes = any(f.role is Role.MEMORY and f.unit is Unit.BYTES for f in traces.features)
+    if "memory_peak" not in table or not in_bytes:
+        return None
+    value, unit = format_bytes(float(table["memory_mean"].mean())).split(" ")
+    peak = format_bytes(float(table["memory_peak"].max()))
+    return kpi("Memory, mean of a container", value, unit, f"peaks reach {peak}")
+
+
+def _phases(choice: Choice, models: Sequence[ModelInfo]) -> html.Div:
+    model = choice.model
+    if model is None:
+        return kpi("Phases", "–", "no model yet", "Train one to find them")
+    number = str(len(model.phases)) if model.phases else "–"
+    return kpi("Phases", number, "in the chosen model", f"{model.name}, 1 of {len(models)}")
 
 
 def what_jobs_do(choice: Choice) -> Node:
@@ -108,66 +130,48 @@ def what_jobs_do(choice: Choice) -> Node:
 
 def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSetInfo]) -> Node:
     """What to do next, most pressing first."""
-    steps: list[tuple[str, str, str, str]] = []
+    steps = [*_failures(tasks), *_own_traces(sets), *_with_model(choice)]
+    return card("What to do next", *(_step(*step) for step in steps[:_MOST_STEPS]), flush=True)
+
+
+def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     for task in tasks:
         if task.state in (TaskState.FAILED, TaskState.INTERRUPTED):
             said = task.error[0] if task.error else "It was interrupted."
-            steps.append(
-                ("alert-triangle warn", f"{task.title}: {said}", "See the task", f"/tasks?task={task.id}")
-            )
+            text = f"{task.title}: {said}"
+            yield "alert-triangle warn", text, "See the task", f"/tasks?task={task.id}"
+
+
+def _own_traces(sets: Sequence[TraceSetInfo]) -> Iterable[Step]:
     if all(info.sample for info in sets):
-        steps.append(
-            (
-                "upload",
-                "Only the samples are here. Add traces of your own containers.",
-                "Add traces",
-                "/traces",
-            )
+        text = "Only the samples are here. Add traces of your own containers."
+        yield "upload", text, "Add traces", "/traces"
+
+
+def _with_model(choice: Choice) -> Iterable[Step]:
+    """What the chosen model is good for, or the way to one."""
+    if choice.model is not None:
+        text = (
+            f"{choice.model.name} has {len(choice.model.phases)} phases. "
+            "See whether another number is more stable."
         )
-    if choice.traces and choice.model is None:
-        steps.append(
-            (
-                "stack-2",
-                f"No model fits {choice.traces.name} yet.",
-                "Train a model",
-                address("/models", choice, view="train"),
-            )
-        )
-    elif choice.model is not None:
-        steps.append(
-            (
-                "sparkles",
-                (
-                    f"{choice.model.name} has {len(choice.model.phases)} phases. "
-                    "See whether another number is more stable."
-                ),
-                "Choose k",
-                address("/models", choice, view="choose"),
-            )
-        )
-        steps.append(
-            (
-                "timeline",
-                "Go through the executions with the arrow keys.",
-                "Open phases",
-                address("/phases", choice),
-            )
-        )
-    return card(
-        "What to do next",
-        *(
-            html.Div(
-                [
-                    icon(picture),
-                    html.Span(text, className="grow"),
-                    dcc.Link([label, " ", icon("arrow-right", "sm")], href=href, className="link"),
-                ],
-                className="item row",
-                style={"alignItems": "flex-start"},
-            )
-            for picture, text, label, href in steps[:5]
-        ),
-        flush=True,
+        yield "sparkles", text, "Choose k", address("/models", choice, view="choose")
+        text = "Go through the executions with the arrow keys."
+        yield "timeline", text, "Open phases", address("/phases", choice)
+    elif choice.traces:
+        text = f"No model fits {choice.traces.name} yet."
+        yield "stack-2", text, "Train a model", address("/models", choice, view="train")
+
+
+def _step(picture: str, text: str, label: str, href: str) -> html.Div:
+    return html.Div(
+        [
+            icon(picture),
+            html.Span(text, className="grow"),
+            dcc.Link([label, " ", icon("arrow-right", "sm")], href=href, className="link"),
+        ],
+        className="item row",
+        style={"alignItems": "flex-start"},
     )
 
 
@@ -195,42 +199,23 @@ def sets_card(sets: Sequence[TraceSetInfo]) -> Node:
 
 def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
     """One row per task: title, state, progress, and what it says."""
-    kinds = {
-        TaskState.DONE: ("ok", "circle-check"),
-        TaskState.FAILED: ("bad", "circle-x"),
-        TaskState.INTERRUPTED: ("warn", "alert-triangle"),
-        TaskState.RUNNING: ("accent", None),
-        TaskState.QUEUED: ("", "clock"),
-        TaskState.CANCELLED: ("", "ban"),
-    }
-    rows: list[Node] = []
-    for task in tasks[:5]:
-        kind, picture = kinds[task.state]
-        running = task.state is TaskState.RUNNING
-        word = f"{task.progress:.0%}" if running else task.state.value
-        rows.append(
-            html.Div(
-                [
-                    html.Div(
-                        [
-                            dcc.Link(task.title, href=f"/tasks?task={task.id}", className="truncate grow"),
-                            state_badge(word, kind, picture),
-                        ],
-                        className="row",
-                    ),
-                    bar(
-                        task.progress if task.state is not TaskState.DONE else 1,
-                        kind if kind != "accent" else "",
-                        task.title,
-                    )
-                    if running
-                    else None,
-                    html.Div(task.error[0] if task.error else task.message, className="ink3 small truncate"),
-                ],
-                className="item stack tight",
-            )
-        )
+    rows: list[Node] = [_task_row(task) for task in tasks[:5]]
     return rows or [html.Div("No work was asked for yet.", className="item ink3")]
+
+
+def _task_row(task: TaskInfo) -> html.Div:
+    kind, picture = _TASK_LOOKS[task.state]
+    running = task.state is TaskState.RUNNING
+    word = f"{task.progress:.0%}" if running else task.state.value
+    title = dcc.Link(task.title, href=f"/tasks?task={task.id}", className="truncate grow")
+    return html.Div(
+        [
+            html.Div([title, state_badge(word, kind, picture)], className="row"),
+            bar(task.progress, "", task.title) if running else None,
+            html.Div(task.error[0] if task.error else task.message, className="ink3 small truncate"),
+        ],
+        className="item stack tight",
+    )
 
 
 def tasks_card(tasks: Sequence[TaskInfo]) -> Node:
