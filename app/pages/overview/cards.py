@@ -12,6 +12,7 @@ from app.ui.basics import Node, bar, card, empty, icon, kpi, link_button, state_
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.group_shares import group_shares
+from app.ui.nothing_yet import train_a_model
 from app.ui.when import when
 from core.runtime.infos import TaskState
 from core.traces.model import Role
@@ -105,19 +106,8 @@ def what_jobs_do(choice: Choice) -> Node:
     """The share of time in each phase, per group of executions."""
     pair = choice.pair()
     if pair is None:
-        return card(
-            "What your jobs do",
-            empty(
-                "stack-2",
-                "No model yet",
-                "A model finds the phases of these executions.",
-                [
-                    link_button(
-                        "Train a model", address("/models", choice, view="train"), "player-play", "primary"
-                    )
-                ],
-            ),
-        )
+        text = "A model finds the phases of these executions."
+        return card("What your jobs do", empty("stack-2", "No model yet", text, [train_a_model(choice)]))
     groups, phases, by = group_shares(pair[0].id, pair[1].id)
     note = f"share of time in each phase, largest groups by {by}" if by else "share of time in each phase"
     figure = shares(groups, phases)

@@ -28,6 +28,9 @@ _KINDS = {
 }
 
 
+_SORTED_BY = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
+
+
 def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 1) -> html.Th:
     chosen = view.sort == by
     made = link(
@@ -57,8 +60,20 @@ def table(values: Values, view: View, tools: list[Node]) -> html.Section:
         (row.saving, *(row.saving_interval or (None, None))) for row in rows if row.saving is not None
     )
     longest = _longest(rows)
-    rival = values.reference
-    head = html.Tr(
+    made = html.Table(
+        [
+            html.Caption("What each policy over-allocates and how often it falls short", className="sr"),
+            html.Thead(_heads(view, values.reference)),
+            html.Tbody([_row(row, values, view, on, longest) for row in rows]),
+        ],
+        className="plain policies",
+    )
+    note = f"sorted by {_SORTED_BY.get(view.sort, view.sort)}"
+    return card("Policies", scrolling(made, "Policies"), note=note, tools=tools, flush=True)
+
+
+def _heads(view: View, rival: str | None) -> html.Tr:
+    return html.Tr(
         [
             _head("Policy", "policy", view),
             _head("Kind", "kind", view),
@@ -68,23 +83,6 @@ def table(values: Values, view: View, tools: list[Node]) -> html.Section:
             _head("Resizes", "resizes", view, number=True),
             _head(f"Saved against {rival}" if rival else "Saved", "saving", view, over=2),
         ]
-    )
-    body = [_row(row, values, view, on, longest) for row in rows]
-    sorted_by = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
-    table = html.Table(
-        [
-            html.Caption("What each policy over-allocates and how often it falls short", className="sr"),
-            html.Thead(head),
-            html.Tbody(body),
-        ],
-        className="plain policies",
-    )
-    return card(
-        "Policies",
-        scrolling(table, "Policies"),
-        note=f"sorted by {sorted_by.get(view.sort, view.sort)}",
-        tools=tools,
-        flush=True,
     )
 
 

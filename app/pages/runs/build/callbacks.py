@@ -68,28 +68,14 @@ def _register_preview(app: Dash) -> None:
 
 
 def _register_shape(app: Dash) -> None:
-    @app.callback(
+    app.callback(
         Output("run-form", "children"),
         Input(FORM_ACT, "data"),
         Input(_SHAPES, "value"),
         *_ALL_OF_IT[:4],
         prevent_initial_call=True,
-    )
-    def reshape(
-        asked: dict[str, Any] | None,
-        shapes: list[Any],
-        ids: list[dict[str, str]],
-        values: list[Any],
-        switches: list[bool | None],
-        shape_ids: list[dict[str, str]],
-    ) -> Any:
-        """Another part, one less, or another engine or policy, which has other settings."""
-        draft = from_fields(fields(ids, values, switches, shape_ids, shapes))
-        if dash.ctx.triggered_id == FORM_ACT:
-            return form(changed(draft, asked["act"], asked["id"])) if asked else dash.no_update
-        return form(draft) if _other_shape(ids, shape_ids, shapes) else dash.no_update
-
-    @app.callback(
+    )(reshape)
+    app.callback(
         Output("run-yaml", "value"),
         Output("run-form", "children", allow_duplicate=True),
         Output("run-form", "hidden"),
@@ -99,18 +85,35 @@ def _register_shape(app: Dash) -> None:
         State("run-yaml", "value"),
         *_ALL_OF_IT,
         prevent_initial_call=True,
-    )
-    def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
-        """The same experiment in the other way of writing; a wrong text stays a text."""
-        keep = dash.no_update
-        if mode == "yaml":
-            return text_of(fields(*state)), keep, True, False, keep
-        try:
-            return keep, form(read_marked(text or "").values), False, True, keep
-        except (PhaseDockError, AttributeError, TypeError, ValueError):
-            said = notice("bad", "Mend the marked line first.", strong="The form cannot show this text.")
-            set_props("run-problem", {"children": said})
-            return keep, keep, True, False, "yaml"
+    )(switch)
+
+
+def reshape(
+    asked: dict[str, Any] | None,
+    shapes: list[Any],
+    ids: list[dict[str, str]],
+    values: list[Any],
+    switches: list[bool | None],
+    shape_ids: list[dict[str, str]],
+) -> Any:
+    """Another part, one less, or another engine or policy, which has other settings."""
+    draft = from_fields(fields(ids, values, switches, shape_ids, shapes))
+    if dash.ctx.triggered_id == FORM_ACT:
+        return form(changed(draft, asked["act"], asked["id"])) if asked else dash.no_update
+    return form(draft) if _other_shape(ids, shape_ids, shapes) else dash.no_update
+
+
+def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
+    """The same experiment in the other way of writing; a wrong text stays a text."""
+    keep = dash.no_update
+    if mode == "yaml":
+        return text_of(fields(*state)), keep, True, False, keep
+    try:
+        return keep, form(read_marked(text or "").values), False, True, keep
+    except (PhaseDockError, AttributeError, TypeError, ValueError):
+        said = notice("bad", "Mend the marked line first.", strong="The form cannot show this text.")
+        set_props("run-problem", {"children": said})
+        return keep, keep, True, False, "yaml"
 
 
 def _register_start(app: Dash) -> None:
