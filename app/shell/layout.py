@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from app.ui.page import Page
     from core.config import Settings
+    from core.runtime.live.view.values import EngineInfo
 
 _PULSE_MS = 4_000
 
@@ -180,42 +181,17 @@ def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
     """Connect the shell to the address, the keyboard and the library."""
 
     @app.callback(
-        Output("rail-links", "children"),
-        Output("menu-links", "children"),
-        Output("rail-foot", "children"),
-        Output("pick-traces", "data"),
-        Output("pick-traces", "value"),
-        Output("pick-model", "data"),
-        Output("pick-model", "value"),
-        Output("phone-traces", "data"),
-        Output("phone-traces", "value"),
-        Output("phone-model", "data"),
-        Output("phone-model", "value"),
-        Output("pick-engine", "data"),
-        Output("pick-engine", "value"),
-        Output("phone-engine", "data"),
-        Output("phone-engine", "value"),
-        Output("engine-state", "className"),
-        Output("engine-state", "title"),
-        Output("resolved", "data"),
+        *_FILLED,
         Input(LOCATION, "pathname"),
         Input(LOCATION, "search"),
         Input("changed", "data"),
     )
     def fill(pathname: str, search: str | None, _changed: Any) -> tuple[Any, ...]:
-        choice, place = choice_of(search), workspace()
+        choice = choice_of(search)
+        engine = engine_named(choice.engine)
         links = _links(pages, pathname, choice)
-        traces = _options(place.traces.list())
-        models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
-        of_traces = (traces, choice.traces.id if choice.traces else None)
-        of_model = (models, choice.model.id if choice.model else None)
-        pickers = (*of_traces, *of_model, *of_traces, *of_model)
-        engine, of_engine = engine_named(choice.engine), engine_options()
-        name = engine.name if engine else None
-        state = dot(engine)
-        resolved = {**choice.query(), "engine": name}
-        engines = (of_engine, name, of_engine, name)
-        return links, links, _foot(settings), *pickers, *engines, *state, resolved
+        resolved = {**choice.query(), "engine": engine.name if engine else None}
+        return links, links, _foot(settings), *_pickers(choice, engine), *dot(engine), resolved
 
     @app.callback(
         Output("rail-links", "children", allow_duplicate=True),
@@ -231,6 +207,36 @@ def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
 
     search.register(app, pages, choice_of)
     _register_browser_side(app)
+
+
+_FILLED = (
+    Output("rail-links", "children"),
+    Output("menu-links", "children"),
+    Output("rail-foot", "children"),
+    *(
+        Output(f"{where}-{what}", part)
+        for where, what in (
+            *(("pick", "traces"), ("pick", "model"), ("phone", "traces"), ("phone", "model")),
+            *(("pick", "engine"), ("phone", "engine")),
+        )
+        for part in ("data", "value")
+    ),
+    Output("engine-state", "className"),
+    Output("engine-state", "title"),
+    Output("resolved", "data"),
+)
+"""What is filled after each change of the address."""
+
+
+def _pickers(choice: Choice, engine: EngineInfo | None) -> list[Any]:
+    """Options and value of the pickers of the bar on top and of the menu of a phone."""
+    place = workspace()
+    traces = _options(place.traces.list())
+    models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
+    of_traces = [traces, choice.traces.id if choice.traces else None]
+    of_model = [models, choice.model.id if choice.model else None]
+    of_engine = [engine_options(), engine.name if engine else None]
+    return [*of_traces, *of_model, *of_traces, *of_model, *of_engine, *of_engine]
 
 
 def _register_browser_side(app: Dash) -> None:
