@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.ui.evaluations import ALL
 from core.errors import InputError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.recommendation import exports
 from core.settings_fields import build, describe
 
 if TYPE_CHECKING:
@@ -18,13 +19,8 @@ MATCHED, PUBLISHED = "matched", "published"
 RESOURCES = {"cpu": "CPU", "memory": "Memory"}
 SCALES = {MATCHED: "Matched", PUBLISHED: "As published"}
 SORTS = ("policy", "kind", "over", "under", "resizes", "saving")
-FORMATS = {
-    "vpa": "Kubernetes VPA",
-    "patch": "Patch",
-    "docker": "docker update",
-    "json": "JSON",
-    "csv": "CSV",
-}
+FORMATS = {name: each.title for name, each in exports.FORMATS.items()}
+"""The formats of the recommendation and their titles."""
 
 
 @dataclass(frozen=True, slots=True)
