@@ -10,13 +10,13 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from app.context import chosen
+from app.pages.phases.execution import execution_timeline
 from app.pages.phases.overlay import overlays, sentence
 from app.pages.provisioning import page, results
 from app.pages.provisioning.address import View
 from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
 from app.ui.evaluations import ALL, address_values
 from app.ui.links import Query
-from app.ui.phase_views import execution_timeline
 from app.ui.tasks import words as task_words
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES

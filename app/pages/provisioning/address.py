@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from app.ui.evaluations import ALL
+from app.ui.links import Query, one_of
 from core.errors import InputError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.recommendation import exports
 from core.settings_fields import build, describe
-
-if TYPE_CHECKING:
-    from app.ui.links import Query
 
 FIELDS = tuple(spec.name for spec in describe(EvaluationSettings))
 MATCHED, PUBLISHED = "matched", "published"
@@ -68,11 +65,11 @@ class View:
             settings,
             problem,
             names or (ALL,),
-            _one_of(query.get("resource"), RESOURCES, "cpu"),
-            _one_of(query.get("scale"), SCALES, MATCHED),
-            _one_of(query.get("sort"), SORTS, "over"),
+            one_of(query.get("resource"), RESOURCES, "cpu"),
+            one_of(query.get("scale"), SCALES, MATCHED),
+            one_of(query.get("sort"), SORTS, "over"),
             query.get("policy"),
-            _one_of(query.get("format"), FORMATS, "vpa"),
+            one_of(query.get("format"), FORMATS, "vpa"),
         )
 
     def looking_at(self, resource: str) -> View:
@@ -83,7 +80,3 @@ class View:
     def matched(self) -> bool:
         """Whether policies are compared at the same violation."""
         return self.scale == MATCHED
-
-
-def _one_of(value: str | None, known: Any, otherwise: str) -> str:
-    return value if value is not None and value in known else otherwise

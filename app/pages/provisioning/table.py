@@ -10,6 +10,7 @@ from dash import html
 from app.figures.provisioning import gains
 from app.pages.provisioning.values import OURS, WITHOUT_SAVING, Row, Values, sorted_rows
 from app.ui.basics import Node, aria, card, icon, scrolling, state_badge
+from app.ui.gain_dot import gain_dot
 from app.ui.links import link
 from core.units import format_change, format_number, format_share
 
@@ -162,18 +163,7 @@ def _gain(row: Row, on: gains.Track, reference: str | None) -> Node:
         return html.Span("reference" if row.policy == reference else "–", className="ink3")
     low, high = row.saving_interval or (None, None)
     found = gains.mark(row.saving, low, high, on)
-    parts: list[Node] = [html.Span(className="zero", style={"left": f"{on.place(0.0)}%"})]
-    if found.dot is None:
-        arrow = "◂ off scale" if found.off == "left" else "off scale ▸"
-        parts.append(html.Span(arrow, className=f"off {found.verdict} {found.off}"))
-    else:
-        width = max(found.end - found.start, 0.0)
-        whisker = {"left": f"{found.start}%", "width": f"{width:.1f}%"}
-        parts += [
-            html.Span(className=f"whisker {found.verdict}", style=whisker),
-            html.Span(className=f"dot {found.verdict}", style={"left": f"{found.dot}%"}),
-        ]
-    return html.Div(parts, className="gain", role="img", title=said(row), **aria(label=said(row)))
+    return gain_dot(found, on, found.verdict, said(row))
 
 
 def said(row: Row) -> str:
