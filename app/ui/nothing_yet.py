@@ -1,11 +1,11 @@
-"""What a page shows while there are no traces yet, or no model that fits them, and the ways to them."""
+"""What a page shows while there are no traces yet, no model, or none that fits, and the ways out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.context import Choice, address
-from app.ui.basics import Node, card, empty, link_button
+from app.context import Choice, address, workspace
+from app.ui.basics import Node, card, empty, link_button, notice
 
 if TYPE_CHECKING:
     from core.runtime.infos import TraceSetInfo
@@ -32,3 +32,30 @@ def no_model(choice: Choice, traces: TraceSetInfo, icon_name: str, title: str) -
 def train_a_model(choice: Choice) -> Node:
     """The way to the training form."""
     return link_button("Train a model", address("/models", choice, view="train"), "player-play", "primary")
+
+
+def misfit(choice: Choice, path: str) -> Node:
+    """Why the model is of no use here; None where it fits, or where there is none.
+
+    Parameters
+    ----------
+    choice
+        What the address is about.
+    path
+        The page, to go on with a model that fits, or with none.
+    """
+    pair = choice.pair()
+    error = workspace().models.misfit(pair[1].id, pair[0].id) if pair else None
+    if pair is None or error is None:
+        return None
+    return notice(
+        "bad",
+        error.hint,
+        strong=f"{pair[1].name} does not fit {pair[0].name}. {error.message}",
+        actions=[
+            link_button("Go on without it", address(path, traces=pair[0].id), "arrow-right", "small"),
+            link_button(
+                "Train a model", address("/models", traces=pair[0].id, view="train"), "player-play", "small"
+            ),
+        ],
+    )

@@ -26,8 +26,7 @@ from app.ui.evaluations import address_values
 from app.ui.export import download
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.links import Query, segments
-from app.ui.misfit import misfit
-from app.ui.nothing_yet import no_traces
+from app.ui.nothing_yet import misfit, no_traces
 from app.ui.page import Page
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel

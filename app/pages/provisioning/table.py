@@ -9,8 +9,7 @@ from dash import html
 
 from app.figures.provisioning import gains
 from app.pages.provisioning.values import OURS, WITHOUT_SAVING, Row, Values, sorted_rows
-from app.ui.basics import Node, aria, card, icon, scrolling, state_badge
-from app.ui.gain_dot import gain_dot
+from app.ui.basics import Node, aria, card, gain_dot, icon, scrolling, state_badge
 from app.ui.links import link
 from core.units import format_change, format_number, format_share
 

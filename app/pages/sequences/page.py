@@ -26,7 +26,7 @@ from app.pages.sequences.layout import (
 )
 from app.ui.basics import Node, page_head
 from app.ui.errors import safe_page
-from app.ui.misfit import misfit
+from app.ui.nothing_yet import misfit
 from app.ui.page import Page
 
 

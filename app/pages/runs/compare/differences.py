@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.provisioning import gains
-from app.ui.basics import Node, card, scrolling
-from app.ui.gain_dot import gain_dot
+from app.ui.basics import Node, card, gain_dot, scrolling
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
