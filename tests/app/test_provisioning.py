@@ -15,6 +15,7 @@ from app.pages.phases.overlay import overlays, sentence
 from app.pages.provisioning import page, results
 from app.pages.provisioning.address import View
 from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.ui import evaluations
 from app.ui.evaluations import ALL, address_values
 from app.ui.links import Query
 from app.ui.tasks import words as task_words
@@ -125,7 +126,7 @@ def test_every_way_of_looking_works(evaluated: dict[str, str], more: dict[str, s
 def test_each_format_is_shown_as_it_is_downloaded(
     server: Flask, evaluated: dict[str, str], style: str
 ) -> None:
-    result = results.latest(chosen())
+    result = evaluations.latest(chosen())
     assert result is not None
     text = results.exported(chosen(), result, style)
     answer = server.test_client().get(
@@ -138,7 +139,7 @@ def test_each_format_is_shown_as_it_is_downloaded(
 
 @pytest.mark.parametrize("name", ["policies", "frontier", "totals", "worst"])
 def test_each_table_is_a_file(server: Flask, evaluated: dict[str, str], name: str) -> None:
-    result = results.latest(chosen())
+    result = evaluations.latest(chosen())
     assert result is not None
     answer = server.test_client().get(
         f"/api/provisioning/{result.id}/{name}.csv?resource=memory", base_url="http://127.0.0.1:8050"
@@ -185,7 +186,7 @@ def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
 
 
 def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: dict[str, str]) -> None:
-    result, choice = results.latest(chosen()), chosen()
+    result, choice = evaluations.latest(chosen()), chosen()
     assert result is not None
     pair = choice.pair()
     assert pair is not None
@@ -218,7 +219,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     assert results.is_done(task)
     text = shown()
     assert "whole groups of workload held out" in text
-    report = results.get(str((place.tasks.get(task).result or {})["evaluation"])).report
+    report = evaluations.get(str((place.tasks.get(task).result or {})["evaluation"])).report
     alone = len(report["split"]["held_out_groups"]) == 1
     assert ("SavedLimits out a larger share" in text) == alone
     assert "Times short" not in text
