@@ -27,44 +27,41 @@ class Group:
 def shares(groups: Sequence[Group], phases: Sequence[int], height: int = 0) -> go.Figure:
     """Draw one bar per group, the first on top; `shares` of a group follow the order of `phases`."""
     names = [f"{_shortened(group.name)}  ({group.executions:,})" for group in groups]
-    figure = go.Figure(
-        layout=theme.frame(
-            height or 34 * len(groups) + 40,
-            barmode="stack",
-            bargap=0.36,
-            margin={"l": 8, "r": 22, "t": 6, "b": 24},
-            hovermode="closest",
-            xaxis=theme.axis(range=[0, 1], tickformat=".0%", tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1]),
-            yaxis=theme.axis(
-                autorange="reversed",
-                automargin=True,
-                tickfont={"size": 12, "color": theme.ink("ink")},
-                ticklabelstandoff=4,
-            ),
-        )
+    layout = theme.frame(
+        height or 34 * len(groups) + 40,
+        barmode="stack",
+        bargap=0.36,
+        margin={"l": 8, "r": 22, "t": 6, "b": 24},
+        hovermode="closest",
+        xaxis=theme.axis(range=[0, 1], tickformat=".0%", tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+        yaxis=theme.name_axis(autorange="reversed", automargin=True, ticklabelstandoff=4),
     )
-    for position, phase in enumerate(phases):
-        parts = [group.shares[position] for group in groups]
-        name = theme.phase_name(phase)
-        figure.add_trace(
-            go.Bar(
-                y=names,
-                x=parts,
-                orientation="h",
-                name=name,
-                marker={
-                    "color": theme.phase_colour(phase),
-                    "line": {"color": theme.ink("surface"), "width": 1},
-                },
-                text=[name if part >= _ROOM_FOR_NAME else "" for part in parts],
-                textposition="inside",
-                insidetextanchor="middle",
-                textangle=0,
-                textfont={"size": 11, "color": theme.label_colour(phase)},
-                hovertemplate=f"{name}: %{{x:.0%}}<extra></extra>",
-            )
-        )
-    return figure
+    bars = [
+        _bars(names, phase, [group.shares[position] for group in groups])
+        for position, phase in enumerate(phases)
+    ]
+    return go.Figure(bars, layout)
+
+
+def _bars(groups: Sequence[str], phase: int, parts: Sequence[float]) -> go.Bar:
+    """One phase's part of every group's bar."""
+    name = theme.phase_name(phase)
+    return go.Bar(
+        y=groups,
+        x=parts,
+        orientation="h",
+        name=name,
+        marker={
+            "color": theme.phase_colour(phase),
+            "line": {"color": theme.ink("surface"), "width": 1},
+        },
+        text=[name if part >= _ROOM_FOR_NAME else "" for part in parts],
+        textposition="inside",
+        insidetextanchor="middle",
+        textangle=0,
+        textfont={"size": 11, "color": theme.label_colour(phase)},
+        hovertemplate=f"{name}: %{{x:.0%}}<extra></extra>",
+    )
 
 
 def _shortened(name: str, most: int = 26) -> str:

@@ -8,7 +8,7 @@ samples draws as fast as a small one: box from the first to the third quartile, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -35,63 +35,63 @@ class Box:
 def spread(title: str, boxes: Sequence[Box], unit: Unit, height: int = 168) -> go.Figure:
     """Draw one box per phase, the first phase on top."""
     scale, label = unit_scale(unit)
-    figure = go.Figure(
-        layout=theme.frame(
-            max(height, 26 * len(boxes) + 46),
-            margin={"l": 34, "r": 12, "t": 22, "b": 24},
-            hovermode="closest",
-            xaxis=theme.axis(showgrid=True, rangemode="tozero", nticks=5),
-            yaxis=theme.axis(autorange="reversed", tickfont={"size": 12, "color": theme.ink("ink")}),
-            annotations=[theme.quantity_title(f"{title}, {label}" if label else title, y=1.02)],
-        )
+    layout = _layout(
+        max(height, 26 * len(boxes) + 46),
+        f"{title}, {label}" if label else title,
+        theme.axis(showgrid=True, rangemode="tozero", nticks=5),
+        hovermode="closest",
     )
-    for box in boxes:
-        low, first, median, third, high = (q / scale for q in box.quantiles)
-        colour = theme.phase_colour(box.phase)
-        figure.add_trace(
-            go.Box(
-                y=[theme.phase_name(box.phase)],
-                lowerfence=[low],
-                q1=[first],
-                median=[median],
-                q3=[third],
-                upperfence=[high],
-                mean=[box.mean / scale],
-                orientation="h",
-                name=theme.phase_name(box.phase),
-                line={"color": colour, "width": 1.5},
-                fillcolor=theme.with_alpha(colour, theme.FILL_ALPHA),
-                boxmean=False,
-                width=0.56,
-                whiskerwidth=0.6,
-                hoverinfo="x",
-            )
-        )
-    return figure
+    return go.Figure([_box(box, scale) for box in boxes], layout)
+
+
+def _layout(height: int, title: str, xaxis: dict[str, Any], **more: Any) -> go.Layout:
+    return theme.frame(
+        height,
+        margin={"l": 34, "r": 12, "t": 22, "b": 24},
+        xaxis=xaxis,
+        yaxis=theme.name_axis(autorange="reversed"),
+        annotations=[theme.quantity_title(title, y=1.02)],
+        **more,
+    )
+
+
+def _box(box: Box, scale: float) -> go.Box:
+    low, first, median, third, high = (q / scale for q in box.quantiles)
+    colour = theme.phase_colour(box.phase)
+    return go.Box(
+        y=[theme.phase_name(box.phase)],
+        lowerfence=[low],
+        q1=[first],
+        median=[median],
+        q3=[third],
+        upperfence=[high],
+        mean=[box.mean / scale],
+        orientation="h",
+        name=theme.phase_name(box.phase),
+        line={"color": colour, "width": 1.5},
+        fillcolor=theme.with_alpha(colour, theme.FILL_ALPHA),
+        boxmean=False,
+        width=0.56,
+        whiskerwidth=0.6,
+        hoverinfo="x",
+    )
 
 
 def frequencies(counts: Sequence[tuple[int, int]], height: int = 168) -> go.Figure:
     """Draw the share of samples in each phase; `counts` are (phase, samples)."""
     total = sum(count for _, count in counts) or 1
     shares = [count / total for _, count in counts]
-    return go.Figure(
-        go.Bar(
-            y=[theme.phase_name(phase) for phase, _ in counts],
-            x=shares,
-            orientation="h",
-            marker={"color": [theme.phase_colour(phase) for phase, _ in counts]},
-            text=[f"{share:.0%}  {count:,}" for share, (_, count) in zip(shares, counts, strict=True)],
-            textposition="outside",
-            textfont={"size": 11, "color": theme.ink("ink2")},
-            cliponaxis=False,
-            hoverinfo="skip",
-            width=0.56,
-        ),
-        layout=theme.frame(
-            max(height, 26 * len(counts) + 46),
-            margin={"l": 34, "r": 12, "t": 22, "b": 24},
-            xaxis=theme.axis(showticklabels=False, range=[0, max(shares, default=1) * 1.45 or 1]),
-            yaxis=theme.axis(autorange="reversed", tickfont={"size": 12, "color": theme.ink("ink")}),
-            annotations=[theme.quantity_title("Share and number of samples", y=1.02)],
-        ),
+    bars = go.Bar(
+        y=[theme.phase_name(phase) for phase, _ in counts],
+        x=shares,
+        orientation="h",
+        marker={"color": [theme.phase_colour(phase) for phase, _ in counts]},
+        text=[f"{share:.0%}  {count:,}" for share, (_, count) in zip(shares, counts, strict=True)],
+        textposition="outside",
+        textfont={"size": 11, "color": theme.ink("ink2")},
+        cliponaxis=False,
+        hoverinfo="skip",
+        width=0.56,
     )
+    axis = theme.axis(showticklabels=False, range=[0, max(shares, default=1) * 1.45 or 1])
+    return go.Figure(bars, _layout(max(height, 26 * len(counts) + 46), "Share and number of samples", axis))

@@ -115,6 +115,11 @@ def axis(**more: Any) -> dict[str, Any]:
     }
 
 
+def name_axis(**more: Any) -> dict[str, Any]:
+    """An axis whose ticks are names: in full ink and a little larger than numbers."""
+    return axis(**{"tickfont": {"size": 12, "color": ink("ink")}, **more})
+
+
 def value_axis(**more: Any) -> dict[str, Any]:
     """A vertical axis of values: horizontal grid lines, from zero, about five ticks."""
     return axis(**{"showgrid": True, "rangemode": "tozero", "nticks": 5, "ticklabelstandoff": 4, **more})
@@ -140,6 +145,20 @@ def frame(height: int, **more: Any) -> go.Layout:
         "bargap": 0.35,
     }
     return go.Layout(layout | more)
+
+
+def upright(x: float, colour: str) -> dict[str, Any]:
+    """A dashed line from the foot to the top of a figure, behind all else; `colour` is a name of `ink`."""
+    return {
+        "type": "line",
+        "x0": x,
+        "x1": x,
+        "y0": 0,
+        "y1": 1,
+        "yref": "paper",
+        "line": {"color": ink(colour), "width": 1, "dash": "2px,3px"},
+        "layer": "below",
+    }
 
 
 def quantity_title(text: str, *, x: float = 0.0, y: float = 1.0, **more: Any) -> dict[str, Any]:
@@ -187,13 +206,13 @@ def time_axis(start: float, end: float, **more: Any) -> dict[str, Any]:
 
 def discrete_scale(phases: Sequence[int]) -> list[list[Any]]:
     """A colour scale with one flat step per phase id, warm-up first."""
-    steps = [-1, *phases]
-    width = 1 / len(steps)
-    scale: list[list[Any]] = []
-    for position, phase in enumerate(steps):
-        colour = phase_colour(phase)
-        scale += [[position * width, colour], [(position + 1) * width, colour]]
-    return scale
+    return flat_scale([phase_colour(phase) for phase in (-1, *phases)])
+
+
+def flat_scale(colours: Sequence[str]) -> list[list[Any]]:
+    """A colour scale of equal flat steps, one per colour."""
+    width = 1 / max(len(colours), 1)
+    return [[edge * width, colour] for place, colour in enumerate(colours) for edge in (place, place + 1)]
 
 
 def extent(values: FloatArray, room: float = 1.08) -> float:

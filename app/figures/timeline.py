@@ -134,7 +134,10 @@ def timeline(
     figure = go.Figure(layout=_layout(series, shown, band=runs is not None))
     figure.layout.meta = {"time_axis": True, "full": full, "thinned": thinned}
     for number, entry in enumerate(series, start=1):
-        _add_series(figure, elapsed, entry, number, shown, runs, phases)
+        if runs is not None and len(runs.phases):
+            between = (0.0, figure.layout[f"yaxis{number}"].range[1])
+            figure.add_trace(_band(runs, phases, f"y{number}", between, faint=True))
+        figure.add_traces(_lines(elapsed, entry, number, shown))
     if runs is not None and len(runs.phases):
         row = f"y{len(series) + 1}"
         figure.add_trace(_band(runs, phases, row, (0.0, 1.0)))
@@ -149,84 +152,74 @@ def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool)
         _HEIGHT if len(series) > 1 else 210,
         hoversubplots="axis",
         margin={"l": 40, "r": 14, "t": 20, "b": 24},
-        xaxis=theme.time_axis(
-            *shown,
-            anchor=f"y{len(series) + 1}" if band else f"y{len(series)}",
-            unifiedhovertitle={"text": "%{x:.0f} s"},
-            spikemode="across",
-            spikethickness=1,
-            spikedash="solid",
-            spikecolor=theme.ink("line_strong"),
-        ),
+        xaxis=_time_axis(shown, len(series) + 1 if band else len(series)),
     )
     titles = []
     for number, entry in enumerate(series, start=1):
         top = 1 - (number - 1) * (height + gap)
-        scale, label = unit_scale(entry.unit, entry.values)
-        highest = theme.extent(entry.values[np.isfinite(entry.values)] / scale)
-        if entry.limit is not None and np.isfinite(entry.limit).any():
-            highest = max(highest, float(np.nanmax(entry.limit)) / scale * 1.04)
-        if entry.given is not None and len(entry.given):
-            highest = max(highest, float(entry.given.max()) / scale * 1.04)
         layout[f"yaxis{number}"] = theme.value_axis(
-            domain=[max(top - height, 0), min(top, 1)], range=[0, highest], nticks=5
+            domain=[max(top - height, 0), min(top, 1)], range=[0, _highest(entry)], nticks=5
         )
-        titles.append(
-            theme.quantity_title(f"{entry.title}, {label}" if label else entry.title, y=top + 0.008)
-        )
+        _, label = unit_scale(entry.unit, entry.values)
+        title = f"{entry.title}, {label}" if label else entry.title
+        titles.append(theme.quantity_title(title, y=top + 0.008))
     if band:
         layout[f"yaxis{len(series) + 1}"] = theme.axis(domain=[0, 0.06], range=[0, 1], showticklabels=False)
     layout.annotations = titles
     return layout
 
 
-def _add_series(
-    figure: go.Figure,
-    elapsed: FloatArray,
-    entry: Series,
-    number: int,
-    shown: tuple[float, float],
-    runs: Runs | None,
-    phases: Sequence[int],
-) -> None:
+def _time_axis(shown: tuple[float, float], lowest: int) -> dict[str, Any]:
+    """The axis that all rows share, below the lowest of them."""
+    return theme.time_axis(
+        *shown,
+        anchor=f"y{lowest}",
+        unifiedhovertitle={"text": "%{x:.0f} s"},
+        spikemode="across",
+        spikethickness=1,
+        spikedash="solid",
+        spikecolor=theme.ink("line_strong"),
+    )
+
+
+def _highest(entry: Series) -> float:
+    """The upper end of a resource's axis, in the unit of the axis: above use, limit and allocation."""
+    scale, _ = unit_scale(entry.unit, entry.values)
+    highest = theme.extent(entry.values[np.isfinite(entry.values)] / scale)
+    if entry.limit is not None and np.isfinite(entry.limit).any():
+        highest = max(highest, float(np.nanmax(entry.limit)) / scale * 1.04)
+    if entry.given is not None and len(entry.given):
+        highest = max(highest, float(entry.given.max()) / scale * 1.04)
+    return highest
+
+
+def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, float]) -> list[go.Scatter]:
+    """Limit, allocation and use of a resource, where there are any, thinned to what is shown."""
     scale, label = unit_scale(entry.unit, entry.values)
     low, high = np.searchsorted(elapsed, shown)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
     kept = minmax_indices(entry.values[inside], MOST_POINTS) + inside.start
-    said = f"%{{y:.2f}} {label}"
-    where: dict[str, Any] = {"x": elapsed[kept], "xaxis": "x", "yaxis": f"y{number}", "mode": "lines"}
-    if runs is not None and len(runs.phases):
-        top = figure.layout[f"yaxis{number}"].range[1]
-        figure.add_trace(_band(runs, phases, f"y{number}", (0.0, top), faint=True))
-    if entry.limit is not None:
-        figure.add_trace(
-            go.Scatter(
-                **where,
-                y=entry.limit[kept] / scale,
-                name=f"{entry.title} limit",
-                line={"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"},
-                hovertemplate=said,
-            )
-        )
-    if entry.given is not None:
-        figure.add_trace(
-            go.Scatter(
-                **where,
-                y=entry.given[kept] / scale,
-                name=f"{entry.policy} allocation",
-                line={"color": theme.ink("accent"), "width": 1.5, "shape": "hv"},
-                hovertemplate=said,
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
-            **where,
-            y=entry.values[kept] / scale,
-            name=entry.title,
-            line={"color": theme.ink("ink"), "width": 1.4},
-            hovertemplate=said,
-        )
+    limit = {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"}
+    given = {"color": theme.ink("accent"), "width": 1.5, "shape": "hv"}
+    drawn = (
+        (f"{entry.title} limit", entry.limit, limit),
+        (f"{entry.policy} allocation", entry.given, given),
+        (entry.title, entry.values, {"color": theme.ink("ink"), "width": 1.4}),
     )
+    return [
+        go.Scatter(
+            x=elapsed[kept],
+            y=values[kept] / scale,
+            xaxis="x",
+            yaxis=f"y{number}",
+            mode="lines",
+            name=name,
+            line=style,
+            hovertemplate=f"%{{y:.2f}} {label}",
+        )
+        for name, values, style in drawn
+        if values is not None
+    ]
 
 
 def _band(

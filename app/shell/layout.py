@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from app.ui.page import Page
     from core.config import Settings
+    from core.runtime.live.view.values import EngineInfo
 
 _PULSE_MS = 4_000
 
@@ -183,41 +184,21 @@ def _foot(settings: Settings) -> list[Node]:
     return [html.Div(listens), html.Div(kept)]
 
 
-_FILLED = (
-    *(Output(links, "children") for links in ("rail-links", "menu-links", "rail-foot")),
-    *(
-        Output(f"{where}-{what}", value)
-        for what in ("traces", "model", "engine")
-        for where in ("pick", "phone")
-        for value in ("data", "value")
-    ),
-    Output("engine-state", "className"),
-    Output("engine-state", "title"),
-    Output("resolved", "data"),
-)
-
-
-def _fill(settings: Settings, pages: Sequence[Page], pathname: str, search: str | None) -> tuple[Any, ...]:
-    """The values of `_FILLED` for an address."""
-    choice, place = choice_of(search), workspace()
-    links = _links(pages, pathname, choice)
-    models = place.models.compatible(choice.traces.id) if choice.traces else place.models.list()
-    engine = engine_named(choice.engine)
-    name = engine.name if engine else None
-    of_traces = (_options(place.traces.list()), choice.traces.id if choice.traces else None)
-    of_model = (_options(models), choice.model.id if choice.model else None)
-    of_engine = (engine_options(), name)
-    pickers = (value for each in (of_traces, of_model, of_engine) for value in (*each, *each))
-    resolved = {**choice.query(), "engine": name}
-    return links, links, _foot(settings), *pickers, *dot(engine), resolved
-
-
 def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
     """Connect the shell to the address, the keyboard and the library."""
 
-    @app.callback(*_FILLED, Input(LOCATION, "pathname"), Input(LOCATION, "search"), Input("changed", "data"))
+    @app.callback(
+        *_FILLED,
+        Input(LOCATION, "pathname"),
+        Input(LOCATION, "search"),
+        Input("changed", "data"),
+    )
     def fill(pathname: str, search: str | None, _changed: Any) -> tuple[Any, ...]:
-        return _fill(settings, pages, pathname, search)
+        choice = choice_of(search)
+        engine = engine_named(choice.engine)
+        links = _links(pages, pathname, choice)
+        resolved = {**choice.query(), "engine": engine.name if engine else None}
+        return links, links, _foot(settings), *_pickers(choice, engine), *dot(engine), resolved
 
     @app.callback(
         Output("rail-links", "children", allow_duplicate=True),
@@ -233,6 +214,36 @@ def register(app: Dash, settings: Settings, pages: Sequence[Page]) -> None:
 
     search.register(app, pages, choice_of)
     _register_browser_side(app)
+
+
+_FILLED = (
+    Output("rail-links", "children"),
+    Output("menu-links", "children"),
+    Output("rail-foot", "children"),
+    *(
+        Output(f"{where}-{what}", part)
+        for where, what in (
+            *(("pick", "traces"), ("pick", "model"), ("phone", "traces"), ("phone", "model")),
+            *(("pick", "engine"), ("phone", "engine")),
+        )
+        for part in ("data", "value")
+    ),
+    Output("engine-state", "className"),
+    Output("engine-state", "title"),
+    Output("resolved", "data"),
+)
+"""What is filled after each change of the address."""
+
+
+def _pickers(choice: Choice, engine: EngineInfo | None) -> list[Any]:
+    """Options and value of the pickers of the bar on top and of the menu of a phone."""
+    place = workspace()
+    traces = _options(place.traces.list())
+    models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
+    of_traces = [traces, choice.traces.id if choice.traces else None]
+    of_model = [models, choice.model.id if choice.model else None]
+    of_engine = [engine_options(), engine.name if engine else None]
+    return [*of_traces, *of_model, *of_traces, *of_model, *of_engine, *of_engine]
 
 
 def _register_browser_side(app: Dash) -> None:

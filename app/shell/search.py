@@ -87,19 +87,7 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
         prevent_initial_call=True,
     )
     def find(text: str | None, opened: bool, search: str | None) -> Node:
-        if not opened:
-            return dash.no_update
-        found = _found(text or "", pages, choice_of(search))
-        if not found:
-            return html.Div("Nothing of that name is here.", className="ink3", style={"padding": "8px 10px"})
-        return [
-            dcc.Link(
-                [icon(picture), html.Span(name, className="truncate"), html.Span(kind, className="kind")],
-                href=href,
-                className="on" if position == 0 else "",
-            )
-            for position, (picture, name, kind, href) in enumerate(found)
-        ]
+        return _results(_found(text or "", pages, choice_of(search))) if opened else dash.no_update
 
     app.clientside_callback(
         ClientsideFunction("shell", "openSearch"),
@@ -109,3 +97,17 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
         Input(LOCATION, "href"),
         prevent_initial_call=True,
     )
+
+
+def _results(found: Sequence[tuple[str, str, str, str]]) -> Node:
+    """What was found as links; Enter goes to the first."""
+    if not found:
+        return html.Div("Nothing of that name is here.", className="ink3", style={"padding": "8px 10px"})
+    return [
+        dcc.Link(
+            [icon(picture), html.Span(name, className="truncate"), html.Span(kind, className="kind")],
+            href=href,
+            className="on" if position == 0 else "",
+        )
+        for position, (picture, name, kind, href) in enumerate(found)
+    ]

@@ -12,6 +12,8 @@ from app.figures.theme import phase_name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from app.figures.provisioning.gains import Mark, Track
+
 Node = Any
 """Whatever Dash takes as a child: a component, a string, a number, or a list of them."""
 
@@ -159,6 +161,21 @@ def bar(share: float, kind: str = "", label: str = "progress") -> html.Div:
         role="progressbar",
         **aria(valuenow=percent, valuemin=0, valuemax=100, label=label),
     )
+
+
+def gain_dot(mark: Mark, on: Track, kind: str, label: str) -> html.Div:
+    """A dot with its whisker on a table's track; `kind` is ``better``, ``worse`` or ``open``."""
+    parts: list[Node] = [html.Span(className="zero", style={"left": f"{on.place(0.0)}%"})]
+    if mark.dot is None:
+        arrow = "◂ off scale" if mark.off == "left" else "off scale ▸"
+        parts.append(html.Span(arrow, className=f"off {kind} {mark.off}"))
+    else:
+        whisker = {"left": f"{mark.start}%", "width": f"{max(mark.end - mark.start, 0.0):.1f}%"}
+        parts += [
+            html.Span(className=f"whisker {kind}", style=whisker),
+            html.Span(className=f"dot {kind}", style={"left": f"{mark.dot}%"}),
+        ]
+    return html.Div(parts, className="gain", role="img", title=label, **aria(label=label))
 
 
 def plain_table(head: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Node]], label: str) -> html.Div:

@@ -50,6 +50,11 @@ def notify(text: Node, kind: str = "ok", title: str | None = None) -> None:
     set_props("notices", {"sendNotifications": [message]})
 
 
+def problem(error: PhaseDockError) -> Node:
+    """An error in its place on the page: what is wrong, and what to do."""
+    return notice("bad", error.hint, strong=error.message)
+
+
 def on_callback_error(error: Exception) -> Any:
     """Show an error of a callback in the corner and leave the page as it is."""
     message, hint = sentences(error)

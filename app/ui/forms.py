@@ -12,31 +12,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import dash_mantine_components as dmc
 from dash import html
 
-from app.ui.basics import Node, icon
+from app.ui.basics import Node, data, icon
 from core.errors import InputError
 from core.settings_fields import FieldSpec, build, check, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 S = TypeVar("S")
 
-_ORDER = ["label", "input", "description", "error"]
+ORDER = ["label", "input", "description", "error"]
+"""The parts of a control from top to bottom: its help stands below it."""
 
 
 def field_id(form: str, name: Any) -> dict[str, Any]:
     """The id of one control; `name` may be ``dash.ALL``."""
     return {"type": "field", "form": form, "name": name}
-
-
-def data(**values: str) -> dict[str, Any]:
-    """Values as ``data-…`` attributes of an element, for style sheets and scripts."""
-    return {f"data-{name}": value for name, value in values.items()}
-
-
-def aria(label: str) -> dict[str, Any]:
-    """A label for assistive technology, as a keyword of an element."""
-    return {"aria-label": label}
 
 
 def text_of(value: object) -> str:
@@ -51,40 +42,73 @@ def control(form: str, spec: FieldSpec, value: Any) -> html.Div:
         "label": spec.label,
         "description": spec.help,
         "size": "xs",
-        "inputWrapperOrder": _ORDER,
     }
-    unit = (
-        {"rightSection": html.Span(spec.unit, className="unit"), "rightSectionWidth": 62} if spec.unit else {}
-    )
-    match spec.kind:
-        case "choice":
-            options = [{"value": key, "label": label} for key, label in spec.choices]
-            made = dmc.Select(
-                **common,
-                data=options,
-                value=str(value),
-                allowDeselect=False,
-                rightSection=icon("selector", "sm"),
-                comboboxProps={"width": "max-content", "position": "bottom-start"},
-            )
-        case "bool":
-            common.pop("inputWrapperOrder")
-            made = dmc.Switch(**common, checked=bool(value))
-        case "int":
-            more = unit | ({"hideControls": True} if unit else {})
-            made = dmc.NumberInput(
-                **common,
-                **more,
-                value=value,
-                min=spec.low,
-                max=spec.high,
-                allowDecimal=False,
-                clampBehavior="none",
-                thousandSeparator="",
-            )
-        case _:
-            made = dmc.TextInput(**common, **unit, value=text_of(value))
+    if spec.kind != "bool":
+        common["inputWrapperOrder"] = ORDER
+    made = _MAKERS.get(spec.kind, _text)(spec, value, common)
     return html.Div(made, className="field", **data(field=spec.name))
+
+
+def _choice(spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.Select:
+    return dmc.Select(
+        **common,
+        data=[{"value": key, "label": label} for key, label in spec.choices],
+        value=str(value),
+        allowDeselect=False,
+        rightSection=icon("selector", "sm"),
+        comboboxProps={"width": "max-content", "position": "bottom-start"},
+    )
+
+
+def _switch(_spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.Switch:
+    return dmc.Switch(**common, checked=bool(value))
+
+
+def _whole_number(spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.NumberInput:
+    unit = _unit(spec)
+    return dmc.NumberInput(
+        **common,
+        **unit,
+        **({"hideControls": True} if unit else {}),
+        value=value,
+        min=spec.low,
+        max=spec.high,
+        allowDecimal=False,
+        clampBehavior="none",
+        thousandSeparator="",
+    )
+
+
+def _text(spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.TextInput:
+    return dmc.TextInput(**common, **_unit(spec), value=text_of(value))
+
+
+def _unit(spec: FieldSpec) -> dict[str, Any]:
+    """The unit at the right end of a control, if the setting has one."""
+    if not spec.unit:
+        return {}
+    return {"rightSection": html.Span(spec.unit, className="unit"), "rightSectionWidth": 62}
+
+
+_MAKERS: dict[str, Callable[[FieldSpec, Any, dict[str, Any]], Node]] = {
+    "choice": _choice,
+    "bool": _switch,
+    "int": _whole_number,
+}
+"""What makes the control of each kind of setting; all others are fields of text."""
+
+
+def select(select_id: Any, options: Iterable[tuple[str, str]], value: str | None, **more: Any) -> dmc.Select:
+    """A choice of one of some options, given as (value, label), that cannot be emptied."""
+    return dmc.Select(
+        id=select_id,
+        data=[{"value": key, "label": label} for key, label in options],
+        value=value,
+        allowDeselect=False,
+        size="xs",
+        rightSection=icon("selector", "sm"),
+        **more,
+    )
 
 
 def controls(

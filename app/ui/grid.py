@@ -22,6 +22,16 @@ _THEME = """themeQuartz.withParams({
   inputFocusBorder:{color:'var(--accent)'},focusShadow:'none',browserColorScheme:'inherit'})"""
 
 
+_OPTIONS: dict[str, Any] = {
+    "theme": {"function": _THEME},
+    "suppressCellFocus": True,
+    "animateRows": False,
+    "enableCellTextSelection": True,
+    "ensureDomOrder": True,
+    "tooltipShowDelay": 400,
+}
+
+
 def grid(
     grid_id: Any,
     columns: Sequence[Mapping[str, Any]],
@@ -46,24 +56,14 @@ def grid(
     options
         Further AG Grid options.
     """
-    settings: dict[str, Any] = {
-        "theme": {"function": _THEME},
-        "suppressCellFocus": True,
-        "animateRows": False,
-        "enableCellTextSelection": True,
-        "ensureDomOrder": True,
-        "tooltipShowDelay": 400,
-        **(options or {}),
-    }
-    if height is None:
-        settings["domLayout"] = "autoHeight"
+    as_tall_as_its_rows = {"domLayout": "autoHeight"} if height is None else {}
     return dag.AgGrid(
         id=grid_id,
         columnDefs=list(columns),
         rowData=list(rows),
         columnSize=more.pop("columnSize", "responsiveSizeToFit"),
         defaultColDef={"sortable": True, "resizable": True, "suppressMovable": True, "minWidth": 70},
-        dashGridOptions=settings,
+        dashGridOptions={**_OPTIONS, **(options or {}), **as_tall_as_its_rows},
         className="",
         style={"height": height} if height else {"width": "100%"},
         **more,

@@ -11,7 +11,7 @@ from dash import html
 from app.ui.basics import Node, aria, data
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,11 @@ class Query:
         """The address with only these parameters of the present one, and more."""
         kept = {name: self.values[name] for name in names if name in self.values}
         return Query(self.path, kept)(**more)
+
+
+def one_of(value: str | None, known: Collection[str], otherwise: str) -> str:
+    """A choice that an address makes, or another where it makes none or one that there is not."""
+    return value if value is not None and value in known else otherwise
 
 
 def link(label: Node, href: str, **more: Any) -> html.A:

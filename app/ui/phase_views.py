@@ -207,7 +207,9 @@ def _spread_figures(labelling: Labelling) -> list[tuple[str, go.Figure]]:
     return figures
 
 
-_HEAD = (
+BEFORE_A_WINDOW = "Before there is a full window"
+"""What warm-up is."""
+PHASE_HEAD = (
     ("Phase", False),
     ("What it is", False),
     ("Samples", True),
@@ -221,7 +223,7 @@ def statistics_table(trace_set_id: str, model_id: str) -> html.Section:
     """Every phase's statistics in a table, warm-up included."""
     labelling, _ = labelled(trace_set_id, model_id)
     titles = [title for title, _ in _main(labelling.statistics[0])] if labelling.statistics else []
-    head = [*_HEAD]
+    head = [*PHASE_HEAD]
     for title in titles:
         head += [(f"{title} mean", True), ("sd", True), ("5th", True), ("median", True), ("95th", True)]
     return card(
@@ -241,20 +243,26 @@ def statistics_table(trace_set_id: str, model_id: str) -> html.Section:
 
 
 def _statistics_row(each: PhaseStatistics) -> Sequence[Node]:
+    description = each.description if each.phase >= 0 else BEFORE_A_WINDOW
     row: list[Node] = [
         phase_badge(each.phase),
-        html.Div(
-            each.description if each.phase >= 0 else "Before there is a full window", className="description"
-        ),
-        f"{each.samples:,}",
-        format_share(each.share),
-        f"{each.runs:,}",
-        format_duration(each.median_stay),
+        html.Div(description, className="description"),
+        *phase_numbers(each),
     ]
     for _, feature in _main(each):
         low, _q1, median, _q3, high = feature.quantiles
         row += [_short(v, feature.unit) for v in (feature.mean, feature.sd, low, median, high)]
     return row
+
+
+def phase_numbers(each: PhaseStatistics) -> tuple[str, str, str, str]:
+    """Samples, share of time, runs and median stay of a phase, as tables have them."""
+    return (
+        f"{each.samples:,}",
+        format_share(each.share),
+        f"{each.runs:,}",
+        format_duration(each.median_stay),
+    )
 
 
 def _short(value: float, unit: Unit) -> str:

@@ -6,7 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.main import PAGES, wsgi
+from app.main import wsgi
+from app.pages import PAGES
 
 if TYPE_CHECKING:
     import pytest
@@ -30,5 +31,7 @@ def test_every_page_has_all_scripts_however_early_it_is_asked_for(
 
 
 def test_pages_have_names_and_addresses_of_their_own() -> None:
-    paths = [page.path for _, page in PAGES.items()]
-    assert len(set(paths)) == len(paths) == len(list(PAGES)) >= 5
+    pages = [page for _, page in PAGES.items()]
+    assert len(pages) >= 5
+    for own in ("name", "path"):
+        assert len({getattr(page, own) for page in pages}) == len(pages), own

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from app.pages.runs.build import bundled
+from app.pages.runs.build.changes import changed
 from app.pages.runs.build.draft import (
     checked,
     field_of,
@@ -18,7 +19,7 @@ from app.pages.runs.build.draft import (
     span,
     text_of,
 )
-from app.pages.runs.build.form import changed, form
+from app.pages.runs.build.form import form
 from app.pages.runs.build.yaml import written
 from core.experiments.reading.experiment import from_dict, read_experiment
 

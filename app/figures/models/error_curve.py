@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -32,31 +32,30 @@ def error_curve(
     height
         In pixels.
     """
-    axis = {"range": [0, epochs]} if epochs else {}
-    return go.Figure(
-        go.Scatter(
-            x=list(epochs_seen),
-            y=list(errors),
-            mode="lines",
-            line={"color": theme.ink("accent"), "width": 2.2},
-            name="error",
-            hovertemplate="%{y:.3g}<extra></extra>",
-        ),
-        layout=theme.frame(
-            height,
-            margin={"l": 44, "r": 42, "t": 22, "b": 28},
-            xaxis=theme.axis(
-                nticks=6,
-                ticksuffix=" epochs",
-                showticksuffix="last",
-                tickformat=",d",
-                rangemode="tozero",
-                **axis,
-            ),
-            yaxis=theme.axis(showgrid=True, nticks=5, tickformat=".3~g", ticklabelstandoff=4),
-            annotations=[
-                theme.quantity_title("Reconstruction error, standard deviations", y=1.02),
-            ],
-            hovermode="x unified",
-        ),
+    layout = theme.frame(
+        height,
+        margin={"l": 44, "r": 42, "t": 22, "b": 28},
+        xaxis=_epochs_axis(epochs),
+        yaxis=theme.axis(showgrid=True, nticks=5, tickformat=".3~g", ticklabelstandoff=4),
+        annotations=[theme.quantity_title("Reconstruction error, standard deviations", y=1.02)],
+        hovermode="x unified",
+    )
+    return go.Figure(_curve(epochs_seen, errors), layout)
+
+
+def _epochs_axis(epochs: int | None) -> dict[str, Any]:
+    fixed = {"range": [0, epochs]} if epochs else {}
+    return theme.axis(
+        nticks=6, ticksuffix=" epochs", showticksuffix="last", tickformat=",d", rangemode="tozero", **fixed
+    )
+
+
+def _curve(epochs_seen: Sequence[int], errors: Sequence[float]) -> go.Scatter:
+    return go.Scatter(
+        x=list(epochs_seen),
+        y=list(errors),
+        mode="lines",
+        line={"color": theme.ink("accent"), "width": 2.2},
+        name="error",
+        hovertemplate="%{y:.3g}<extra></extra>",
     )

@@ -35,26 +35,35 @@ def criterion(
     height
         In pixels.
     """
-    named = {recommended: f"k = {recommended}"}
-    if mark is not None:
-        named[mark[0]] = f"{named[mark[0]]}, {mark[1]}" if mark[0] in named else mark[1]
     layout = theme.frame(
         height,
         margin={"l": 40, "r": 18, "t": 26, "b": 28},
-        xaxis=theme.axis(
-            tick0=min(ks),
-            dtick=1,
-            range=[min(ks) - 0.5, max(ks) + 0.7],
-            hoverformat="d",
-            unifiedhovertitle={"text": "%{x} phases"},
-        ),
+        xaxis=_phases_axis(min(ks), max(ks)),
         yaxis=theme.axis(
             showgrid=True, nticks=5, ticklabelstandoff=4, tickformat=".2~f", range=_range(values)
         ),
         annotations=[theme.quantity_title(title, y=1.05)],
-        shapes=[_upright(recommended)],
+        shapes=[theme.upright(recommended, "accent")],
     )
-    return go.Figure(_points(ks, values, recommended, named), layout)
+    return go.Figure(_points(ks, values, recommended, _names(recommended, mark)), layout)
+
+
+def _phases_axis(least: int, most: int) -> dict[str, Any]:
+    return theme.axis(
+        tick0=least,
+        dtick=1,
+        range=[least - 0.5, most + 0.7],
+        hoverformat="d",
+        unifiedhovertitle={"text": "%{x} phases"},
+    )
+
+
+def _names(recommended: int, mark: tuple[int, str] | None) -> dict[int, str]:
+    """What stands beside the points that have a name; one k may be recommended and marked."""
+    named = {recommended: f"k = {recommended}"}
+    if mark is not None:
+        named[mark[0]] = f"{named[mark[0]]}, {mark[1]}" if mark[0] in named else mark[1]
+    return named
 
 
 def _points(
@@ -79,20 +88,6 @@ def _points(
         cliponaxis=False,
         hovertemplate="%{y:.3f}<extra></extra>",
     )
-
-
-def _upright(k: int) -> dict[str, Any]:
-    line = {"color": theme.ink("accent"), "width": 1, "dash": "2px,3px"}
-    return {
-        "type": "line",
-        "x0": k,
-        "x1": k,
-        "y0": 0,
-        "y1": 1,
-        "yref": "paper",
-        "line": line,
-        "layer": "below",
-    }
 
 
 def _range(values: Sequence[float]) -> list[float]:

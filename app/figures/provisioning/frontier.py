@@ -132,55 +132,50 @@ def frontier(curves: Sequence[Curve], tolerance: float, quantity: str) -> go.Fig
 
 
 def _layout(top: float, tolerance: float, quantity: str, longest: int) -> go.Layout:
-    ticks = [tick for tick in _TICKS if tick <= _RIGHT]
     return theme.frame(
         _HEIGHT,
         margin={"l": 42, "r": min(max(14 + _LETTER_PX * longest, 90), 160), "t": _TOP, "b": _BOTTOM},
         hovermode="closest",
         dragmode=False,
-        xaxis=theme.axis(
-            type="log",
-            range=[math.log10(_LEFT), math.log10(_RIGHT)],
-            tickvals=ticks,
-            ticktext=[f"{tick * 100:g}%" for tick in ticks],
-        ),
+        xaxis=_under_axis(),
         yaxis=theme.value_axis(range=[0, top], tickformat=".0%"),
-        shapes=[
-            {
-                "type": "line",
-                "x0": tolerance,
-                "x1": tolerance,
-                "y0": 0,
-                "y1": 1,
-                "yref": "paper",
-                "line": {"color": theme.ink("line_strong"), "width": 1, "dash": "2px,3px"},
-                "layer": "below",
-            }
-        ],
-        annotations=[
-            theme.quantity_title(f"Over-allocation of {quantity}", yshift=6),
-            theme.quantity_title(
-                "Under time (share of time above the allocation)",
-                x=0.5,
-                y=0.0,
-                xanchor="center",
-                yanchor="top",
-                yshift=-20,
-            ),
-            {
-                "x": math.log10(tolerance),
-                "y": 1,
-                "yref": "paper",
-                "xanchor": "left",
-                "yanchor": "top",
-                "xshift": 4,
-                "text": f"{tolerance * 100:g}% tolerance",
-                "bgcolor": theme.ink("surface"),
-                "showarrow": False,
-                "font": {"size": 11, "color": theme.ink("ink2")},
-            },
-        ],
+        shapes=[theme.upright(tolerance, "line_strong")],
+        annotations=[*_titles(quantity), _tolerance_label(tolerance)],
     )
+
+
+def _under_axis() -> dict[str, Any]:
+    """The logarithmic axis of the share of time below demand."""
+    ticks = [tick for tick in _TICKS if tick <= _RIGHT]
+    return theme.axis(
+        type="log",
+        range=[math.log10(_LEFT), math.log10(_RIGHT)],
+        tickvals=ticks,
+        ticktext=[f"{tick * 100:g}%" for tick in ticks],
+    )
+
+
+def _titles(quantity: str) -> list[dict[str, Any]]:
+    below: dict[str, Any] = {"x": 0.5, "y": 0.0, "xanchor": "center", "yanchor": "top", "yshift": -20}
+    return [
+        theme.quantity_title(f"Over-allocation of {quantity}", yshift=6),
+        theme.quantity_title("Under time (share of time above the allocation)", **below),
+    ]
+
+
+def _tolerance_label(tolerance: float) -> dict[str, Any]:
+    return {
+        "x": math.log10(tolerance),
+        "y": 1,
+        "yref": "paper",
+        "xanchor": "left",
+        "yanchor": "top",
+        "xshift": 4,
+        "text": f"{tolerance * 100:g}% tolerance",
+        "bgcolor": theme.ink("surface"),
+        "showarrow": False,
+        "font": {"size": 11, "color": theme.ink("ink2")},
+    }
 
 
 def _curve(curve: Curve) -> go.Scatter:

@@ -59,44 +59,48 @@ def totals(
         What they are, such as ``"CPU of 60 held-out containers"``.
     """
     scale, label = unit_scale(unit, demand)
-    end = float(age[-1]) if len(age) else 1.0
-    figure = go.Figure(
-        layout=theme.frame(
-            _HEIGHT,
-            margin={"l": 44, "r": 14, "t": 24, "b": 26},
-            xaxis=theme.time_axis(0.0, end or 1.0, unifiedhovertitle={"text": "%{x:.0f} s"}, minallowed=0.0)
-            | {"fixedrange": True},
-            yaxis=theme.value_axis(range=[0, _highest(demand, given) / scale]),
-            dragmode=False,
-            annotations=[theme.quantity_title(f"{quantity}, {label}" if label else quantity, yshift=4)],
-            meta={"time_axis": True, "full": [0.0, end]},
-        )
-    )
     said = f"%{{y:,.2f}} {label}"
-    for each in sorted(given, key=lambda one: one.part == OURS):
-        figure.add_trace(
-            go.Scatter(
-                x=age,
-                y=each.values / scale,
-                mode="lines",
-                name=each.name,
-                line=_line(each.part),
-                hovertemplate=said,
-            )
-        )
-    figure.add_trace(
-        go.Scatter(
-            x=age,
-            y=demand / scale,
-            mode="lines",
-            name="Demand",
-            line={"color": theme.ink("ink"), "width": 1.4},
-            fill="tozeroy",
-            fillcolor=theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA),
-            hovertemplate=said,
-        )
+    title = f"{quantity}, {label}" if label else quantity
+    lines = [_given(age, each, scale, said) for each in sorted(given, key=lambda one: one.part == OURS)]
+    layout = _layout(float(age[-1]) if len(age) else 1.0, _highest(demand, given) / scale, title)
+    return go.Figure([*lines, _demand(age, demand / scale, said)], layout)
+
+
+def _layout(end: float, highest: float, title: str) -> go.Layout:
+    ages = theme.time_axis(0.0, end or 1.0, unifiedhovertitle={"text": "%{x:.0f} s"}, minallowed=0.0)
+    return theme.frame(
+        _HEIGHT,
+        margin={"l": 44, "r": 14, "t": 24, "b": 26},
+        xaxis=ages | {"fixedrange": True},
+        yaxis=theme.value_axis(range=[0, highest]),
+        dragmode=False,
+        annotations=[theme.quantity_title(title, yshift=4)],
+        meta={"time_axis": True, "full": [0.0, end]},
     )
-    return figure
+
+
+def _given(age: FloatArray, given: Given, scale: float, said: str) -> go.Scatter:
+    return go.Scatter(
+        x=age,
+        y=given.values / scale,
+        mode="lines",
+        name=given.name,
+        line=_line(given.part),
+        hovertemplate=said,
+    )
+
+
+def _demand(age: FloatArray, values: FloatArray, said: str) -> go.Scatter:
+    return go.Scatter(
+        x=age,
+        y=values,
+        mode="lines",
+        name="Demand",
+        line={"color": theme.ink("ink"), "width": 1.4},
+        fill="tozeroy",
+        fillcolor=theme.with_alpha(theme.ink("ink3"), theme.AREA_ALPHA),
+        hovertemplate=said,
+    )
 
 
 def _highest(demand: FloatArray, given: Sequence[Given]) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _WIDTH, _LETTER, _ROOM = 340, 6.6, 8
 """About how wide the tree, a letter and the space around a name are, in pixels."""
+_HOVER = "%{customdata[1]}<br>%{customdata[2]:,} executions, %{customdata[3]}<extra></extra>"
+Place = tuple[float, float]
+"""Where a node is drawn: its column and its row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +54,8 @@ def icicle(nodes: Sequence[Node], height: int = 320) -> go.Figure:
             textfont={"size": 11, "color": [_text_colour(node) for node in nodes]},
             textposition="top left",
             textinfo="label",
-            customdata=[
-                [f"tree:{node.number}", node.name, node.count, f"{share:.1%}"]
-                for node, share in zip(nodes, shares, strict=True)
-            ],
-            hovertemplate=(
-                "%{customdata[1]}<br>%{customdata[2]:,} executions, %{customdata[3]}<extra></extra>"
-            ),
+            customdata=[_picked(node, total) for node in nodes],
+            hovertemplate=_HOVER,
         ),
         layout=theme.frame(
             height,
@@ -85,20 +83,39 @@ def _text_colour(node: Node) -> str:
 def node_link(nodes: Sequence[Node], height: int = 320) -> go.Figure:
     """Draw the tree from left to right as circles joined by lines, as thick as executions are many."""
     places, total = _places(nodes), max(nodes[0].count, 1)
+    at = [places[node.number] for node in nodes]
     links = [
-        go.Scatter(
-            x=[places[node.parent][0], places[node.number][0]],
-            y=[places[node.parent][1], places[node.number][1]],
-            mode="lines",
-            line={"color": theme.ink("line_strong"), "width": 1 + 6 * node.count / total},
-            hoverinfo="skip",
-        )
+        _link(places[node.parent], places[node.number], node.count / total)
         for node in nodes
         if node.parent >= 0
     ]
-    dots = go.Scatter(
-        x=[places[node.number][0] for node in nodes],
-        y=[places[node.number][1] for node in nodes],
+    rows = max(y for _, y in at) + 1
+    layout = theme.frame(
+        height,
+        margin={"l": 8, "r": 8, "t": 8, "b": 8},
+        hovermode="closest",
+        dragmode=False,
+        xaxis=theme.axis(showticklabels=False, range=[-0.4, max(node.depth for node in nodes) + 0.4]),
+        yaxis=theme.axis(showticklabels=False, range=[rows - 0.3, -0.7]),
+    )
+    return go.Figure([*links, _dots(nodes, at, total), _node_names(nodes, at)], layout)
+
+
+def _link(start: Place, end: Place, share: float) -> go.Scatter:
+    return go.Scatter(
+        x=[start[0], end[0]],
+        y=[start[1], end[1]],
+        mode="lines",
+        line={"color": theme.ink("line_strong"), "width": 1 + 6 * share},
+        hoverinfo="skip",
+    )
+
+
+def _dots(nodes: Sequence[Node], at: Sequence[Place], total: int) -> go.Scatter:
+    """The circles, each with its number of executions below."""
+    return go.Scatter(
+        x=[x for x, _ in at],
+        y=[y for _, y in at],
         mode="markers+text",
         marker={
             "size": [26 if len(node.phases) < 2 else 34 for node in nodes],
@@ -109,35 +126,29 @@ def node_link(nodes: Sequence[Node], height: int = 320) -> go.Figure:
         text=[f"{node.count:,}" for node in nodes],
         textposition="bottom center",
         textfont={"size": 11, "color": theme.ink("ink2")},
-        customdata=[
-            [f"tree:{node.number}", node.name, node.count, f"{node.count / total:.1%}"] for node in nodes
-        ],
-        hovertemplate="%{customdata[1]}<br>%{customdata[2]:,} executions, %{customdata[3]}<extra></extra>",
+        customdata=[_picked(node, total) for node in nodes],
+        hovertemplate=_HOVER,
     )
-    names = go.Scatter(
-        x=[places[node.number][0] for node in nodes],
-        y=[places[node.number][1] for node in nodes],
+
+
+def _node_names(nodes: Sequence[Node], at: Sequence[Place]) -> go.Scatter:
+    """The names on the circles; one that is too long is only counted."""
+    return go.Scatter(
+        x=[x for x, _ in at],
+        y=[y for _, y in at],
         mode="text",
         text=[node.name if len(node.name) <= 5 else f"{len(node.phases)}×n" for node in nodes],
         textfont={"size": 10, "color": [_text_colour(node) for node in nodes]},
         hoverinfo="skip",
     )
-    rows = max(y for _, y in places.values()) + 1
-    deepest = max(node.depth for node in nodes)
-    return go.Figure(
-        [*links, dots, names],
-        layout=theme.frame(
-            height,
-            margin={"l": 8, "r": 8, "t": 8, "b": 8},
-            hovermode="closest",
-            dragmode=False,
-            xaxis=theme.axis(showticklabels=False, range=[-0.4, deepest + 0.4]),
-            yaxis=theme.axis(showticklabels=False, range=[rows - 0.3, -0.7]),
-        ),
-    )
 
 
-def _places(nodes: Sequence[Node]) -> dict[int, tuple[float, float]]:
+def _picked(node: Node, total: int) -> list[Any]:
+    """What a click on a node stands for, as the page's address has it, and what it says under the pointer."""
+    return [f"tree:{node.number}", node.name, node.count, f"{node.count / total:.1%}"]
+
+
+def _places(nodes: Sequence[Node]) -> dict[int, Place]:
     """Depth, and a row: leaves one below the other, a parent in the middle of its children."""
     children: dict[int, list[Node]] = {}
     for node in nodes:

@@ -16,7 +16,7 @@ from app.pages.live.layout import PANELS
 from app.pages.live.state import ACT, PATH, notices
 from app.ui.basics import notice
 from app.ui.engines import engine_named
-from app.ui.errors import notify
+from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.links import Query
 from core.errors import PhaseDockError
@@ -84,27 +84,14 @@ def _register_panels(app: Dash) -> None:
 
 
 def _register_buttons(app: Dash) -> None:
-    @app.callback(
+    app.callback(
         Output("live-window-what", "children"),
         Input(ACT, "data"),
         State(LOCATION, "search"),
         State("live-draft", "data"),
         prevent_initial_call=True,
-    )
-    def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
-        if not asked:
-            return dash.no_update
-        if asked["act"] == "close":
-            actions.close()
-        elif asked["act"] == "attach-now" and draft:
-            actions.close()
-            _attach(**draft)
-        elif asked["act"] in actions.ACTIONS and (view := view_of(search)) is not None:
-            set_props("live-draft", {"data": {"container": asked.get("id")}})
-            return actions.act(view, asked) or dash.no_update
-        return dash.no_update
-
-    @app.callback(
+    )(act)
+    app.callback(
         Output("live-limit-problem", "children"),
         Input("live-limit-ok", "n_clicks"),
         State("live-limit-cores", "value"),
@@ -113,23 +100,39 @@ def _register_buttons(app: Dash) -> None:
         State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("live-limit-ok", "disabled"), True, False)],
-    )
-    def limit(
-        clicks: int | None, cores: str | None, memory: str | None, draft: dict[str, Any], search: str | None
-    ) -> Any:
-        view = view_of(search)
-        if not clicks or view is None:
-            return dash.no_update
-        try:
-            allowed = live_limit.quantity(cores, "CPU")
-            room = live_limit.quantity(memory, "Memory")
-            actions.set_limit(
-                view.engine.name, draft["container"], allowed, None if room is None else room * GIB
-            )
-        except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message)
-        actions.poke()
-        return None
+    )(set_limit)
+
+
+def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
+    """Do what a button asks for; gives what the window shows then."""
+    if not asked:
+        return dash.no_update
+    if asked["act"] == "close":
+        actions.close()
+    elif asked["act"] == "attach-now" and draft:
+        actions.close()
+        _attach(**draft)
+    elif asked["act"] in actions.ACTIONS and (view := view_of(search)) is not None:
+        set_props("live-draft", {"data": {"container": asked.get("id")}})
+        return actions.act(view, asked) or dash.no_update
+    return dash.no_update
+
+
+def set_limit(
+    clicks: int | None, cores: str | None, memory: str | None, draft: dict[str, Any], search: str | None
+) -> Any:
+    """Set the limits that were written for the container of the window; gives what is wrong with them."""
+    view = view_of(search)
+    if not clicks or view is None:
+        return dash.no_update
+    try:
+        allowed = live_limit.quantity(cores, "CPU")
+        room = live_limit.quantity(memory, "Memory")
+        actions.set_limit(view.engine.name, draft["container"], allowed, None if room is None else room * GIB)
+    except PhaseDockError as error:
+        return problem(error)
+    actions.poke()
+    return None
 
 
 def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str) -> None:
@@ -143,26 +146,18 @@ def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str) -> No
 
 
 def _register_policy(app: Dash) -> None:
-    @app.callback(
+    app.callback(
         Output("live-settings", "children"),
         Output("live-policy-about", "children"),
         Input("live-policy-name", "value"),
         prevent_initial_call=True,
-    )
-    def choose(policy: str | None) -> tuple[Any, Any]:
-        if policy is None or policy not in POLICIES:
-            return dash.no_update, dash.no_update
-        return live_policy.settings_form(policy), POLICIES[policy].about
-
-    @app.callback(
+    )(show_policy)
+    app.callback(
         Output("live-mode-words", "children"),
         Input("live-mode", "value"),
         prevent_initial_call=True,
-    )
-    def mode_chosen(mode: str) -> str:
-        return live_policy.mode_words(mode, control=workspace().live.control)
-
-    @app.callback(
+    )(show_mode)
+    app.callback(
         Output("live-attach-problem", "children"),
         Output(_FIELDS, "error"),
         Input("live-attach", "n_clicks"),
@@ -174,40 +169,56 @@ def _register_policy(app: Dash) -> None:
         State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("live-attach", "disabled"), True, False)],
-    )
-    def attach(
-        clicks: int | None,
-        policy: str,
-        mode: str,
-        ids: list[dict[str, str]],
-        values: list[Any],
-        switches: list[bool | None],
-        search: str | None,
-    ) -> tuple[Any, Any]:
-        view = view_of(search)
-        if not clicks or view is None:
-            return dash.no_update, [dash.no_update] * len(ids)
-        given = [
-            switch if switch is not None else value for switch, value in zip(switches, values, strict=True)
-        ]
-        entered = values_of(ids, given)
-        _, wrong = read(POLICIES[policy].settings, entered)
-        if wrong:
-            said = notice("bad", "Mend the marked settings first.", strong="Nothing was attached.")
-            return said, errors_for(ids, wrong)
-        draft: dict[str, Any] = {"engine": view.engine.name, "policy": policy, "mode": mode}
-        draft["settings"] = entered
-        try:
-            if mode == Mode.CONTROL:
-                set_props("live-draft", {"data": draft})
-                title = f"Attach {spelt(policy)} in control?"
-                shown = actions.show(title, live_policy.confirmation(view, policy))
-                set_props("live-window-what", {"children": shown})
-            else:
-                _attach(**draft)
-        except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message), [None] * len(ids)
-        return None, [None] * len(ids)
+    )(attach)
+
+
+def show_policy(policy: str | None) -> tuple[Any, Any]:
+    """The settings of the chosen policy, and what it is."""
+    if policy is None or policy not in POLICIES:
+        return dash.no_update, dash.no_update
+    return live_policy.settings_form(policy), POLICIES[policy].about
+
+
+def show_mode(mode: str) -> str:
+    """What the chosen mode does."""
+    return live_policy.mode_words(mode, control=workspace().live.control)
+
+
+def attach(
+    clicks: int | None,
+    policy: str,
+    mode: str,
+    ids: list[dict[str, str]],
+    values: list[Any],
+    switches: list[bool | None],
+    search: str | None,
+) -> tuple[Any, Any]:
+    """Attach the policy of the form, in control after a question; gives what is wrong, field by field."""
+    view = view_of(search)
+    if not clicks or view is None:
+        return dash.no_update, [dash.no_update] * len(ids)
+    entered = values_of(ids, [v if s is None else s for s, v in zip(switches, values, strict=True)])
+    _, wrong = read(POLICIES[policy].settings, entered)
+    if wrong:
+        said = notice("bad", "Mend the marked settings first.", strong="Nothing was attached.")
+        return said, errors_for(ids, wrong)
+    draft: dict[str, Any] = {"engine": view.engine.name, "policy": policy, "mode": mode, "settings": entered}
+    try:
+        if mode == Mode.CONTROL:
+            _ask(view, draft)
+        else:
+            _attach(**draft)
+    except PhaseDockError as error:
+        return problem(error), [None] * len(ids)
+    return None, [None] * len(ids)
+
+
+def _ask(view: LiveView, draft: dict[str, Any]) -> None:
+    """Open the window that says what attaching in control will touch."""
+    set_props("live-draft", {"data": draft})
+    title = f"Attach {spelt(draft['policy'])} in control?"
+    shown = actions.show(title, live_policy.confirmation(view, draft["policy"]))
+    set_props("live-window-what", {"children": shown})
 
 
 def _register_recording(app: Dash) -> None:

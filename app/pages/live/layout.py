@@ -31,7 +31,19 @@ def every(query: Query) -> int:
 
 def head(seconds: int) -> html.Div:
     """The page's title, how old its figures are, and its controls."""
-    choice = dmc.Select(
+    age = html.Span([icon("clock"), html.Span(id="live-age")], className="age", id="live-age-line")
+    return html.Div(
+        [
+            html.H1("Live"),
+            html.Span(id="live-lead", className="lead truncate"),
+            html.Div([age, _every(seconds), _pause(), _release()], className="actions"),
+        ],
+        className="pagehead",
+    )
+
+
+def _every(seconds: int) -> dmc.Select:
+    return dmc.Select(
         id="live-every",
         data=[{"value": str(each), "label": f"Every {each} s"} for each in EVERY],
         value=str(seconds),
@@ -42,7 +54,10 @@ def head(seconds: int) -> html.Div:
         className="only-desktop-block",
         **aria(label="How often the page is brought up to date"),
     )
-    pause = html.Button(
+
+
+def _pause() -> html.Button:
+    return html.Button(
         [
             html.Span([icon("player-pause"), html.Span("Pause", className="txt")], className="when-running"),
             html.Span([icon("player-play"), html.Span("Go on", className="txt")], className="when-paused"),
@@ -53,29 +68,16 @@ def head(seconds: int) -> html.Div:
         title="Stop bringing the page up to date, or go on (P)",
         **aria(label="Pause"),
     )
-    release = button(
+
+
+def _release() -> html.Button:
+    return button(
         html.Span("Release everything", className="txt"),
         "lock-open",
         "danger",
         title="Release everything",
         **does("release"),
         **aria(label="Release everything"),
-    )
-    return html.Div(
-        [
-            html.H1("Live"),
-            html.Span(id="live-lead", className="lead truncate"),
-            html.Div(
-                [
-                    html.Span([icon("clock"), html.Span(id="live-age")], className="age", id="live-age-line"),
-                    choice,
-                    pause,
-                    release,
-                ],
-                className="actions",
-            ),
-        ],
-        className="pagehead",
     )
 
 
@@ -144,35 +146,33 @@ def body(engine: EngineInfo, query: Query) -> list[Node]:
     query
         The page's address.
     """
-    seconds, measure = every(query), query.get("measure") or "cpu"
-    measure = measure if measure in MEASURES else "cpu"
+    seconds, asked = every(query), query.get("measure") or "cpu"
+    measure = asked if asked in MEASURES else "cpu"
+    parts = [
+        head(seconds),
+        html.Div(id="live-late", className="lv-slot", role="status"),
+        html.Div(id="live-notice", className="lv-slot"),
+        html.Div([_kpi(*each) for each in _KPIS], className="grid cols-4 kpis"),
+        html.Div([table_card(query.get("text") or ""), _side(), _small_card(measure)], className="live-main"),
+        html.Div(id="live-others", className="lv-slot"),
+    ]
     attributes = data(engine=engine.name, every=seconds, paused="0", model=query.get("model") or "")
-    side = html.Div(
+    chosen = data(measure=measure, all=query.get("all") or "0")
+    return [
+        html.Div(parts, id="live", className="live waiting", **attributes, **chosen),
+        *plumbing(),
+    ]
+
+
+def _side() -> html.Div:
+    """Where the server draws the panels of the policy and of the recording."""
+    return html.Div(
         [
             html.Div(id="live-policy", className="lv-slot lv-policy"),
             html.Div(id="live-record", className="lv-slot lv-record"),
         ],
         className="live-side",
     )
-    return [
-        html.Div(
-            [
-                head(seconds),
-                html.Div(id="live-late", className="lv-slot", role="status"),
-                html.Div(id="live-notice", className="lv-slot"),
-                html.Div([_kpi(*each) for each in _KPIS], className="grid cols-4 kpis"),
-                html.Div(
-                    [table_card(query.get("text") or ""), side, _small_card(measure)], className="live-main"
-                ),
-                html.Div(id="live-others", className="lv-slot"),
-            ],
-            id="live",
-            className="live waiting",
-            **attributes,
-            **data(measure=measure, all=query.get("all") or "0"),
-        ),
-        *plumbing(),
-    ]
 
 
 def plumbing() -> list[Node]:

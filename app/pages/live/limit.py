@@ -12,6 +12,7 @@ from app.figures.live_history import history_figure
 from app.pages.live.state import does, is_control, list_badge
 from app.ui.basics import Node, button, notice, phase_badge
 from app.ui.export import export_menu
+from app.ui.forms import ORDER
 from app.ui.graph import graph
 from core.errors import InputError, NotFoundError
 from core.units import GIB, format_bytes, format_cores
@@ -81,9 +82,27 @@ def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
         )
     if is_control(view.attached):
         return notice("info", "Detach it to set limits by hand.", strong="A policy sets the limits.")
+    what = (
+        f"{row.name} keeps running. What it came with is written down first; Undo and Release everything put "
+        "it back."
+    )
+    return html.Div(
+        [
+            html.H3("Limits"),
+            _limit_fields(view, row),
+            html.P(what, className="small ink2"),
+            html.Div(id="live-limit-problem"),
+            html.Div(_limit_buttons(row), className="row ends wrap"),
+        ],
+        className="stack close",
+    )
+
+
+def _limit_fields(view: LiveView, row: ContainerRow) -> html.Div:
+    """CPU and memory as they are, to be written anew."""
     cores = view.engine.cores or view.totals.cores
     host = f", {format_cores(cores)} at most" if cores else ""
-    fields = html.Div(
+    return html.Div(
         [
             dmc.TextInput(
                 id="live-limit-cores",
@@ -91,7 +110,7 @@ def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
                 description=f"Empty for no limit{host}.",
                 value="" if row.cpu_limit is None else f"{row.cpu_limit:g}",
                 size="xs",
-                inputWrapperOrder=["label", "input", "description", "error"],
+                inputWrapperOrder=ORDER,
             ),
             dmc.TextInput(
                 id="live-limit-memory",
@@ -99,31 +118,20 @@ def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
                 description=_memory_words(row),
                 value="" if row.memory_limit is None else f"{row.memory_limit / GIB:.4g}",
                 size="xs",
-                inputWrapperOrder=["label", "input", "description", "error"],
+                inputWrapperOrder=ORDER,
             ),
         ],
         className="limitform",
     )
-    what = (
-        f"{row.name} keeps running. What it came with is written down first; Undo and Release everything put "
-        "it back."
-    )
-    buttons = [
+
+
+def _limit_buttons(row: ContainerRow) -> list[Node]:
+    undo = [button("Undo", "arrow-back-up", "", **does("undo", row.id))] if row.held else []
+    return [
+        *undo,
         button("Cancel", None, "", **does("close")),
         button(f"Set the limits of {row.name}", "adjustments-horizontal", "primary", id="live-limit-ok"),
     ]
-    if row.held:
-        buttons.insert(0, button("Undo", "arrow-back-up", "", **does("undo", row.id)))
-    return html.Div(
-        [
-            html.H3("Limits"),
-            fields,
-            html.P(what, className="small ink2"),
-            html.Div(id="live-limit-problem"),
-            html.Div(buttons, className="row ends wrap"),
-        ],
-        className="stack close",
-    )
 
 
 def _memory_words(row: ContainerRow) -> str:

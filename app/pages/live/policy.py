@@ -38,29 +38,15 @@ def _attached(attached: Attached) -> html.Section:
     tools: list[Node] = [
         _unfold("list-check", "Decisions"),
         state_badge(str(attached.mode), "ok" if steering else "accent", "activity" if steering else "eye"),
-        html.Span(button("Detach", "plug", "small", **does("detach")), className="only-desktop"),
+        _detach("only-desktop"),
     ]
-    title = [
-        spelt(attached.policy),
-        html.Span(html.Span([", next ", html.Span(**data(moving="wake"))]), className="only-phone when-next"),
-    ]
+    next_ = html.Span([", next ", html.Span(**data(moving="wake"))])
     parts: list[Node] = [_facts(attached)]
     if not steering:
         parts.append(_watching(attached))
-    ways: list[Node] = [
-        html.Span(button("Detach", "plug", "small", **does("detach")), className="only-phone")
-    ]
-    if attached.run:
-        ways.append(
-            dcc.Link("Step through it", href=attached_runs.address(attached.run), className="link small")
-        )
-        ledger = f"/api/runs/{attached.run}.json"
-        ways.append(
-            html.A([icon("download", "sm"), " Ledger so far, JSON"], href=ledger, className="link small")
-        )
-    parts.append(html.Div(ways, className="row wrap between"))
+    parts.append(html.Div(_ways(attached), className="row wrap between"))
     return card(
-        title,
+        [spelt(attached.policy), html.Span(next_, className="only-phone when-next")],
         html.Div(parts, className="pad"),
         decisions(attached.said),
         tools=tools,
@@ -68,6 +54,22 @@ def _attached(attached: Attached) -> html.Section:
         class_name="policycard",
         id="live-policy-card",
     )
+
+
+def _detach(where: str) -> html.Span:
+    return html.Span(button("Detach", "plug", "small", **does("detach")), className=where)
+
+
+def _ways(attached: Attached) -> list[Node]:
+    """From the card to the ledger, if one is kept, and on a phone the button that detaches."""
+    if not attached.run:
+        return [_detach("only-phone")]
+    ledger = f"/api/runs/{attached.run}.json"
+    return [
+        _detach("only-phone"),
+        dcc.Link("Step through it", href=attached_runs.address(attached.run), className="link small"),
+        html.A([icon("download", "sm"), " Ledger so far, JSON"], href=ledger, className="link small"),
+    ]
 
 
 def _unfold(picture: str, label: str) -> html.Button:
@@ -113,9 +115,28 @@ def _watching(attached: Attached) -> html.Div:
 
 
 def _form(view: LiveView, *, control: bool) -> html.Section:
-    modes: list[dict[str, Any]] = [{"value": str(Mode.WATCH), "label": "Watch"}]
-    modes.append({"value": str(Mode.CONTROL), "label": "Control", "disabled": not control})
-    choice = dmc.Select(
+    words = mode_words(str(Mode.WATCH), control=control)
+    parts = [
+        _policy_choice(),
+        html.Div(POLICIES[FIRST].about, id="live-policy-about", className="small ink2"),
+        _mode_choice(control=control),
+        html.Div(words, id="live-mode-words", className="small ink3"),
+        _settings(),
+        html.Div(id="live-attach-problem"),
+        button("Attach", "plug", "primary", id="live-attach", disabled=not view.rows),
+    ]
+    return card(
+        "Policy",
+        html.Div(parts, className="stack close"),
+        note="none attached",
+        tools=[_unfold("plug", "Attach one")],
+        class_name="policycard",
+        id="live-policy-card",
+    )
+
+
+def _policy_choice() -> dmc.Select:
+    return dmc.Select(
         id="live-policy-name",
         label="Policy",
         data=[{"value": name, "label": spelt(name)} for name in POLICIES if not POLICIES[name].oracle],
@@ -124,7 +145,12 @@ def _form(view: LiveView, *, control: bool) -> html.Section:
         size="xs",
         rightSection=icon("selector", "sm"),
     )
-    mode = dmc.SegmentedControl(
+
+
+def _mode_choice(*, control: bool) -> dmc.SegmentedControl:
+    modes: list[dict[str, Any]] = [{"value": str(Mode.WATCH), "label": "Watch"}]
+    modes.append({"value": str(Mode.CONTROL), "label": "Control", "disabled": not control})
+    return dmc.SegmentedControl(
         id="live-mode",
         value=str(Mode.WATCH),
         data=modes,
@@ -132,30 +158,15 @@ def _form(view: LiveView, *, control: bool) -> html.Section:
         fullWidth=True,
         **aria(label="Watch or control"),
     )
-    settings = html.Details(
+
+
+def _settings() -> html.Details:
+    return html.Details(
         [
             html.Summary([icon("chevron-right", "sm"), "Settings"]),
             html.Div(settings_form(FIRST), id="live-settings", className="settings stack close"),
         ],
         className="unfold",
-    )
-    parts = [
-        choice,
-        html.Div(POLICIES[FIRST].about, id="live-policy-about", className="small ink2"),
-        mode,
-        html.Div(mode_words(str(Mode.WATCH), control=control), id="live-mode-words", className="small ink3"),
-        settings,
-        html.Div(id="live-attach-problem"),
-        button("Attach", "plug", "primary", id="live-attach", disabled=not view.rows),
-    ]
-    unfold = _unfold("plug", "Attach one")
-    return card(
-        "Policy",
-        html.Div(parts, className="stack close"),
-        note="none attached",
-        tools=[unfold],
-        class_name="policycard",
-        id="live-policy-card",
     )
 
 

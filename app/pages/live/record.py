@@ -11,6 +11,7 @@ from dash import dcc, html
 from app.context import workspace
 from app.pages.live.state import does
 from app.ui.basics import Node, button, card, data, icon, state_badge
+from app.ui.forms import ORDER
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def _form(view: LiveView) -> html.Section:
                 value=None,
                 clearable=True,
                 size="xs",
-                inputWrapperOrder=["label", "input", "description", "error"],
+                inputWrapperOrder=ORDER,
                 rightSection=icon("selector", "sm"),
             )
         )

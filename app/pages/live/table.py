@@ -29,95 +29,98 @@ def _sorted_by(name: str) -> dict[str, Any]:
     return {"comparator": {"function": f"{_JS}{name}"}, "sortingOrder": ["desc", "asc"]}
 
 
+_UNSEARCHED: Mapping[str, Any] = {"cellDataType": False, "getQuickFilterText": _function("nothing")}
+"""What all columns have whose values move: the filter does not look at them."""
+
+
 def columns() -> list[dict[str, Any]]:
     """The columns of the table."""
-    quiet: Mapping[str, Any] = {
-        "cellDataType": False,
-        "getQuickFilterText": _function("nothing"),
-    }
-    line: Mapping[str, Any] = {**quiet, "sortable": False, "headerValueGetter": _function("span")}
     return [
-        {
-            "field": "name",
-            "headerName": "Container",
-            "cellRenderer": "LiveNameCell",
-            "minWidth": 118,
-            "flex": 4,
-            "tooltipField": "image",
-        },
+        _name(),
         {"field": "list", "headerName": "List", "cellRenderer": "LiveListCell", "width": 62, "minWidth": 58},
         {"field": "phase", "headerName": "Phase", "cellRenderer": "LivePhaseCell", "width": 64,
          "minWidth": 60},
-        {
-            **quiet,
-            **_sorted_by("byCpu"),
-            "field": "cpu",
-            "headerName": "CPU, use against limit",
-            "cellRenderer": "LiveBarCell",
-            "minWidth": 178,
-            "flex": 4,
-            "sort": "desc",
-        },
-        {**line, "field": "cpuLine", "colId": "cpuLine", "cellRenderer": "LiveLineCell", "width": 80,
-         "minWidth": 66},
-        {
-            **quiet,
-            **_sorted_by("byMemory"),
-            "field": "memory",
-            "headerName": "Memory, use against limit",
-            "cellRenderer": "LiveBarCell",
-            "minWidth": 178,
-            "flex": 4,
-        },
-        {
-            **quiet,
-            **_sorted_by("byLoss"),
-            "field": "loss",
-            "headerName": "Loss",
-            "cellRenderer": "LiveLossCell",
-            "type": "rightAligned",
-            "width": 66,
-            "minWidth": 62,
-        },
-        {**line, "field": "lossLine", "colId": "lossLine", "cellRenderer": "LiveLineCell", "width": 80,
-         "minWidth": 66},
-        {
-            **quiet,
-            "field": "acts",
-            "headerName": "",
-            "headerClass": "acts-head",
-            "cellRenderer": "LiveActsCell",
-            "cellClass": "acts-cell",
-            "sortable": False,
-            "resizable": False,
-            "pinned": "right",
-            "width": 62,
-            "minWidth": 62,
-            "maxWidth": 62,
-        },
+        _bar("cpu", "CPU, use against limit", "byCpu", sort="desc"),
+        _line("cpuLine"),
+        _bar("memory", "Memory, use against limit", "byMemory"),
+        _loss(),
+        _line("lossLine"),
+        _buttons(),
     ]  # fmt: skip
+
+
+def _name() -> dict[str, Any]:
+    return {
+        "field": "name",
+        "headerName": "Container",
+        "cellRenderer": "LiveNameCell",
+        "minWidth": 118,
+        "flex": 4,
+        "tooltipField": "image",
+    }
+
+
+def _bar(field: str, title: str, order: str, **more: Any) -> dict[str, Any]:
+    """A column of bars with a tick at the limit."""
+    return {
+        **_UNSEARCHED,
+        **_sorted_by(order),
+        "field": field,
+        "headerName": title,
+        "cellRenderer": "LiveBarCell",
+        "minWidth": 178,
+        "flex": 4,
+        **more,
+    }
+
+
+def _line(field: str) -> dict[str, Any]:
+    """A column of sparklines."""
+    return {
+        **_UNSEARCHED,
+        "sortable": False,
+        "headerValueGetter": _function("span"),
+        "field": field,
+        "colId": field,
+        "cellRenderer": "LiveLineCell",
+        "width": 80,
+        "minWidth": 66,
+    }
+
+
+def _loss() -> dict[str, Any]:
+    return {
+        **_UNSEARCHED,
+        **_sorted_by("byLoss"),
+        "field": "loss",
+        "headerName": "Loss",
+        "cellRenderer": "LiveLossCell",
+        "type": "rightAligned",
+        "width": 66,
+        "minWidth": 62,
+    }
+
+
+def _buttons() -> dict[str, Any]:
+    """The column of what can be done, always in sight."""
+    return {
+        **_UNSEARCHED,
+        "field": "acts",
+        "headerName": "",
+        "headerClass": "acts-head",
+        "cellRenderer": "LiveActsCell",
+        "cellClass": "acts-cell",
+        "sortable": False,
+        "resizable": False,
+        "pinned": "right",
+        "width": 62,
+        "minWidth": 62,
+        "maxWidth": 62,
+    }
 
 
 def table_card(text: str) -> html.Section:
     """The card with the table on wide screens and with one card per container on a phone."""
-    options = {
-        "suppressModelUpdateAfterUpdateTransaction": True,
-        "suppressCellFocus": False,
-        "enableCellTextSelection": False,
-        "rowBuffer": 4,
-        "localeText": {"noRowsToShow": "No container of that name"},
-        "cellFlashDuration": 0,
-    }
-    table = grid(
-        GRID,
-        columns(),
-        [],
-        height="404px",
-        options=options,
-        getRowId="params.data.id",
-        eventListeners={"cellKeyDown": [f"{_JS}key(params)"]},
-        columnSize=None,
-    )
     search = dmc.TextInput(
         id="live-filter",
         value=text,
@@ -130,10 +133,31 @@ def table_card(text: str) -> html.Section:
     note: Node = [html.Span("bar: use; tick: limit", className="only-desktop"), html.Span(id="live-count")]
     return card(
         "Containers",
-        html.Div(table, className="live-table only-desktop-block", id="live-table"),
+        html.Div(_table(), className="live-table only-desktop-block", id="live-table"),
         html.Div(id="live-cards", className="live-cards"),
         note=note,
         tools=[search, export],
         flush=True,
         class_name="containers",
+    )
+
+
+def _table() -> Node:
+    options = {
+        "suppressModelUpdateAfterUpdateTransaction": True,
+        "suppressCellFocus": False,
+        "enableCellTextSelection": False,
+        "rowBuffer": 4,
+        "localeText": {"noRowsToShow": "No container of that name"},
+        "cellFlashDuration": 0,
+    }
+    return grid(
+        GRID,
+        columns(),
+        [],
+        height="404px",
+        options=options,
+        getRowId="params.data.id",
+        eventListeners={"cellKeyDown": [f"{_JS}key(params)"]},
+        columnSize=None,
     )

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import dash
-import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
 from app.figures.models.phase_count import criterion
 from app.pages.models.train import MAIN, filled, no_traces
 from app.ui.basics import Node, button, card, icon, link_button, notice, plain_table
-from app.ui.forms import controls, errors_for, field_id, read, values_of
+from app.ui.errors import problem
+from app.ui.forms import ORDER, controls, errors_for, field_id, read, select, values_of
 from app.ui.graph import graph
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
@@ -23,6 +23,8 @@ from core.phases import PhaseSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import dash_mantine_components as dmc
 
     from app.ui.links import Query
     from core.runtime.infos import TaskInfo, TraceSetInfo
@@ -36,46 +38,49 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     """What to make codes with, and beside it the comparison of k = 2 to 12."""
     if traces is None:
         return [no_traces()]
-    models = workspace().models.compatible(traces.id)
-    options = [{"value": NEW, "label": "A new encoder with these settings"}]
-    options += [{"value": info.id, "label": f"The codes of {info.name}"} for info in models]
+    tasks = panel.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
+    text = "Within-cluster sum of squares, silhouette and stability for 2 to 12 phases appear here."
+    shown = panel.panel(tasks, "target", "No comparison on these traces yet", text)
+    parts = [_form(query, traces), panel.place("choose-live", shown)]
+    return [html.Div(parts, className="grid cols-side top")]
+
+
+def _form(query: Query, traces: TraceSetInfo) -> html.Section:
     values = {"epochs": 30} | filled(query)
-    asked = query.get("model")
-    first = asked if any(info.id == asked for info in models) else NEW
-    form = card(
+    start = button("Compare k = 2 to 12", "player-play", "primary", id="choose-start")
+    return card(
         "Choose k",
         html.Div(
             [
-                dmc.Select(
-                    id="choose-codes",
-                    label="Cluster",
-                    description="k-means groups alike codes; how many groups is the question here.",
-                    data=options,
-                    value=first,
-                    allowDeselect=False,
-                    size="xs",
-                    inputWrapperOrder=["label", "input", "description", "error"],
-                    rightSection=icon("selector", "sm"),
-                    className="field",
-                ),
+                _codes(query, traces),
                 html.Div(
                     controls(FORM, PhaseSettings, values, _FIELDS), id="choose-settings", className="formgrid"
                 ),
                 html.Div(id="choose-problem"),
-                html.Div(
-                    button("Compare k = 2 to 12", "player-play", "primary", id="choose-start"),
-                    className="row",
-                ),
+                html.Div(start, className="row"),
                 dcc.Store(id="choose-traces", data=traces.id),
             ],
             className="stack form",
         ),
         note=["on ", traces.name],
     )
-    tasks = panel.tasks_of("choose_k", {"trace_set": traces.id}, query.get("task"))
-    text = "Within-cluster sum of squares, silhouette and stability for 2 to 12 phases appear here."
-    shown = panel.panel(tasks, "target", "No comparison on these traces yet", text)
-    return [html.Div([form, panel.place("choose-live", shown)], className="grid cols-side top")]
+
+
+def _codes(query: Query, traces: TraceSetInfo) -> dmc.Select:
+    """What is clustered: the codes of a new encoder, or those of a model that fits."""
+    models = workspace().models.compatible(traces.id)
+    options = [(NEW, "A new encoder with these settings")]
+    options += [(info.id, f"The codes of {info.name}") for info in models]
+    asked = query.get("model")
+    return select(
+        "choose-codes",
+        options,
+        asked if any(info.id == asked for info in models) else NEW,
+        label="Cluster",
+        description="k-means groups alike codes; how many groups is the question here.",
+        inputWrapperOrder=ORDER,
+        className="field",
+    )
 
 
 _CRITERIA = {"within": "Within-cluster squares ↓", "silhouette": "Silhouette ↑", "stability": "Stability ↑"}
@@ -171,17 +176,13 @@ def submit(trace_set_id: str, codes: str, settings: PhaseSettings | None) -> str
 
 def register(app: Dash) -> None:
     """Connect the form."""
-    fields = field_id(FORM, ALL)
-
-    @app.callback(
+    app.callback(
         Output("choose-settings", "className"),
         Input("choose-codes", "value"),
         Input(field_id(FORM, "encoder"), "value"),
-    )
-    def show_what_matters(codes: str, encoder: str) -> str:
-        return f"formgrid enc-{encoder}" if codes == NEW else "formgrid hidden"
-
-    @app.callback(
+    )(show_what_matters)
+    fields = field_id(FORM, ALL)
+    app.callback(
         Output(fields, "error"),
         Output("choose-problem", "children"),
         Output("choose-live", "children"),
@@ -192,22 +193,28 @@ def register(app: Dash) -> None:
         State("choose-traces", "data"),
         prevent_initial_call=True,
         running=[(Output("choose-start", "disabled"), True, False)],
-    )
-    def start(
-        clicks: int | None, ids: list[dict[str, str]], values: list[Any], codes: str, trace_set_id: str
-    ) -> tuple[Any, ...]:
-        keep = dash.no_update
-        if not clicks:
-            return [keep] * len(ids), keep, keep
-        settings, wrong = read(PhaseSettings, values_of(ids, values))
-        if settings is None and codes == NEW:
-            said = notice(
-                "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
-            )
-            return errors_for(ids, wrong), said, keep
-        try:
-            task = submit(trace_set_id, codes, settings)
-        except PhaseDockError as error:
-            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep
-        set_props("changed", {"data": task})
-        return errors_for(ids, {}), None, panel.panel([workspace().tasks.get(task)], "", "", "")
+    )(start)
+
+
+def show_what_matters(codes: str, encoder: str) -> str:
+    """Show the settings that the chosen encoder has; a model's codes need none."""
+    return f"formgrid enc-{encoder}" if codes == NEW else "formgrid hidden"
+
+
+def start(
+    clicks: int | None, ids: list[dict[str, str]], values: list[Any], codes: str, trace_set_id: str
+) -> tuple[Any, ...]:
+    """Ask for the comparison; gives what is wrong, field by field, and the task."""
+    keep = dash.no_update
+    if not clicks:
+        return [keep] * len(ids), keep, keep
+    settings, wrong = read(PhaseSettings, values_of(ids, values))
+    if settings is None and codes == NEW:
+        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of bounds.")
+        return errors_for(ids, wrong), said, keep
+    try:
+        task = submit(trace_set_id, codes, settings)
+    except PhaseDockError as error:
+        return errors_for(ids, {}), problem(error), keep
+    set_props("changed", {"data": task})
+    return errors_for(ids, {}), None, panel.panel([workspace().tasks.get(task)], "", "", "")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash
-import dash_mantine_components as dmc
 import numpy as np
 from dash import Dash, Input, Output, State, html
 
 from app.context import LOCATION, workspace
 from app.figures.models.agreement import cross_table
 from app.pages.models.listing import encoder_words, format_error
-from app.ui.basics import Node, card, empty, icon, kpi, link_button, notice, phase_badge, plain_table
+from app.ui.basics import Node, card, empty, kpi, link_button, notice, phase_badge, plain_table
 from app.ui.export import export_menu
+from app.ui.forms import select
 from app.ui.graph import graph
 from app.ui.links import Query
 from core.errors import PhaseDockError
@@ -21,6 +21,8 @@ from core.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import dash_mantine_components as dmc
 
     from core.phases import PhaseStatistics
     from core.runtime.infos import ModelInfo, TraceSetInfo
@@ -69,16 +71,8 @@ def agreement_words(index: float) -> str:
 
 
 def _pick(component_id: str, label: str, models: Sequence[ModelInfo], value: str | None) -> dmc.Select:
-    return dmc.Select(
-        id=component_id,
-        label=label,
-        data=[{"value": info.id, "label": info.name} for info in models],
-        value=value,
-        allowDeselect=False,
-        size="xs",
-        rightSection=icon("selector", "sm"),
-        className="field",
-    )
+    options = [(info.id, info.name) for info in models]
+    return select(component_id, options, value, label=label, className="field")
 
 
 def view(query: Query, traces: TraceSetInfo | None, chosen: str | None) -> list[Node]:
@@ -108,47 +102,35 @@ def view(query: Query, traces: TraceSetInfo | None, chosen: str | None) -> list[
 
 def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:
     """Agreement, cross table, shares and errors of two models."""
-    labels = [workspace().labels.get(traces.id, info.id) for info in (a, b)]
-    rows, columns = ([each.phase for each in labelling.statistics] for labelling in labels)
-    counts = crossed(labels[0].labels, labels[1].labels, rows, columns)
-    index = adjusted_rand(counts)
-    same = f"{traces.n_samples:,} samples of {traces.n_executions:,} executions"
-    kpis = html.Div(
-        [
-            kpi("Agreement", f"{index:.2f}", "adjusted Rand index", agreement_words(index)),
-            *(
-                kpi(
-                    f"Error of {side}",
-                    format_error(info.final_error),
-                    "at the end of training",
-                    encoder_words(info),
-                )
-                for side, info in (("A", a), ("B", b))
-            ),
-        ],
-        className="grid cols-3",
-    )
+    first, second = (workspace().labels.get(traces.id, info.id) for info in (a, b))
+    rows, columns = ([each.phase for each in labelling.statistics] for labelling in (first, second))
+    counts = crossed(first.labels, second.labels, rows, columns)
     figure = cross_table(counts, rows, columns, (f"A, {a.name}", f"B, {b.name}"))
+    cross = card(
+        "Where the samples are",
+        graph("compare-cross", figure, "Samples per pair of phases"),
+        note=f"{traces.n_samples:,} samples of {traces.n_executions:,} executions",
+        tools=[export_menu("compare-cross", f"{a.name} against {b.name}", ())],
+    )
+    shares = card(
+        "Shares side by side",
+        _shares(first.statistics, second.statistics),
+        note="share of time",
+        flush=True,
+    )
     return [
-        kpis,
-        html.Div(
-            [
-                card(
-                    "Where the samples are",
-                    graph("compare-cross", figure, "Samples per pair of phases"),
-                    note=same,
-                    tools=[export_menu("compare-cross", f"{a.name} against {b.name}", ())],
-                ),
-                card(
-                    "Shares side by side",
-                    _shares(labels[0].statistics, labels[1].statistics),
-                    note="share of time",
-                    flush=True,
-                ),
-            ],
-            className="grid cols-2 top",
-        ),
+        _key_figures(adjusted_rand(counts), a, b),
+        html.Div([cross, shares], className="grid cols-2 top"),
     ]
+
+
+def _key_figures(index: float, a: ModelInfo, b: ModelInfo) -> html.Div:
+    errors = [
+        kpi(f"Error of {side}", format_error(info.final_error), "at the end of training", encoder_words(info))
+        for side, info in (("A", a), ("B", b))
+    ]
+    agreement = kpi("Agreement", f"{index:.2f}", "adjusted Rand index", agreement_words(index))
+    return html.Div([agreement, *errors], className="grid cols-3")
 
 
 def _shares(first: Sequence[PhaseStatistics], second: Sequence[PhaseStatistics]) -> Node:

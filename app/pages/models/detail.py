@@ -8,9 +8,9 @@ from dash import html
 
 from app.figures.models.error_curve import error_curve
 from app.pages.models.listing import action, encoder_words, format_error, origin_badges, phase_badges
-from app.ui.basics import Node, card, icon, link_button, phase_badge, plain_table, state_badge
+from app.ui.basics import Node, aria, card, icon, link_button, phase_badge, plain_table, state_badge
 from app.ui.export import export_menu
-from app.ui.forms import aria, text_of
+from app.ui.forms import text_of
 from app.ui.graph import graph
 from app.ui.phase_views import phase_card
 from app.ui.when import when
@@ -100,7 +100,7 @@ def cards(model: PhaseModel) -> Node:
             className="cards",
             tabIndex="0",
             role="region",
-            **aria("Phases"),
+            **aria(label="Phases"),
         )
     return card(
         "Phases",

@@ -10,9 +10,8 @@ from dash import Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.models.listing import ACTIONS
-from app.ui.basics import Node, button
+from app.ui.basics import Node, button, data
 from app.ui.errors import notify
-from app.ui.forms import data
 from app.ui.links import Query
 from core.errors import InputError, PhaseDockError
 
@@ -21,45 +20,23 @@ LONGEST_NAME = 120
 
 def dialogs() -> list[Node]:
     """The stores and dialogs that a page with models needs once."""
+    name = dmc.TextInput(id="model-rename-name", label="Name", size="xs", className="field")
+    rename_ = button("Rename", "check", "primary", id="model-rename-save")
+    delete_ = button("Delete for good", "trash", "danger", id="model-delete-yes")
     return [
         dcc.Store(id=ACTIONS),
         dcc.Store(id="model-about"),
         dcc.Store(id="models-stale"),
-        dmc.Modal(
-            id="model-rename",
-            title="Rename the model",
-            children=html.Div(
-                [
-                    dmc.TextInput(id="model-rename-name", label="Name", size="xs", className="field"),
-                    html.Div(
-                        [
-                            button("Rename", "check", "primary", id="model-rename-save"),
-                            button("Cancel", None, **data(act="close", store=ACTIONS)),
-                        ],
-                        className="row",
-                    ),
-                ],
-                className="stack",
-            ),
-        ),
-        dmc.Modal(
-            id="model-delete",
-            title="Delete for good",
-            children=html.Div(
-                [
-                    html.P(id="model-delete-text"),
-                    html.Div(
-                        [
-                            button("Delete for good", "trash", "danger", id="model-delete-yes"),
-                            button("Keep it", None, **data(act="close", store=ACTIONS)),
-                        ],
-                        className="row",
-                    ),
-                ],
-                className="stack",
-            ),
-        ),
+        _dialog("model-rename", "Rename the model", name, rename_, "Cancel"),
+        _dialog("model-delete", "Delete for good", html.P(id="model-delete-text"), delete_, "Keep it"),
     ]
+
+
+def _dialog(dialog: str, title: str, body: Node, yes: Node, no: str) -> dmc.Modal:
+    """A window with one thing in it, the button that does it, and the one that does not."""
+    close = button(no, None, **data(act="close", store=ACTIONS))
+    children = html.Div([body, html.Div([yes, close], className="row")], className="stack")
+    return dmc.Modal(id=dialog, title=title, children=children)
 
 
 def _close() -> None:
@@ -112,51 +89,57 @@ def rename(model_id: str, name: str) -> None:
 
 def register(app: Dash) -> None:
     """Connect buttons and dialogs."""
-
-    @app.callback(
+    app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
         Input(ACTIONS, "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-    )
-    def act(asked: dict[str, Any] | None, search: str | None) -> Any:
-        target = perform(asked["act"], asked["id"], Query.parse("", search)) if asked else None
-        return dash.no_update if target is None else target
-
-    @app.callback(
+    )(act)
+    app.callback(
         Output("model-rename-name", "error"),
         Input("model-rename-save", "n_clicks"),
         Input("model-rename-name", "n_submit"),
         State("model-rename-name", "value"),
         State("model-about", "data"),
         prevent_initial_call=True,
-    )
-    def save_name(clicks: int | None, submits: int | None, name: str | None, model_id: str | None) -> Any:
-        if not (clicks or submits) or not model_id:
-            return dash.no_update
-        try:
-            rename(model_id, name or "")
-        except PhaseDockError as error:
-            return str(error)
-        _close()
-        set_props("changed", {"data": f"rename {model_id} {name}"})
-        set_props("models-stale", {"data": f"rename {model_id} {name}"})
-        return None
-
-    @app.callback(
+    )(save_name)
+    app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
         Input("model-delete-yes", "n_clicks"),
         State("model-about", "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-    )
-    def delete(clicks: int | None, model_id: str | None, search: str | None) -> Any:
-        if not clicks or not model_id:
-            return dash.no_update
-        name = workspace().models.get(model_id).name
-        workspace().models.delete(model_id)
-        _close()
-        set_props("changed", {"data": f"delete {model_id}"})
-        set_props("models-stale", {"data": f"delete {model_id}"})
-        notify(f"“{name}” is deleted for good.")
-        return Query.parse("", search).only("traces", view="trash")
+    )(delete)
+
+
+def act(asked: dict[str, Any] | None, search: str | None) -> Any:
+    """Do what a button asks for; gives the address to go to."""
+    target = perform(asked["act"], asked["id"], Query.parse("", search)) if asked else None
+    return dash.no_update if target is None else target
+
+
+def save_name(clicks: int | None, submits: int | None, name: str | None, model_id: str | None) -> Any:
+    """Rename the model that the dialog is about; gives what is wrong with the name."""
+    if not (clicks or submits) or not model_id:
+        return dash.no_update
+    try:
+        rename(model_id, name or "")
+    except PhaseDockError as error:
+        return str(error)
+    _close()
+    set_props("changed", {"data": f"rename {model_id} {name}"})
+    set_props("models-stale", {"data": f"rename {model_id} {name}"})
+    return None
+
+
+def delete(clicks: int | None, model_id: str | None, search: str | None) -> Any:
+    """Delete the model that the dialog is about; gives the address of the trash."""
+    if not clicks or not model_id:
+        return dash.no_update
+    name = workspace().models.get(model_id).name
+    workspace().models.delete(model_id)
+    _close()
+    set_props("changed", {"data": f"delete {model_id}"})
+    set_props("models-stale", {"data": f"delete {model_id}"})
+    notify(f"“{name}” is deleted for good.")
+    return Query.parse("", search).only("traces", view="trash")

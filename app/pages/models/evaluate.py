@@ -11,8 +11,8 @@ from app.context import workspace
 from app.figures.spread import frequencies
 from app.ui.basics import Node, card, icon, link_button, notice, phase_badge, plain_table
 from app.ui.graph import graph
+from app.ui.phase_views import BEFORE_A_WINDOW, PHASE_HEAD, phase_numbers
 from core.errors import PhaseDockError
-from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,23 +91,12 @@ def _table(statistics: Sequence[PhaseStatistics]) -> html.Div:
     rows = [
         (
             phase_badge(each.phase),
-            each.description if each.phase >= 0 else "Before there is a full window",
-            f"{each.samples:,}",
-            format_share(each.share),
-            f"{each.runs:,}",
-            format_duration(each.median_stay),
+            each.description if each.phase >= 0 else BEFORE_A_WINDOW,
+            *phase_numbers(each),
         )
         for each in statistics
     ]
-    names = [
-        ("Phase", False),
-        ("What it is", False),
-        ("Samples", True),
-        ("Share", True),
-        ("Runs", True),
-        ("Median stay", True),
-    ]
-    return plain_table(names, rows, "Phases on this trace set")
+    return plain_table(PHASE_HEAD, rows, "Phases on this trace set")
 
 
 def register(app: Dash) -> None:

@@ -10,7 +10,9 @@ from dash import Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
 from app.pages.models.detail import expansions
-from app.ui.basics import Node, button, card, icon, notice
+from app.ui.basics import Node, button, card
+from app.ui.errors import problem
+from app.ui.forms import select
 from app.ui.tasks import panel
 from core.errors import InputError, PhaseDockError
 from core.phases.describe import WARM_UP
@@ -22,28 +24,22 @@ if TYPE_CHECKING:
 MOST = 16
 
 
-def _option(model: PhaseModel, phase: int) -> dict[str, str]:
+def _option(model: PhaseModel, phase: int) -> tuple[str, str]:
     description = model.description(phase)
-    return {"value": str(phase), "label": f"φ{phase + 1}  {description}".strip()}
+    return str(phase), f"φ{phase + 1}  {description}".strip()
 
 
 def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node]:
     sets = workspace().traces.list()
     ids = [each.id for each in sets]
     first = next((each for each in (info.trace_set_id, chosen) if each in ids), None)
-    busiest = max(
-        model.statistics, key=lambda each: each.share if each.phase != WARM_UP else -1, default=None
-    )
-    start = busiest.phase if busiest is not None and busiest.phase in model.phases else model.phases[0]
-    select: dict[str, Any] = {"allowDeselect": False, "size": "xs", "className": "field"}
     return [
-        dmc.Select(
-            id="expand-phase",
+        select(
+            "expand-phase",
+            [_option(model, phase) for phase in model.phases],
+            str(_longest_phase(model)),
             label="Phase to divide",
-            data=[_option(model, phase) for phase in model.phases],
-            value=str(start),
-            rightSection=icon("selector", "sm"),
-            **select,
+            className="field",
         ),
         dmc.NumberInput(
             id="expand-into",
@@ -55,14 +51,13 @@ def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node
             className="field",
             clampBehavior="none",
         ),
-        dmc.Select(
-            id="expand-traces",
+        select(
+            "expand-traces",
+            [(each.id, each.name) for each in sets],
+            first,
             label="By the samples of",
-            data=[{"value": each.id, "label": each.name} for each in sets],
-            value=first,
             placeholder="Choose a trace set",
-            rightSection=icon("selector", "sm"),
-            **select,
+            className="field",
         ),
         dmc.TextInput(
             id="expand-name",
@@ -72,6 +67,14 @@ def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node
             className="field",
         ),
     ]
+
+
+def _longest_phase(model: PhaseModel) -> int:
+    """The phase that most time is spent in, where the model says so; the first to be divided."""
+    busiest = max(
+        model.statistics, key=lambda each: each.share if each.phase != WARM_UP else -1, default=None
+    )
+    return busiest.phase if busiest is not None and busiest.phase in model.phases else model.phases[0]
 
 
 def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Section:
@@ -141,7 +144,7 @@ def register(app: Dash) -> None:
         try:
             task = submit(model_id, phase, into, trace_set_id, name or "")
         except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message), dash.no_update
+            return problem(error), dash.no_update
         set_props("changed", {"data": task})
         shown: list[Node] = panel.panel([workspace().tasks.get(task)], "", "", "")
         return None, shown

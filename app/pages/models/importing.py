@@ -9,9 +9,8 @@ import dash_mantine_components as dmc
 from dash import ALL, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
-from app.ui.basics import Node, button, card, icon, icon_button, notice, state_badge
-from app.ui.errors import notify
-from app.ui.forms import aria, data
+from app.ui.basics import Node, aria, button, card, data, icon, icon_button, notice, state_badge
+from app.ui.errors import notify, problem
 from app.ui.links import Query
 from core.errors import InputError, PhaseDockError, RefusedError
 from core.units import format_bytes
@@ -54,7 +53,8 @@ def _row(slot: str) -> html.Div:
 def _status(slot: str, given: Mapping[str, Any] | None) -> list[Node]:
     label = SLOTS[slot][0]
     if given is None:
-        return [button("Choose", "upload", "small", **data(choose=slot), **aria(f"Choose a file: {label}"))]
+        label = f"Choose a file: {label}"
+        return [button("Choose", "upload", "small", **data(choose=slot), **aria(label=label))]
     return [
         state_badge("here", "ok", "check"),
         html.Span(given["name"], className="truncate"),
@@ -65,43 +65,13 @@ def _status(slot: str, given: Mapping[str, Any] | None) -> list[Node]:
 
 def view(models: list[Any]) -> list[Node]:
     """A place to drop files, the parts they are, and what the missing ones are taken from."""
-    drop = html.Div(
-        [
-            icon("file-import", "lg"),
-            html.Div(
-                [
-                    "Drop a model’s files here, or ",
-                    button("choose files", None, "small", **data(choose="any")),
-                ]
-            ),
-            html.Div("They are recognised by their names.", className="small ink3"),
-        ],
-        className="drop",
-        **data(slots="yes"),
-    )
-    base = dmc.Select(
-        id="import-base",
-        label="Parts that are not given come from",
-        data=[{"value": info.id, "label": info.name} for info in models],
-        placeholder="No model: all three parts of AI4DL are needed",
-        clearable=True,
-        size="xs",
-        className="field",
-    )
-    name = dmc.TextInput(
-        id="import-name",
-        label="Name",
-        placeholder="Named after the file when left empty",
-        size="xs",
-        className="field",
-    )
     left = card(
         "Import a model",
         html.Div(
             [
-                drop,
+                _drop(),
                 html.Div([_row(slot) for slot in SLOTS], className="slots"),
-                html.Div([base, name], className="formgrid wide"),
+                html.Div([_base(models), _name()], className="formgrid wide"),
                 html.Div(id="import-problem"),
                 html.Div(button("Import", "file-import", "primary", id="import-start"), className="row"),
                 dcc.Store(id="slots-problem"),
@@ -110,6 +80,41 @@ def view(models: list[Any]) -> list[Node]:
         ),
     )
     return [html.Div([left, _how_files_are_read()], className="grid cols-main top")]
+
+
+def _drop() -> html.Div:
+    choose = button("choose files", None, "small", **data(choose="any"))
+    return html.Div(
+        [
+            icon("file-import", "lg"),
+            html.Div(["Drop a model’s files here, or ", choose]),
+            html.Div("They are recognised by their names.", className="small ink3"),
+        ],
+        className="drop",
+        **data(slots="yes"),
+    )
+
+
+def _base(models: list[Any]) -> dmc.Select:
+    return dmc.Select(
+        id="import-base",
+        label="Parts that are not given come from",
+        data=[{"value": info.id, "label": info.name} for info in models],
+        placeholder="No model: all three parts of AI4DL are needed",
+        clearable=True,
+        size="xs",
+        className="field",
+    )
+
+
+def _name() -> dmc.TextInput:
+    return dmc.TextInput(
+        id="import-name",
+        label="Name",
+        placeholder="Named after the file when left empty",
+        size="xs",
+        className="field",
+    )
 
 
 def _how_files_are_read() -> html.Section:
@@ -165,30 +170,23 @@ def _explain(error: PhaseDockError) -> Node:
         return notice(
             "bad", f"{error.hint} Nothing was run and nothing was kept.", strong=f"Refused. {error.message}"
         )
-    return notice("bad", error.hint, strong=error.message)
+    return problem(error)
 
 
 def register(app: Dash) -> None:
     """Connect the slots and the button."""
-
-    @app.callback(
+    app.callback(
         Output({"type": "slot-status", "name": ALL}, "children"),
         Input(slot_id(ALL), "data"),
         State(slot_id(ALL), "id"),
         prevent_initial_call=True,
-    )
-    def show(given: list[Any], ids: list[dict[str, str]]) -> list[Any]:
-        return [_status(each["name"], entry) for each, entry in zip(ids, given, strict=True)]
-
-    @app.callback(
+    )(show)
+    app.callback(
         Output("import-problem", "children"),
         Input("slots-problem", "data"),
         prevent_initial_call=True,
-    )
-    def complain(problem: dict[str, Any] | None) -> Node:
-        return notice("bad", problem["text"]) if problem else None
-
-    @app.callback(
+    )(complain)
+    app.callback(
         Output("import-problem", "children", allow_duplicate=True),
         Output(LOCATION, "search", allow_duplicate=True),
         Input("import-start", "n_clicks"),
@@ -199,23 +197,35 @@ def register(app: Dash) -> None:
         State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("import-start", "disabled"), True, False)],
-    )
-    def start(
-        clicks: int | None,
-        given: list[Any],
-        ids: list[dict[str, str]],
-        base: str | None,
-        name: str | None,
-        search: str | None,
-    ) -> tuple[Any, Any]:
-        if not clicks:
-            return dash.no_update, dash.no_update
-        parts = {each["name"]: entry for each, entry in zip(ids, given, strict=True) if entry}
-        try:
-            model = bring_in(parts, base, name or "")
-        except PhaseDockError as error:
-            return _explain(error), dash.no_update
-        set_props("changed", {"data": model})
-        notify(f"“{workspace().models.get(model).name}” was imported.")
-        kept = Query.parse("", search).only("traces", model=model)
-        return None, kept
+    )(start)
+
+
+def show(given: list[Any], ids: list[dict[str, str]]) -> list[Any]:
+    """What each slot holds."""
+    return [_status(each["name"], entry) for each, entry in zip(ids, given, strict=True)]
+
+
+def complain(wrong: dict[str, Any] | None) -> Node:
+    """What the browser could not do with a file that was dropped."""
+    return notice("bad", wrong["text"]) if wrong else None
+
+
+def start(
+    clicks: int | None,
+    given: list[Any],
+    ids: list[dict[str, str]],
+    base: str | None,
+    name: str | None,
+    search: str | None,
+) -> tuple[Any, Any]:
+    """Import what the slots hold; gives what is wrong, or the address of the new model."""
+    if not clicks:
+        return dash.no_update, dash.no_update
+    parts = {each["name"]: entry for each, entry in zip(ids, given, strict=True) if entry}
+    try:
+        model = bring_in(parts, base, name or "")
+    except PhaseDockError as error:
+        return _explain(error), dash.no_update
+    set_props("changed", {"data": model})
+    notify(f"“{workspace().models.get(model).name}” was imported.")
+    return None, Query.parse("", search).only("traces", model=model)

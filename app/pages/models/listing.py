@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 from dash import dcc, html
 
 from app.context import workspace
-from app.ui.basics import (
-    Node,
-    button,
-    card,
-    empty,
-    icon,
-    link_button,
-    notice,
-    phase_badge,
-    state_badge,
-)
-from app.ui.forms import data
+from app.ui.basics import Node, button, card, data, empty, icon, link_button, notice, phase_badge, state_badge
 from app.ui.when import when
 from core.units import format_number
 

@@ -17,9 +17,8 @@ from app.pages.models import compare as model_compare
 from app.pages.models import detail as model_detail
 from app.pages.models import listing as model_list
 from app.pages.models import search as model_search
-from app.ui.basics import Node, empty, link_button, page_head
+from app.ui.basics import Node, aria, empty, link_button, page_head
 from app.ui.errors import safe_page
-from app.ui.forms import aria
 from app.ui.links import Query
 from app.ui.page import Page
 from app.ui.tasks import card as task_card
@@ -48,7 +47,7 @@ def _tabs(query: Query, view: str) -> html.Nav:
         dcc.Link(label, href=query.only(*_KEPT, view=key or None), className="on" if key == view else "")
         for key, label in VIEWS.items()
     ]
-    return html.Nav(links, className="tabs", **aria("What to do with models"))
+    return html.Nav(links, className="tabs", **aria(label="What to do with models"))
 
 
 def _shown_model(query: Query, fallback: ModelInfo | None) -> ModelInfo | None:

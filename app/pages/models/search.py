@@ -12,7 +12,8 @@ from app.context import workspace
 from app.figures.models.trials import trials
 from app.pages.models.train import no_traces
 from app.ui.basics import Node, button, card, link_button, notice, plain_table
-from app.ui.forms import numbers, text_of
+from app.ui.errors import problem
+from app.ui.forms import ORDER, numbers, text_of, values_of
 from app.ui.graph import graph
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
@@ -47,7 +48,7 @@ def _list_field(name: str, values: str) -> dmc.TextInput:
         description=f"{_plural(spec.bounds)}, with commas between.",
         value=values,
         size="xs",
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
         className="field",
     )
 
@@ -129,46 +130,39 @@ def outcome(task: TaskInfo) -> Node:
         [float(each["held_out_error"]) for each in found],
         [float(each["training_error"]) for each in found],
     )
-
-    def use(settings: Mapping[str, Any]) -> Node:
-        values = "&".join(f"{name}={text_of(settings[name])}" for name in SEARCHED)
-        return link_button(
-            "Use these", f"/models?view=train&traces={task.params['trace_set']}&{values}", None, "small"
-        )
-
-    names = [
-        ("Hidden", True),
-        ("History", True),
-        ("Learning rate", True),
-        ("Epochs", True),
-        ("Held out", True),
-        ("Training", True),
-        ("", False),
+    keys = [
+        html.Span("held-out executions", className="dotkey"),
+        html.Span("training executions", className="dotkey grey"),
     ]
+    return html.Div(
+        [
+            html.Div(keys, className="row wrap"),
+            graph(f"search-{task.id}", figure, "Error of each trial on held-out and on training executions"),
+            html.Div(_table(found, task.params["trace_set"]), className="flushtable tall"),
+        ],
+        className="stack",
+    )
+
+
+def _table(found: Sequence[Mapping[str, Any]], trace_set_id: str) -> html.Div:
+    numbers_ = ("Hidden", "History", "Learning rate", "Epochs", "Held out", "Training")
     rows = [
         (
             *(text_of(each["settings"][name]) for name in SEARCHED),
             html.B(f"{each['held_out_error']:#.3g}"),
             f"{each['training_error']:#.3g}",
-            use(each["settings"]),
+            _use(each["settings"], trace_set_id),
         )
         for each in found
     ]
-    keys = html.Div(
-        [
-            html.Span("held-out executions", className="dotkey"),
-            html.Span("training executions", className="dotkey grey"),
-        ],
-        className="row wrap",
-    )
-    return html.Div(
-        [
-            keys,
-            graph(f"search-{task.id}", figure, "Error of each trial on held-out and on training executions"),
-            html.Div(plain_table(names, rows, "Trials by held-out error"), className="flushtable tall"),
-        ],
-        className="stack",
-    )
+    names = [*((name, True) for name in numbers_), ("", False)]
+    return plain_table(names, rows, "Trials by held-out error")
+
+
+def _use(settings: Mapping[str, Any], trace_set_id: str) -> Node:
+    """The way to the training form, filled with the settings of a trial."""
+    values = "&".join(f"{name}={text_of(settings[name])}" for name in SEARCHED)
+    return link_button("Use these", f"/models?view=train&traces={trace_set_id}&{values}", None, "small")
 
 
 task_card.OUTCOMES["search"] = outcome
@@ -229,25 +223,15 @@ def submit(trace_set_id: str, texts: Mapping[str, str], at_most: object, held: o
 def register(app: Dash) -> None:
     """Connect the form."""
     lists = {"type": "search-values", "name": dash.ALL}
-
-    @app.callback(
+    app.callback(
         Output("search-count", "children"),
         Output("search-most", "disabled"),
         Input(lists, "value"),
         Input("search-method", "value"),
         Input("search-most", "value"),
         State(lists, "id"),
-    )
-    def count(values: list[str], method: str, most: Any, ids: list[dict[str, str]]) -> tuple[str, bool]:
-        grid = method == "grid"
-        try:
-            found = combinations(space_of({each["name"]: v for each, v in zip(ids, values, strict=True)}))
-        except InputError:
-            return "", grid
-        trials_count = found if grid or not isinstance(most, int) else min(found, most)
-        return f"{trials_count} trial{'s' if trials_count != 1 else ''}", grid
-
-    @app.callback(
+    )(count)
+    app.callback(
         Output("search-problem", "children"),
         Output("search-live", "children"),
         Input("search-start", "n_clicks"),
@@ -260,23 +244,37 @@ def register(app: Dash) -> None:
         State("search-traces", "data"),
         prevent_initial_call=True,
         running=[(Output("search-start", "disabled"), True, False)],
-    )
-    def start(
-        clicks: int | None,
-        values: list[str],
-        ids: list[dict[str, str]],
-        method: str,
-        most: Any,
-        held: Any,
-        seed: Any,
-        trace_set_id: str,
-    ) -> tuple[Any, Any]:
-        if not clicks:
-            return dash.no_update, dash.no_update
-        texts = {each["name"]: value for each, value in zip(ids, values, strict=True)}
-        try:
-            task = submit(trace_set_id, texts, None if method == "grid" else most, held, seed)
-        except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message), dash.no_update
-        set_props("changed", {"data": task})
-        return None, panel.panel([workspace().tasks.get(task)], "", "", "")
+    )(start)
+
+
+def count(values: list[str], method: str, most: Any, ids: list[dict[str, str]]) -> tuple[str, bool]:
+    """How many trials the form comes to, and whether their number cannot be chosen."""
+    grid = method == "grid"
+    try:
+        found = combinations(space_of(values_of(ids, values)))
+    except InputError:
+        return "", grid
+    trials_count = found if grid or not isinstance(most, int) else min(found, most)
+    return f"{trials_count} trial{'s' if trials_count != 1 else ''}", grid
+
+
+def start(
+    clicks: int | None,
+    values: list[str],
+    ids: list[dict[str, str]],
+    method: str,
+    most: Any,
+    held: Any,
+    seed: Any,
+    trace_set_id: str,
+) -> tuple[Any, Any]:
+    """Ask for the search; gives what is wrong, or its task."""
+    if not clicks:
+        return dash.no_update, dash.no_update
+    at_most = None if method == "grid" else most
+    try:
+        task = submit(trace_set_id, values_of(ids, values), at_most, held, seed)
+    except PhaseDockError as error:
+        return problem(error), dash.no_update
+    set_props("changed", {"data": task})
+    return None, panel.panel([workspace().tasks.get(task)], "", "", "")

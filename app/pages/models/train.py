@@ -11,6 +11,7 @@ from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, set_props
 from app.context import workspace
 from app.pages.models.detail import ROLES
 from app.ui.basics import Node, button, card, empty, icon, link_button, notice
+from app.ui.errors import problem
 from app.ui.forms import controls, errors_for, field_id, read, values_of
 from app.ui.tasks import panel
 from core.errors import InputError, PhaseDockError
@@ -205,11 +206,6 @@ def submit(trace_set_id: str, settings: PhaseSettings, features: Sequence[str], 
     return workspace().tasks.submit("train", f"Train {called} on {traces.name}", params)
 
 
-def problem(error: PhaseDockError) -> Node:
-    """An error, in place."""
-    return notice("bad", error.hint, strong=error.message)
-
-
 def _preset_values(name: str, ids: Sequence[Mapping[str, str]]) -> list[Any]:
     values = PRESETS[name].to_dict()
     specs = {spec.name: spec for spec in describe(PhaseSettings)}
@@ -219,27 +215,18 @@ def _preset_values(name: str, ids: Sequence[Mapping[str, str]]) -> list[Any]:
 def register(app: Dash) -> None:
     """Connect the form."""
     fields = field_id(FORM, ALL)
-
-    @app.callback(
+    app.callback(
         Output(fields, "value"),
         Input({"type": "preset", "name": ALL}, "n_clicks"),
         State(fields, "id"),
         prevent_initial_call=True,
-    )
-    def fill(clicks: list[int | None], ids: list[dict[str, str]]) -> Any:
-        if not any(clicks) or not isinstance(ctx.triggered_id, dict):
-            return [dash.no_update] * len(ids)
-        return _preset_values(ctx.triggered_id["name"], ids)
-
-    @app.callback(
+    )(fill)
+    app.callback(
         Output("train-form", "className"),
         Input(field_id(FORM, "encoder"), "value"),
         Input(field_id(FORM, "solver"), "value"),
-    )
-    def show_what_matters(encoder: str, solver: str) -> str:
-        return f"stack form enc-{encoder} solver-{solver}"
-
-    @app.callback(
+    )(show_what_matters)
+    app.callback(
         Output(fields, "error"),
         Output("train-problem", "children"),
         Output("train-live", "children"),
@@ -251,27 +238,42 @@ def register(app: Dash) -> None:
         State("train-traces", "data"),
         prevent_initial_call=True,
         running=[(Output("train-start", "disabled"), True, False)],
-    )
-    def start(
-        clicks: int | None,
-        ids: list[dict[str, str]],
-        values: list[Any],
-        features: list[str] | None,
-        name: str | None,
-        trace_set_id: str,
-    ) -> tuple[Any, ...]:
-        keep = dash.no_update
-        if not clicks:
-            return [keep] * len(ids), keep, keep
-        settings, wrong = read(PhaseSettings, values_of(ids, values))
-        if settings is None:
-            count = f"{len(wrong)} settings are" if len(wrong) > 1 else "One setting is"
-            said = notice("bad", "See the form above; nothing was started.", strong=f"{count} out of bounds.")
-            return errors_for(ids, wrong), said, keep
-        try:
-            task = submit(trace_set_id, settings, features or [], name or "")
-        except PhaseDockError as error:
-            return errors_for(ids, {}), problem(error), keep
-        set_props("changed", {"data": task})
-        tasks = panel.tasks_of("train", {"trace_set": trace_set_id})
-        return errors_for(ids, {}), None, panel.panel(tasks, "", "", "")
+    )(start)
+
+
+def fill(clicks: list[int | None], ids: list[dict[str, str]]) -> Any:
+    """Put the values of the chosen preset into the form."""
+    if not any(clicks) or not isinstance(ctx.triggered_id, dict):
+        return [dash.no_update] * len(ids)
+    return _preset_values(ctx.triggered_id["name"], ids)
+
+
+def show_what_matters(encoder: str, solver: str) -> str:
+    """Show the settings that the chosen encoder and solver have."""
+    return f"stack form enc-{encoder} solver-{solver}"
+
+
+def start(
+    clicks: int | None,
+    ids: list[dict[str, str]],
+    values: list[Any],
+    features: list[str] | None,
+    name: str | None,
+    trace_set_id: str,
+) -> tuple[Any, ...]:
+    """Ask for the training; gives what is wrong, field by field, and the trainings under way."""
+    keep = dash.no_update
+    if not clicks:
+        return [keep] * len(ids), keep, keep
+    settings, wrong = read(PhaseSettings, values_of(ids, values))
+    if settings is None:
+        count = f"{len(wrong)} settings are" if len(wrong) > 1 else "One setting is"
+        said = notice("bad", "See the form above; nothing was started.", strong=f"{count} out of bounds.")
+        return errors_for(ids, wrong), said, keep
+    try:
+        task = submit(trace_set_id, settings, features or [], name or "")
+    except PhaseDockError as error:
+        return errors_for(ids, {}), problem(error), keep
+    set_props("changed", {"data": task})
+    tasks = panel.tasks_of("train", {"trace_set": trace_set_id})
+    return errors_for(ids, {}), None, panel.panel(tasks, "", "", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from dash import dcc, html
 
@@ -12,6 +12,7 @@ from app.ui.basics import Node, bar, card, empty, icon, kpi, link_button, state_
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.group_shares import group_shares
+from app.ui.nothing_yet import train_a_model
 from app.ui.tasks import kinds as task_kinds
 from app.ui.when import when
 from core.runtime.infos import TaskState
@@ -19,11 +20,25 @@ from core.traces.model import Role
 from core.units import Unit, format_bytes, format_duration, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
     from core.runtime.infos import ModelInfo, TaskInfo, TraceSetInfo
+
+
+_MOST_STEPS = 5
+_TASK_LOOKS: dict[TaskState, tuple[str, str | None]] = {
+    TaskState.DONE: ("ok", "circle-check"),
+    TaskState.FAILED: ("bad", "circle-x"),
+    TaskState.INTERRUPTED: ("warn", "alert-triangle"),
+    TaskState.RUNNING: ("accent", None),
+    TaskState.QUEUED: ("", "clock"),
+    TaskState.CANCELLED: ("", "ban"),
+}
+"""The kind of a state's badge and its icon."""
+Step = tuple[str, str, str, str]
+"""Something to do next: its icon, a sentence, and the link's label and address."""
 
 
 def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[ModelInfo]) -> Node:
@@ -32,77 +47,68 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
     if traces is None:
         return None
     table = workspace().traces.summary(traces.id)
-    found = [
-        _executions(traces, table, len(sets)),
+    cards = [
+        _executions(traces, table, sets),
         _cpu(traces, table),
         _memory(traces, table),
-        _phases(choice, len(models)),
+        _phases(choice, models),
     ]
-    return html.Div([each for each in found if each is not None], className="grid cols-4")
+    return html.Div([each for each in cards if each is not None], className="grid cols-4")
 
 
-def _executions(traces: TraceSetInfo, table: pd.DataFrame, n_sets: int) -> Node:
-    hours = table["duration_s"].sum() / 3600
+def _hours(table: pd.DataFrame) -> float:
+    """The hours of all containers together."""
+    return float(table["duration_s"].sum() / 3600)
+
+
+def _executions(traces: TraceSetInfo, table: pd.DataFrame, sets: Sequence[TraceSetInfo]) -> html.Div:
     return kpi(
         "Executions",
         f"{traces.n_executions:,}",
-        f"in {traces.name}" if n_sets == 1 else f"in 1 of {n_sets} trace sets",
-        f"{traces.n_samples:,} samples, {format_number(hours, 1)} container-hours",
+        f"in {traces.name}" if len(sets) == 1 else f"in 1 of {len(sets)} trace sets",
+        f"{traces.n_samples:,} samples, {format_number(_hours(table), 1)} container-hours",
     )
 
 
-def _cpu(traces: TraceSetInfo, table: pd.DataFrame) -> Node:
-    """The mean over all container time; None without CPU."""
+def _cpu(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
+    """The mean over all containers, each as heavy as it was long; None where CPU was not recorded."""
     cpu = next((f for f in traces.features if f.role is Role.CPU), None)
     if cpu is None or "cpu_mean" not in table:
         return None
-    seconds = table["duration_s"].sum()
-    mean = float((table["cpu_mean"] * table["duration_s"]).sum() / max(seconds, 1e-9))
-    peak = table["cpu_peak"].max()
+    total = (table["cpu_mean"] * table["duration_s"]).sum()
+    mean, peak = float(total / max(table["duration_s"].sum(), 1e-9)), table["cpu_peak"].max()
     title = "CPU, mean of a container"
     if cpu.unit is Unit.SHARE:
         return kpi(title, f"{mean * 100:.0f}%", "of its machine", f"peaks reach {peak * 100:.0f}%")
-    used = format_number(mean * seconds / 3600, 1)
-    note = f"{used} core-hours; peaks reach {format_number(peak)} cores"
-    return kpi(title, format_number(mean), "cores", note)
+    hours = format_number(mean * _hours(table), 1)
+    sub = f"{hours} core-hours; peaks reach {format_number(peak)} cores"
+    return kpi(title, format_number(mean), "cores", sub)
 
 
-def _memory(traces: TraceSetInfo, table: pd.DataFrame) -> Node:
-    """The mean over containers; None without memory in bytes."""
-    known = any(f.role is Role.MEMORY and f.unit is Unit.BYTES for f in traces.features)
-    if not known or "memory_peak" not in table:
+def _memory(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
+    """The mean of the containers' means; None where memory was not recorded in bytes."""
+    in_bytes = any(f.role is Role.MEMORY and f.unit is Unit.BYTES for f in traces.features)
+    if "memory_peak" not in table or not in_bytes:
         return None
     value, unit = format_bytes(float(table["memory_mean"].mean())).split(" ")
-    peaks = f"peaks reach {format_bytes(float(table['memory_peak'].max()))}"
-    return kpi("Memory, mean of a container", value, unit, peaks)
+    peak = format_bytes(float(table["memory_peak"].max()))
+    return kpi("Memory, mean of a container", value, unit, f"peaks reach {peak}")
 
 
-def _phases(choice: Choice, n_models: int) -> Node:
+def _phases(choice: Choice, models: Sequence[ModelInfo]) -> html.Div:
     model = choice.model
     if model is None:
         return kpi("Phases", "–", "no model yet", "Train one to find them")
-    return kpi(
-        "Phases", str(len(model.phases) or "–"), "in the chosen model", f"{model.name}, 1 of {n_models}"
-    )
+    number = str(len(model.phases)) if model.phases else "–"
+    return kpi("Phases", number, "in the chosen model", f"{model.name}, 1 of {len(models)}")
 
 
 def what_jobs_do(choice: Choice) -> Node:
     """The share of time in each phase, per group of executions."""
     pair = choice.pair()
     if pair is None:
-        return card(
-            "What your jobs do",
-            empty(
-                "stack-2",
-                "No model yet",
-                "A model finds the phases of these executions.",
-                [
-                    link_button(
-                        "Train a model", address("/models", choice, view="train"), "player-play", "primary"
-                    )
-                ],
-            ),
-        )
+        text = "A model finds the phases of these executions."
+        return card("What your jobs do", empty("stack-2", "No model yet", text, [train_a_model(choice)]))
     groups, phases, by = group_shares(pair[0].id, pair[1].id)
     note = f"share of time in each phase, largest groups by {by}" if by else "share of time in each phase"
     figure = shares(groups, phases)
@@ -113,49 +119,48 @@ def what_jobs_do(choice: Choice) -> Node:
     return card("What your jobs do", graph("jobs", figure, note), note=note, tools=tools)
 
 
-_Step: TypeAlias = tuple[str, str, str, str]
-"""An icon, what there is to do, the label of the way there, and its address."""
-
-
 def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSetInfo]) -> Node:
     """What to do next, most pressing first."""
-    steps = [*_to_mend(tasks), *_to_add(sets), *_to_see(choice)]
-    return card("What to do next", *(_step(*step) for step in steps[:5]), flush=True)
+    steps = [*_failures(tasks), *_own_traces(sets), *_with_model(choice)]
+    return card("What to do next", *(_step(*step) for step in steps[:_MOST_STEPS]), flush=True)
 
 
-def _to_mend(tasks: Sequence[TaskInfo]) -> Iterator[_Step]:
+def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
     for task in tasks:
         if task.state in (TaskState.FAILED, TaskState.INTERRUPTED):
             said = task.error[0] if task.error else "It was interrupted."
-            yield "alert-triangle warn", f"{task.title}: {said}", "See the task", f"/tasks?task={task.id}"
+            text = f"{task.title}: {said}"
+            yield "alert-triangle warn", text, "See the task", f"/tasks?task={task.id}"
 
 
-def _to_add(sets: Sequence[TraceSetInfo]) -> Iterator[_Step]:
+def _own_traces(sets: Sequence[TraceSetInfo]) -> Iterable[Step]:
     if all(info.sample for info in sets):
-        yield (
-            "upload",
-            "Only the samples are here. Add traces of your own containers.",
-            "Add traces",
-            "/traces",
-        )
+        text = "Only the samples are here. Add traces of your own containers."
+        yield "upload", text, "Add traces", "/traces"
 
 
-def _to_see(choice: Choice) -> Iterator[_Step]:
+def _with_model(choice: Choice) -> Iterable[Step]:
+    """What the chosen model is good for, or the way to one."""
     if choice.model is not None:
-        n = len(choice.model.phases)
-        said = f"{choice.model.name} has {n} phases. See whether another number is more stable."
-        yield "sparkles", said, "Choose k", address("/models", choice, view="choose")
-        said = "Go through the executions with the arrow keys."
-        yield "timeline", said, "Open phases", address("/phases", choice)
-    elif choice.traces is not None:
-        said = f"No model fits {choice.traces.name} yet."
-        yield "stack-2", said, "Train a model", address("/models", choice, view="train")
+        text = (
+            f"{choice.model.name} has {len(choice.model.phases)} phases. "
+            "See whether another number is more stable."
+        )
+        yield "sparkles", text, "Choose k", address("/models", choice, view="choose")
+        text = "Go through the executions with the arrow keys."
+        yield "timeline", text, "Open phases", address("/phases", choice)
+    elif choice.traces:
+        text = f"No model fits {choice.traces.name} yet."
+        yield "stack-2", text, "Train a model", address("/models", choice, view="train")
 
 
-def _step(picture: str, text: str, label: str, href: str) -> Node:
-    way = dcc.Link([label, " ", icon("arrow-right", "sm")], href=href, className="link")
+def _step(picture: str, text: str, label: str, href: str) -> html.Div:
     return html.Div(
-        [icon(picture), html.Span(text, className="grow"), way],
+        [
+            icon(picture),
+            html.Span(text, className="grow"),
+            dcc.Link([label, " ", icon("arrow-right", "sm")], href=href, className="link"),
+        ],
         className="item row",
         style={"alignItems": "flex-start"},
     )
@@ -183,48 +188,30 @@ def sets_card(sets: Sequence[TraceSetInfo]) -> Node:
     return card("Trace sets", *rows, tools=tools, flush=True)
 
 
-def _line(task: TaskInfo) -> str:
-    return task.error[0] if task.error else task_kinds.outcome(task) or task.message
-
-
 def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
     """One row per task: title, state, progress, and what it says."""
-    kinds = {
-        TaskState.DONE: ("ok", "circle-check"),
-        TaskState.FAILED: ("bad", "circle-x"),
-        TaskState.INTERRUPTED: ("warn", "alert-triangle"),
-        TaskState.RUNNING: ("accent", None),
-        TaskState.QUEUED: ("", "clock"),
-        TaskState.CANCELLED: ("", "ban"),
-    }
-    rows: list[Node] = []
-    for task in tasks[:5]:
-        kind, picture = kinds[task.state]
-        running = task.state is TaskState.RUNNING
-        word = f"{task.progress:.0%}" if running else task.state.value
-        rows.append(
-            html.Div(
-                [
-                    html.Div(
-                        [
-                            dcc.Link(task.title, href=f"/tasks?task={task.id}", className="truncate grow"),
-                            state_badge(word, kind, picture),
-                        ],
-                        className="row",
-                    ),
-                    bar(
-                        task.progress if task.state is not TaskState.DONE else 1,
-                        kind if kind != "accent" else "",
-                        task.title,
-                    )
-                    if running
-                    else None,
-                    html.Div(_line(task), className="ink3 small truncate"),
-                ],
-                className="item stack tight",
-            )
-        )
+    rows: list[Node] = [_task_row(task) for task in tasks[:5]]
     return rows or [html.Div("No work was asked for yet.", className="item ink3")]
+
+
+def _task_row(task: TaskInfo) -> html.Div:
+    kind, picture = _TASK_LOOKS[task.state]
+    running = task.state is TaskState.RUNNING
+    word = f"{task.progress:.0%}" if running else task.state.value
+    title = dcc.Link(task.title, href=f"/tasks?task={task.id}", className="truncate grow")
+    return html.Div(
+        [
+            html.Div([title, state_badge(word, kind, picture)], className="row"),
+            bar(task.progress, "", task.title) if running else None,
+            html.Div(_said(task), className="ink3 small truncate"),
+        ],
+        className="item stack tight",
+    )
+
+
+def _said(task: TaskInfo) -> str:
+    """What went wrong, else what it came to, else what it says of itself."""
+    return task.error[0] if task.error else task_kinds.outcome(task) or task.message
 
 
 def tasks_card(tasks: Sequence[TaskInfo]) -> Node:

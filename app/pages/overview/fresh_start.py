@@ -53,52 +53,47 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
 
 def fresh_start() -> list[Node]:
     """The page before there is anything."""
-    hero = card(
-        None,
-        html.Div(
-            [
-                html.Div(
-                    [
-                        html.H2("Start with the sample traces", style={"fontSize": 18, "lineHeight": "26px"}),
-                        html.P(
-                            "Real training jobs, recorded in containers: CPU, memory, I/O and loss, and a "
-                            "model of them. They load in seconds and can be removed at any time.",
-                            className="ink2",
-                            style={"maxWidth": 430, "margin": "6px 0 14px"},
-                        ),
-                        html.Div(
-                            [_samples_button(), link_button("Add your own traces", "/traces", "upload")],
-                            className="row wrap",
-                        ),
-                    ]
-                ),
-                html.Div(
-                    [
-                        *(strip(parts, "Phases of a container") for parts in _EXAMPLES),
-                        html.P("One bar is one container; a colour is a phase.", className="small ink3"),
-                    ],
-                    className="stack close hero-strips",
-                ),
-            ],
-            className="hero",
-        ),
-    )
-    ways = html.Div(
-        [
-            card(
-                None,
-                html.Div(icon(picture, "lg"), style={"color": "var(--accent)"}),
-                html.H3(title, style={"margin": "10px 0 4px", "fontSize": 14}),
-                html.P(text, className="ink2"),
-                html.Ol([html.Li(step) for step in steps], className="ink2"),
-                link_button(name, path, symbol),
-                class_name="way",
-            )
-            for picture, title, text, steps, (name, path, symbol) in _WAYS_IN
-        ],
-        className="grid cols-3",
-    )
+    ways = html.Div([_way(*each) for each in _WAYS_IN], className="grid cols-3")
+    hero = card(None, html.Div([_start_with_samples(), _example_strips()], className="hero"))
     return [hero, _heading("Three ways in"), ways, _heading("Found on this machine"), _machine()]
+
+
+def _start_with_samples() -> html.Div:
+    ways = [_samples_button(), link_button("Add your own traces", "/traces", "upload")]
+    return html.Div(
+        [
+            html.H2("Start with the sample traces", style={"fontSize": 18, "lineHeight": "26px"}),
+            html.P(
+                "Real training jobs, recorded in containers: CPU, memory, I/O and loss, and a "
+                "model of them. They load in seconds and can be removed at any time.",
+                className="ink2",
+                style={"maxWidth": 430, "margin": "6px 0 14px"},
+            ),
+            html.Div(ways, className="row wrap"),
+        ]
+    )
+
+
+def _example_strips() -> html.Div:
+    return html.Div(
+        [
+            *(strip(parts, "Phases of a container") for parts in _EXAMPLES),
+            html.P("One bar is one container; a colour is a phase.", className="small ink3"),
+        ],
+        className="stack close hero-strips",
+    )
+
+
+def _way(picture: str, title: str, text: str, steps: tuple[str, ...], way: tuple[str, str, str]) -> Node:
+    return card(
+        None,
+        html.Div(icon(picture, "lg"), style={"color": "var(--accent)"}),
+        html.H3(title, style={"margin": "10px 0 4px", "fontSize": 14}),
+        html.P(text, className="ink2"),
+        html.Ol([html.Li(step) for step in steps], className="ink2"),
+        link_button(*way),
+        class_name="way",
+    )
 
 
 def _heading(text: str) -> html.H2:
@@ -106,46 +101,35 @@ def _heading(text: str) -> html.H2:
 
 
 def _machine() -> Node:
+    settings = workspace().settings
+    store = "PostgreSQL" if settings.database_url.startswith("postgres") else "SQLite"
+    listens = "Only this machine can open it" if settings.loopback else "Open to the network, with a password"
+    found = [
+        _worker(),
+        _found("Store", f"{store} and Parquet in {settings.home}."),
+        _found("Address", f"{settings.address}. {listens}."),
+    ]
+    return card(None, html.Div(found, className="grid cols-3"))
+
+
+def _worker() -> html.Div:
     place = workspace()
     worker = place.tasks.worker()
-    waiting = (
-        f"{worker.queued} queued, {worker.running} running"
-        if worker.queued + worker.running
-        else "queue is empty"
-    )
-    store = "PostgreSQL" if place.settings.database_url.startswith("postgres") else "SQLite"
-    listens = (
-        "Only this machine can open it" if place.settings.loopback else "Open to the network, with a password"
-    )
-    entries = (
-        (
-            worker.alive,
-            "Worker",
-            f"{place.settings.task_threads} tasks at a time, {waiting}."
-            if worker.alive
-            else "None is running, so nothing long gets done. Start one: phasedock worker",
-        ),
-        (True, "Store", f"{store} and Parquet in {place.settings.home}."),
-        (True, "Address", f"{place.settings.address}. {listens}."),
-    )
-    return card(
-        None,
-        html.Div(
-            [
-                html.Div(
-                    [
-                        html.Span(
-                            icon("circle-check" if ok else "alert-triangle"), className="ok" if ok else "warn"
-                        ),
-                        html.Div(
-                            [html.Div(name, className="strong"), html.Div(text, className="ink2 small")]
-                        ),
-                    ],
-                    className="row",
-                    style={"alignItems": "flex-start"},
-                )
-                for ok, name, text in entries
-            ],
-            className="grid cols-3",
-        ),
+    if not worker.alive:
+        text = "None is running, so nothing long gets done. Start one: phasedock worker"
+        return _found("Worker", text, ok=False)
+    busy = f"{worker.queued} queued, {worker.running} running"
+    waiting = busy if worker.queued + worker.running else "queue is empty"
+    return _found("Worker", f"{place.settings.task_threads} tasks at a time, {waiting}.")
+
+
+def _found(name: str, text: str, *, ok: bool = True) -> html.Div:
+    picture = icon("circle-check" if ok else "alert-triangle")
+    return html.Div(
+        [
+            html.Span(picture, className="ok" if ok else "warn"),
+            html.Div([html.Div(name, className="strong"), html.Div(text, className="ink2 small")]),
+        ],
+        className="row",
+        style={"alignItems": "flex-start"},
     )

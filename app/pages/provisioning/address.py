@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 from app.ui.evaluations import ALL
+from app.ui.links import Query, one_of
 from core.errors import InputError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.recommendation import exports
 from core.settings_fields import build, describe
-
-if TYPE_CHECKING:
-    from app.ui.links import Query
 
 FIELDS = tuple(spec.name for spec in describe(EvaluationSettings))
 MATCHED, PUBLISHED = "matched", "published"
 RESOURCES = {"cpu": "CPU", "memory": "Memory"}
 SCALES = {MATCHED: "Matched", PUBLISHED: "As published"}
 SORTS = ("policy", "kind", "over", "under", "resizes", "saving")
-FORMATS = {
-    "vpa": "Kubernetes VPA",
-    "patch": "Patch",
-    "docker": "docker update",
-    "json": "JSON",
-    "csv": "CSV",
-}
+FORMATS = {name: each.title for name, each in exports.FORMATS.items()}
+"""The formats of the recommendation and their titles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +65,11 @@ class View:
             settings,
             problem,
             names or (ALL,),
-            _one_of(query.get("resource"), RESOURCES, "cpu"),
-            _one_of(query.get("scale"), SCALES, MATCHED),
-            _one_of(query.get("sort"), SORTS, "over"),
+            one_of(query.get("resource"), RESOURCES, "cpu"),
+            one_of(query.get("scale"), SCALES, MATCHED),
+            one_of(query.get("sort"), SORTS, "over"),
             query.get("policy"),
-            _one_of(query.get("format"), FORMATS, "vpa"),
+            one_of(query.get("format"), FORMATS, "vpa"),
         )
 
     def looking_at(self, resource: str) -> View:
@@ -87,7 +80,3 @@ class View:
     def matched(self) -> bool:
         """Whether policies are compared at the same violation."""
         return self.scale == MATCHED
-
-
-def _one_of(value: str | None, known: Any, otherwise: str) -> str:
-    return value if value is not None and value in known else otherwise

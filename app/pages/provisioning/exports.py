@@ -17,6 +17,7 @@ from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query
 from core.csv_cells import csv_lines
+from core.provisioning.recommendation.exports import FORMATS
 
 if TYPE_CHECKING:
     from app.ui.basics import Node
@@ -29,11 +30,6 @@ TABLES = {
     "frontier": "Frontier, every point",
     "totals": "Totals over time",
     "worst": "Worst containers",
-}
-_ENDINGS = {
-    "json": ("json", "application/json"),
-    "csv": ("csv", "text/csv"),
-    "docker": ("sh", "text/x-shellscript"),
 }
 
 
@@ -166,6 +162,6 @@ def export_recommendation(trace_set_id: str, model_id: str, style: str) -> Respo
     choice = chosen(trace_set_id, model_id)
     settings = {name: request.args[name] for name in ("group_by", "tolerance") if request.args.get(name)}
     text = results.recommendation(choice, settings, style)
-    ending, mimetype = _ENDINGS.get(style, ("yaml", "application/yaml"))
-    name = f"{workspace().traces.get(trace_set_id).name}-{style}.{ending}"
-    return file_answer([text], name, mimetype)
+    form = FORMATS[style]
+    name = f"{workspace().traces.get(trace_set_id).name}-{style}.{form.ending}"
+    return file_answer([text], name, form.mime)

@@ -10,7 +10,7 @@ from dash import dcc, html
 
 from app.ui.basics import Node, aria, button, icon, notice
 from app.ui.evaluations import ALL
-from app.ui.forms import control, field_id, text_of
+from app.ui.forms import ORDER, control, field_id, select, text_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
 from core.settings_fields import describe
@@ -19,7 +19,9 @@ from core.units import format_duration, format_share
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from app.context import Choice
+    from core.provisioning.policy import Policy
+    from core.runtime.infos import TraceSetInfo
 
 FORM = "evaluate"
 _FEW = 24
@@ -61,19 +63,16 @@ def proposed(traces: TraceSetInfo, seconds: float) -> EvaluationSettings:
 def _group_control(settings: EvaluationSettings, attributes: Sequence[str]) -> html.Div:
     """The column to hold out by, of those that the traces have."""
     spec = next(spec for spec in describe(EvaluationSettings) if spec.name == "group_by")
-    options = [{"value": "", "label": "Single containers"}]
-    options += [{"value": name, "label": name} for name in attributes]
-    known = settings.group_by in ("", *attributes)
-    made = dmc.Select(
-        id=field_id(FORM, "group_by"),
+    options = [("", "Single containers"), *((name, name) for name in attributes)]
+    if settings.group_by not in ("", *attributes):
+        options.append((settings.group_by, settings.group_by))
+    made = select(
+        field_id(FORM, "group_by"),
+        options,
+        settings.group_by,
         label=spec.label,
         description=spec.help,
-        data=options if known else [*options, {"value": settings.group_by, "label": settings.group_by}],
-        value=settings.group_by,
-        allowDeselect=False,
-        size="xs",
-        inputWrapperOrder=["label", "input", "description", "error"],
-        rightSection=icon("selector", "sm"),
+        inputWrapperOrder=ORDER,
     )
     return html.Div(made, className="field")
 
@@ -89,24 +88,10 @@ def _controls(settings: EvaluationSettings, traces: TraceSetInfo) -> list[Node]:
 
 
 def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
-    kinds: dict[str, list[Any]] = {kind: [] for kind in _KINDS}
+    kinds: dict[str, list[Policy]] = {kind: [] for kind in _KINDS}
     for policy in (POLICIES[name] for name in POLICIES):
         kinds.setdefault(policy.kind.value, []).append(policy)
-    groups = [
-        html.Fieldset(
-            [
-                html.Legend(_TITLES.get(kind, kind), className="small ink3"),
-                *(
-                    dmc.Checkbox(
-                        label=policy.name, value=policy.name, size="xs", wrapperProps={"title": policy.about}
-                    )
-                    for policy in policies
-                ),
-            ]
-        )
-        for kind, policies in kinds.items()
-        if policies
-    ]
+    groups = [_kind(kind, policies) for kind, policies in kinds.items() if policies]
     names = list(POLICIES)
     return dmc.CheckboxGroup(
         html.Div(groups, className="policylist"),
@@ -115,6 +100,15 @@ def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
         value=names if ALL in chosen else [name for name in chosen if name in names],
         size="xs",
     )
+
+
+def _kind(kind: str, policies: Sequence[Policy]) -> html.Fieldset:
+    """The policies of one kind, to be ticked."""
+    boxes = [
+        dmc.Checkbox(label=policy.name, value=policy.name, size="xs", wrapperProps={"title": policy.about})
+        for policy in policies
+    ]
+    return html.Fieldset([html.Legend(_TITLES.get(kind, kind), className="small ink3"), *boxes])
 
 
 def summary(settings: EvaluationSettings, policies: int) -> str:
@@ -133,54 +127,66 @@ def summary(settings: EvaluationSettings, policies: int) -> str:
 
 
 def form(
-    traces: TraceSetInfo,
-    model: ModelInfo | None,
+    about: Choice,
     settings: EvaluationSettings,
     policies: Sequence[str],
     problem: tuple[str, str] | None,
     *,
     opened: bool,
 ) -> html.Details:
-    """The form, folded to its summary while a result is shown."""
+    """The form, folded to its summary while a result is shown.
+
+    Parameters
+    ----------
+    about
+        The traces to compare on, which there have to be, and the model, perhaps none.
+    settings, policies
+        What it holds.
+    problem
+        What is wrong with the address, and what to do; None for nothing.
+    opened
+        Whether it is unfolded.
+    """
     count = len(POLICIES) if ALL in policies else len(policies)
-    said = notice("bad", problem[1], strong=problem[0]) if problem is not None else None
-    about: list[Node] = ["on ", html.B(traces.name)]
-    about += [" with the phases of ", html.B(model.name)] if model else [", without a phase model"]
+    line = [
+        icon("chevron-right", "sm"),
+        html.H2("Settings"),
+        html.Span(summary(settings, count), className="ink3 truncate"),
+    ]
+    body = html.Div(_body(about, settings, policies, problem), className="stack form body")
     return html.Details(
-        [
-            html.Summary(
-                [
-                    icon("chevron-right", "sm"),
-                    html.H2("Settings"),
-                    html.Span(summary(settings, count), className="ink3 truncate"),
-                ]
-            ),
-            html.Div(
-                [
-                    html.P(about, className="small ink2"),
-                    html.Div(_controls(settings, traces), className="formgrid"),
-                    _policies(policies),
-                    html.Div(said, id="evaluate-problem"),
-                    html.Div(
-                        [
-                            button("Evaluate", "player-play", "primary", id="evaluate-start"),
-                            button("Run again", "refresh", "", id="evaluate-again", title=_AGAIN),
-                            button("All policies", None, "", id="evaluate-all"),
-                            button("None", None, "quiet", id="evaluate-none"),
-                        ],
-                        className="row wrap",
-                    ),
-                    dcc.Store(
-                        id="evaluate-about", data={"traces": traces.id, "model": model.id if model else None}
-                    ),
-                ],
-                className="stack form body",
-            ),
-        ],
+        [html.Summary(line), body],
         className="card settings",
         open=opened,
         **aria(label="Settings of the comparison"),
     )
+
+
+def _body(
+    about: Choice, settings: EvaluationSettings, policies: Sequence[str], problem: tuple[str, str] | None
+) -> list[Node]:
+    if about.traces is None:
+        raise AssertionError("there is a form only where there is a trace set")
+    traces, model = about.traces, about.model
+    phases = [" with the phases of ", html.B(model.name)] if model else [", without a phase model"]
+    said = notice("bad", problem[1], strong=problem[0]) if problem is not None else None
+    return [
+        html.P(["on ", html.B(traces.name), *phases], className="small ink2"),
+        html.Div(_controls(settings, traces), className="formgrid"),
+        _policies(policies),
+        html.Div(said, id="evaluate-problem"),
+        html.Div(_buttons(), className="row wrap"),
+        dcc.Store(id="evaluate-about", data={"traces": traces.id, "model": model.id if model else None}),
+    ]
+
+
+def _buttons() -> list[Node]:
+    return [
+        button("Evaluate", "player-play", "primary", id="evaluate-start"),
+        button("Run again", "refresh", "", id="evaluate-again", title=_AGAIN),
+        button("All policies", None, "", id="evaluate-all"),
+        button("None", None, "quiet", id="evaluate-none"),
+    ]
 
 
 def policies_asked(values: Sequence[str] | None) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ALL, Input, Output, State, html, set_props
 
-from app.context import LOCATION, Choice, address, chosen
+from app.context import LOCATION, Choice, chosen
 from app.pages.provisioning import exports, recommend, results
 from app.pages.provisioning.address import RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
@@ -20,13 +20,13 @@ from app.pages.provisioning.form import FORM, form, given_settings, policies_ask
 from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card
-from app.ui.basics import Node, card, empty, link_button, notice, page_head
-from app.ui.errors import safe_page
+from app.ui.basics import Node, card, notice, page_head
+from app.ui.errors import problem, safe_page
 from app.ui.evaluations import address_values
 from app.ui.export import download
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.links import Query, segments
-from app.ui.misfit import misfit
+from app.ui.nothing_yet import misfit, no_traces
 from app.ui.page import Page
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
@@ -36,28 +36,19 @@ from core.provisioning.policies import POLICIES
 from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from dash import Dash
 
     from app.ui.evaluations import Result
+    from core.runtime.infos import TraceSetInfo
 
 _PATH = "/provisioning"
 
 
 def _nothing_yet() -> Node:
-    return card(
-        None,
-        empty(
-            "adjustments-horizontal",
-            "No traces yet",
-            "Policies are compared on traces of containers: CPU and memory over time.",
-            [
-                link_button("Add traces", address("/traces"), "upload", "primary"),
-                link_button("Load the samples", address("/"), "player-play"),
-            ],
-        ),
-    )
+    text = "Policies are compared on traces of containers: CPU and memory over time."
+    return no_traces("adjustments-horizontal", text)
 
 
 def _lead(report: Mapping[str, Any], view: View) -> str:
@@ -135,45 +126,45 @@ def body(query: Query) -> list[Node]:
     if choice.traces is None:
         return [page_head("Provisioning"), _nothing_yet()]
     result = results.find(choice, view)
-    settings = view.settings or (
-        EvaluationSettings.from_dict(result.report["settings"])
-        if result
-        else proposed(choice.traces, results.typical_seconds(choice.traces.id))
-    )
-    policies = view.policies if view.settings or result is None else result.policies
     there = resources_of(result.report) if result else list(RESOURCES)
     if view.resource not in there:
         view = view.looking_at(there[0])
-    options = {key: title for key, title in RESOURCES.items() if key in there}
-    actions: list[Node] = []
-    if result:
-        actions = [
-            segments(view, "resource", options, view.resource, "Resource"),
-            segments(view, "scale", SCALES, view.scale, "How policies are compared"),
-            exports.menu(result, view),
-        ]
-    lead = (
-        _lead(result.report, view)
-        if result
-        else f"what to allocate to the containers of {choice.traces.name}"
-    )
-    running = results.running(choice)
     live = _waiting(choice, view, shown=result is not None)
     return [
-        page_head("Provisioning", lead, actions),
+        _head(result, view, there, choice.traces.name),
         html.Div(misfit(choice, _PATH), className="spaced"),
-        form(
-            choice.traces,
-            choice.model,
-            settings,
-            policies,
-            view.problem,
-            opened=(result is None and not running and not query.get("task")) or view.problem is not None,
-        ),
-        _outdated() if result and result.earlier and not running else None,
+        _form(choice, choice.traces, view, result),
+        _outdated() if result and result.earlier and not results.running(choice) else None,
         html.Div(live, id="evaluate-live", className="stack spaced"),
         html.Div(_shown(result, view, choice) if result else [], className="stack"),
     ]
+
+
+def _head(result: Result | None, view: View, resources: Sequence[str], traces: str) -> Node:
+    """The title, what was compared, and how it is looked at."""
+    if result is None:
+        return page_head("Provisioning", f"what to allocate to the containers of {traces}")
+    options = {key: title for key, title in RESOURCES.items() if key in resources}
+    actions = [
+        segments(view, "resource", options, view.resource, "Resource"),
+        segments(view, "scale", SCALES, view.scale, "How policies are compared"),
+        exports.menu(result, view),
+    ]
+    return page_head("Provisioning", _lead(result.report, view), actions)
+
+
+def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | None) -> Node:
+    """The form with what the address says, else what the result was made with, else what suits the traces."""
+    if view.settings is not None:
+        settings = view.settings
+    elif result is not None:
+        settings = EvaluationSettings.from_dict(result.report["settings"])
+    else:
+        settings = proposed(traces, results.typical_seconds(traces.id))
+    policies = view.policies if view.settings or result is None else result.policies
+    waiting = result is None and not results.running(choice) and not view.query.get("task")
+    opened = waiting or view.problem is not None
+    return form(choice, settings, policies, view.problem, opened=opened)
 
 
 def _outdated() -> Node:
@@ -196,8 +187,7 @@ def layout(**values: str) -> Node:
 
 def _register_form(app: Dash) -> None:
     fields = field_id(FORM, ALL)
-
-    @app.callback(
+    app.callback(
         Output(fields, "error"),
         Output("evaluate-problem", "children"),
         Output("evaluate-live", "children"),
@@ -211,60 +201,65 @@ def _register_form(app: Dash) -> None:
         State("evaluate-about", "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-        running=[
-            (Output("evaluate-start", "disabled"), True, False),
-            (Output("evaluate-again", "disabled"), True, False),
-        ],
-    )
-    def start(
-        clicks: int | None,
-        again_clicks: int | None,
-        ids: list[dict[str, str]],
-        values: list[Any],
-        checked: list[bool | None],
-        names: list[str] | None,
-        about: dict[str, Any],
-        search: str | None,
-    ) -> tuple[Any, ...]:
-        keep = dash.no_update
-        if not (clicks or again_clicks):
-            return [keep] * len(ids), keep, keep, keep
-        again = dash.ctx.triggered_id == "evaluate-again"
-        settings, wrong = read(
-            EvaluationSettings, given_settings(values_of(ids, values), values_of(ids, checked))
-        )
-        if settings is None:
-            said = notice(
-                "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
-            )
-            return errors_for(ids, wrong), said, keep, keep
-        if not names:
-            said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
-            return errors_for(ids, {}), said, keep, keep
-        policies = policies_asked(names)
-        asked = Query.parse(_PATH, search)
-        where = asked.search(**about, **address_values(settings, policies), task=None, policy=None)
-        choice = chosen(about["traces"], about["model"])
-        kept = None if again else results.find(choice, View.read(Query.parse(_PATH, where)))
-        if kept and not kept.earlier:
-            return errors_for(ids, {}), None, keep, f"?{where}"
-        try:
-            task = results.submit(choice, settings, policies, again=again)
-        except PhaseDockError as error:
-            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
-        set_props("changed", {"data": task})
-        return errors_for(ids, {}), None, keep, f"?{Query.parse(_PATH, where).search(task=task)}"
-
-    @app.callback(
+        running=[(Output(f"evaluate-{name}", "disabled"), True, False) for name in ("start", "again")],
+    )(start)
+    app.callback(
         Output("evaluate-policies", "value"),
         Input("evaluate-all", "n_clicks"),
         Input("evaluate-none", "n_clicks"),
         prevent_initial_call=True,
-    )
-    def choose(all_clicks: int | None, none_clicks: int | None) -> Any:
-        if not (all_clicks or none_clicks):
-            return dash.no_update
-        return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
+    )(choose)
+
+
+def start(
+    clicks: int | None,
+    again_clicks: int | None,
+    ids: list[dict[str, str]],
+    values: list[Any],
+    checked: list[bool | None],
+    names: list[str] | None,
+    about: dict[str, Any],
+    search: str | None,
+) -> tuple[Any, ...]:
+    """Ask for the comparison of the form; gives what is wrong, field by field, or where it is shown."""
+    keep = dash.no_update
+    if not (clicks or again_clicks):
+        return [keep] * len(ids), keep, keep, keep
+    given = given_settings(values_of(ids, values), values_of(ids, checked))
+    settings, wrong = read(EvaluationSettings, given)
+    if settings is None:
+        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of bounds.")
+        return errors_for(ids, wrong), said, keep, keep
+    if not names:
+        said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
+        return errors_for(ids, {}), said, keep, keep
+    policies, choice = policies_asked(names), chosen(about["traces"], about["model"])
+    where = _asked(settings, policies, about, Query.parse(_PATH, search))
+    again = dash.ctx.triggered_id == "evaluate-again"
+    kept = None if again else results.find(choice, View.read(where))
+    if kept and not kept.earlier:
+        return errors_for(ids, {}), None, keep, f"?{where.search()}"
+    try:
+        task = results.submit(choice, settings, policies, again=again)
+    except PhaseDockError as error:
+        return errors_for(ids, {}), problem(error), keep, keep
+    set_props("changed", {"data": task})
+    return errors_for(ids, {}), None, keep, f"?{where.search(task=task)}"
+
+
+def _asked(
+    settings: EvaluationSettings, policies: tuple[str, ...], about: Mapping[str, Any], query: Query
+) -> Query:
+    """The address of the comparison that the form asks for."""
+    values = {**about, **address_values(settings, policies)}
+    return Query.parse(_PATH, query.search(**values, task=None, policy=None))
+
+
+def choose(all_clicks: int | None, none_clicks: int | None) -> Any:
+    """Tick all policies, or none."""
+    if not (all_clicks or none_clicks):
+        return dash.no_update
+    return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
 
 
 def register(app: Dash) -> None:

@@ -64,36 +64,25 @@ def _headline(found: Verdict) -> Node:
 
 def _reasons(found: Sequence[Verdict], result: Result, view: View) -> html.Ul:
     items = [
-        html.Li(
-            [
-                html.Span(
-                    icon("circle-check" if each.better else "info-circle"),
-                    className="ok" if each.better else "info",
-                ),
-                html.Span([html.B(title(each)), " ", each.sentence]),
-            ]
-        )
+        _reason(*(("circle-check", "ok") if each.better else ("info-circle", "info")),
+                [html.B(title(each)), " ", each.sentence])
         for each in found
-    ]
+    ]  # fmt: skip
     here = next(each for each in found if each.resource == view.resource)
     held_out = len(result.report["split"]["held_out"])
     if here.row is not None and here.row.above:
         count = round(here.row.above * held_out)
-        items.append(
-            html.Li(
-                [
-                    html.Span(icon("alert-triangle"), className="warn"),
-                    html.Span(
-                        [
-                            html.B(f"{count:,} of {held_out:,} containers"),
-                            f" would fall short for more than 10% of their time with {here.policy}. ",
-                            "Leave those as they are; they are listed under worst containers.",
-                        ]
-                    ),
-                ]
-            )
-        )
+        text = [
+            html.B(f"{count:,} of {held_out:,} containers"),
+            f" would fall short for more than 10% of their time with {here.policy}. ",
+            "Leave those as they are; they are listed under worst containers.",
+        ]
+        items.append(_reason("alert-triangle", "warn", text))
     return html.Ul(items, className="reasons")
+
+
+def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
+    return html.Li([html.Span(icon(picture), className=kind), html.Span(text)])
 
 
 def _export(result: Result, view: View, choice: Choice) -> list[Node]:
@@ -103,9 +92,21 @@ def _export(result: Result, view: View, choice: Choice) -> list[Node]:
         text = results.exported(choice, result, view.form)
     except PhaseDockError as error:
         return [tabs, notice("warn", error.hint, strong=error.message)]
-    address = results.file_address(choice, result, view.form)
-    shown = text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "\n…"
-    tools = html.Div(
+    tools = _file_tools(results.file_address(choice, result, view.form))
+    long = len(text) > _SHOWN_CHARACTERS
+    cut = html.P(
+        "The file is longer than what is shown here; download it for the rest.", className="small ink3"
+    )
+    return [
+        html.Div([tabs, tools], className="row between wrap"),
+        _manifest(text[:_SHOWN_CHARACTERS] + "\n…" if long else text, view.form),
+        cut if long else None,
+    ]
+
+
+def _file_tools(address: str) -> html.Div:
+    """The buttons that copy the file and take it away."""
+    return html.Div(
         [
             html.Button(
                 [icon("copy"), html.Span("Copy", **data(label="true"))],
@@ -113,27 +114,17 @@ def _export(result: Result, view: View, choice: Choice) -> list[Node]:
                 className="btn small",
                 **data(fetch=address),
             ),
-            html.A(
-                [icon("download"), "Download"],
-                href=address,
-                className="btn small",
-                download="",
-            ),
+            html.A([icon("download"), "Download"], href=address, className="btn small", download=""),
         ],
         className="row",
     )
-    cut = (
-        html.P(
-            "The file is longer than what is shown here; download it for the rest.", className="small ink3"
-        )
-        if shown != text
-        else None
-    )
-    manifest = html.Pre(
-        shown,
-        className="manifest" if view.form in ("json", "csv") else "manifest wrap",
+
+
+def _manifest(text: str, form: str) -> html.Pre:
+    return html.Pre(
+        text,
+        className="manifest" if form in ("json", "csv") else "manifest wrap",
         tabIndex="0",
         role="region",
-        **aria(label=f"Recommendation, {FORMATS[view.form]}"),
+        **aria(label=f"Recommendation, {FORMATS[form]}"),
     )
-    return [html.Div([tabs, tools], className="row between wrap"), manifest, cut]

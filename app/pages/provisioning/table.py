@@ -9,7 +9,7 @@ from dash import html
 
 from app.figures.provisioning import gains
 from app.pages.provisioning.values import OURS, WITHOUT_SAVING, Row, Values, sorted_rows
-from app.ui.basics import Node, aria, card, icon, scrolling, state_badge
+from app.ui.basics import Node, aria, card, gain_dot, icon, scrolling, state_badge
 from app.ui.links import link
 from core.units import format_change, format_number, format_share
 
@@ -26,6 +26,9 @@ _KINDS = {
     "learned": ("learned", ""),
     "ours": ("ours", "accent"),
 }
+
+
+_SORTED_BY = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
 
 
 def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 1) -> html.Th:
@@ -57,8 +60,20 @@ def table(values: Values, view: View, tools: list[Node]) -> html.Section:
         (row.saving, *(row.saving_interval or (None, None))) for row in rows if row.saving is not None
     )
     longest = _longest(rows)
-    rival = values.reference
-    head = html.Tr(
+    made = html.Table(
+        [
+            html.Caption("What each policy over-allocates and how often it falls short", className="sr"),
+            html.Thead(_heads(view, values.reference)),
+            html.Tbody([_row(row, values, view, on, longest) for row in rows]),
+        ],
+        className="plain policies",
+    )
+    note = f"sorted by {_SORTED_BY.get(view.sort, view.sort)}"
+    return card("Policies", scrolling(made, "Policies"), note=note, tools=tools, flush=True)
+
+
+def _heads(view: View, rival: str | None) -> html.Tr:
+    return html.Tr(
         [
             _head("Policy", "policy", view),
             _head("Kind", "kind", view),
@@ -68,23 +83,6 @@ def table(values: Values, view: View, tools: list[Node]) -> html.Section:
             _head("Resizes", "resizes", view, number=True),
             _head(f"Saved against {rival}" if rival else "Saved", "saving", view, over=2),
         ]
-    )
-    body = [_row(row, values, view, on, longest) for row in rows]
-    sorted_by = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
-    table = html.Table(
-        [
-            html.Caption("What each policy over-allocates and how often it falls short", className="sr"),
-            html.Thead(head),
-            html.Tbody(body),
-        ],
-        className="plain policies",
-    )
-    return card(
-        "Policies",
-        scrolling(table, "Policies"),
-        note=f"sorted by {sorted_by.get(view.sort, view.sort)}",
-        tools=tools,
-        flush=True,
     )
 
 
@@ -164,18 +162,7 @@ def _gain(row: Row, on: gains.Track, reference: str | None) -> Node:
         return html.Span("reference" if row.policy == reference else "–", className="ink3")
     low, high = row.saving_interval or (None, None)
     found = gains.mark(row.saving, low, high, on)
-    parts: list[Node] = [html.Span(className="zero", style={"left": f"{on.place(0.0)}%"})]
-    if found.dot is None:
-        arrow = "◂ off scale" if found.off == "left" else "off scale ▸"
-        parts.append(html.Span(arrow, className=f"off {found.verdict} {found.off}"))
-    else:
-        width = max(found.end - found.start, 0.0)
-        whisker = {"left": f"{found.start}%", "width": f"{width:.1f}%"}
-        parts += [
-            html.Span(className=f"whisker {found.verdict}", style=whisker),
-            html.Span(className=f"dot {found.verdict}", style={"left": f"{found.dot}%"}),
-        ]
-    return html.Div(parts, className="gain", role="img", title=said(row), **aria(label=said(row)))
+    return gain_dot(found, on, found.verdict, said(row))
 
 
 def said(row: Row) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dash import dcc, html
 
@@ -11,6 +11,8 @@ from app.ui.basics import Node, card, empty, plain_table
 from core.units import format_share
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from app.context import Choice
     from app.pages.provisioning.address import View
     from app.pages.provisioning.values import Values
@@ -31,41 +33,42 @@ def worst_card(
     """The card; every row opens the container on Phases with the policy's allocation over it."""
     policy = view.policy if view.policy in values.names() else values.ours()
     found = values.part["worst"].get(policy, []) if policy else []
-    if not found:
-        body: Node = empty("list-check", "No containers to list", "Choose a policy in the table above.")
+    if found:
+        body: Node = _table(found, choice, policy or "", evaluation)
     else:
-        grouped = any(each["group"] != each["execution"] for each in found)
-        head = [title for title in _HEAD if title[0] != ("Times short" if grouped else "Group")]
-        rows = []
-        for each in found[:SHOWN]:
-            href = address(
-                "/phases", choice, execution=each["execution"], overlay=policy, evaluation=evaluation
-            )
-            row: list[Node] = [
-                dcc.Link(
-                    each["execution"],
-                    href=href,
-                    className="link",
-                    title=f"{each['execution']} over time, with what {policy} gives it",
-                )
-            ]
-            row += [each["group"]] if grouped else []
-            row += [
-                html.Span(
-                    _share(each["under_time_0"]), className="bad" if (each["under_time_0"] or 0) > 0.1 else ""
-                ),
-                _share(each["over"]),
-            ]
-            row += [] if grouped else [f"{each['oom_events'] or 0:,.0f}"]
-            rows.append(row)
-        body = plain_table(head, rows, f"Containers that fall short most under {policy}")
-    return card(
-        "Worst containers first",
-        body,
-        note=f"under {policy} as published" if policy else None,
-        tools=tools,
-        flush=True,
+        body = empty("list-check", "No containers to list", "Choose a policy in the table above.")
+    note = f"under {policy} as published" if policy else None
+    return card("Worst containers first", body, note=note, tools=tools, flush=True)
+
+
+def _table(found: Sequence[Mapping[str, Any]], choice: Choice, policy: str, evaluation: str) -> Node:
+    """The first few, with the group of each where there are groups, else with how often it fell short."""
+    grouped = any(each["group"] != each["execution"] for each in found)
+    head = [title for title in _HEAD if title[0] != ("Times short" if grouped else "Group")]
+    rows = [
+        [
+            _link(each["execution"], choice, policy, evaluation),
+            *([each["group"]] if grouped else []),
+            _under(each["under_time_0"]),
+            _share(each["over"]),
+            *([] if grouped else [f"{each['oom_events'] or 0:,.0f}"]),
+        ]
+        for each in found[:SHOWN]
+    ]
+    return plain_table(head, rows, f"Containers that fall short most under {policy}")
+
+
+def _link(execution: str, choice: Choice, policy: str, evaluation: str) -> dcc.Link:
+    return dcc.Link(
+        execution,
+        href=address("/phases", choice, execution=execution, overlay=policy, evaluation=evaluation),
+        className="link",
+        title=f"{execution} over time, with what {policy} gives it",
     )
+
+
+def _under(share: float | None) -> html.Span:
+    return html.Span(_share(share), className="bad" if (share or 0) > 0.1 else "")
 
 
 def _share(value: float | None) -> str:

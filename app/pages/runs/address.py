@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from app.ui.links import Query
+from app.ui.links import Query, one_of
 
 PATH = "/runs"
 COMPARE, LEDGER, BUILD, LIST = "compare", "ledger", "build", "list"
@@ -80,7 +76,7 @@ class View:
     def read(cls, query: Query) -> View:
         """Read the choices of an address."""
         experiment = query.get("experiment")
-        look = _one_of(query.get("look"), (BUILD, LEDGER), COMPARE if experiment else LIST)
+        look = one_of(query.get("look"), (BUILD, LEDGER), COMPARE if experiment else LIST)
         return cls(
             query=query,
             look=LIST if look == LEDGER and not (experiment or query.get("run")) else look,
@@ -89,8 +85,8 @@ class View:
             a=query.get("a"),
             b=query.get("b"),
             seed=_whole(query.get("seed")),
-            measure=_one_of(query.get("measure"), MEASURES, "completion"),
-            by=_one_of(query.get("by"), BY, "lists"),
+            measure=one_of(query.get("measure"), MEASURES, "completion"),
+            by=one_of(query.get("by"), BY, "lists"),
             page=_whole(query.get("page")) or 0,
             of=query.get("of"),
             tick=_whole(query.get("tick")) or 0,
@@ -99,10 +95,6 @@ class View:
             text=query.get("text") or "",
             source=query.get("from"),
         )
-
-
-def _one_of(value: str | None, known: Collection[str], otherwise: str) -> str:
-    return value if value is not None and value in known else otherwise
 
 
 def _whole(value: str | None) -> int | None:

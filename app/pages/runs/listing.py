@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from app.pages.runs.address import View
     from app.pages.runs.build.bundled import Bundled
+    from core.experiments.spec import Experiment
     from core.runtime.experiments.infos import ExperimentInfo
 
 ACT = "run-act"
@@ -79,44 +80,62 @@ def _experiments(
     infos: Sequence[ExperimentInfo], states: dict[str, str], view: View, *, any_at_all: bool
 ) -> html.Section:
     if not any_at_all:
-        text = (
-            "An experiment runs several policies on the same machines and jobs, over as many seeds as you "
-            "like, and says which is better and by how much. Start a bundled one with one click."
-        )
-        first = next(iter(bundled()), None)
-        acts: list[Node] = [link_button("Build your own", f"{PATH}?look=build", "plus")]
-        if first is not None:
-            acts.insert(0, _start(first, f"Run “{first.experiment.name}”", "primary"))
-        return card(None, empty("player-play", "No runs yet", text, acts))
-    tools: list[Node] = [
-        segments(view, "state", _STATES, view.state or "any", "State"),
-        dmc.TextInput(
-            id="runs-filter",
-            value=view.text,
-            placeholder="Filter",
-            size="xs",
-            leftSection=icon("search", "sm"),
-            **aria(label="Filter experiments"),
-        ),
-    ]
+        return _no_runs_yet()
     rows = [_row(info, states[info.id], view.text) for info in infos]
-    heads = ("Experiment", "State", "Policies", "Jobs on machines", "Seeds", "When", "")
-    table = html.Table(
-        [
-            html.Caption("Experiments, the newest first", className="sr"),
-            html.Thead(
-                html.Tr(
-                    [html.Th(head or html.Span("Actions", className="sr"), scope="col") for head in heads]
-                )
-            ),
-            html.Tbody(rows, id="runs-rows"),
-        ],
-        className="plain runlist",
-    )
-    body: Node = scrolling(table, "Experiments")
+    heads = ("Experiment", "State", "Policies", "Jobs on machines", "Seeds", "When")
+    made = _table("Experiments, the newest first", (*heads, _unseen("Actions")), rows, id="runs-rows")
     none = html.Div("No experiment is in this state.", className="ink3 small", style={"padding": "10px 14px"})
     return card(
-        "Experiments", body, *([] if rows else [none]), note=f"{len(infos):,}", tools=tools, flush=True
+        "Experiments",
+        scrolling(made, "Experiments"),
+        *([] if rows else [none]),
+        note=f"{len(infos):,}",
+        tools=_filters(view),
+        flush=True,
+    )
+
+
+def _no_runs_yet() -> html.Section:
+    text = (
+        "An experiment runs several policies on the same machines and jobs, over as many seeds as you "
+        "like, and says which is better and by how much. Start a bundled one with one click."
+    )
+    first = next(iter(bundled()), None)
+    acts: list[Node] = [link_button("Build your own", f"{PATH}?look=build", "plus")]
+    if first is not None:
+        acts.insert(0, _start(first, f"Run “{first.experiment.name}”", "primary"))
+    return card(None, empty("player-play", "No runs yet", text, acts))
+
+
+def _filters(view: View) -> list[Node]:
+    """What the list is filtered by: state and text."""
+    text = dmc.TextInput(
+        id="runs-filter",
+        value=view.text,
+        placeholder="Filter",
+        size="xs",
+        leftSection=icon("search", "sm"),
+        **aria(label="Filter experiments"),
+    )
+    return [segments(view, "state", _STATES, view.state or "any", "State"), text]
+
+
+def _unseen(text: str) -> html.Span:
+    """The head of a column of buttons, for assistive technology only."""
+    return html.Span(text, className="sr")
+
+
+def _table(
+    caption: str, heads: Sequence[Node], rows: list[html.Tr], kind: str = "", **body: Any
+) -> html.Table:
+    """A table of experiments; `body` are properties of its rows' parent."""
+    return html.Table(
+        [
+            html.Caption(caption, className="sr"),
+            html.Thead(html.Tr([html.Th(head, scope="col") for head in heads])),
+            html.Tbody(rows, **body),
+        ],
+        className=f"plain runlist {kind}".strip(),
     )
 
 
@@ -124,35 +143,40 @@ def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
     word, kind, picture = attached_runs.state_words(state)
     experiment = info.experiment
     searched = f"{info.name} {' '.join(arm.label for arm in experiment.policies)} {word}".lower()
-    hidden = bool(text) and text.lower() not in searched
+    name = dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy")
     return html.Tr(
         [
-            html.Th(
-                dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy"), scope="row"
-            ),
+            html.Th(name, scope="row"),
             html.Td(state_badge(word, kind, picture)),
-            html.Td(run_words.policies(experiment), className="truncate"),
-            html.Td(f"{experiment.n_jobs:,} on {run_words.machines(experiment)}", className="num"),
-            html.Td(f"{len(experiment.seeds):,}", className="num"),
+            *_about(experiment),
             html.Td(when(info.created), className="ink3"),
-            html.Td(
-                html.Div(
-                    [
-                        dcc.Link(
-                            [icon("refresh"), html.Span(f"Run {info.name} again", className="sr")],
-                            href=f"{PATH}?look=build&from={info.id}",
-                            className="iconbtn",
-                            title=f"Run {info.name} again",
-                        ),
-                        icon_button("trash", f"Delete {info.name}", **data(act="ask", id=info.id, store=ACT)),
-                    ],
-                    className="row",
-                )
-            ),
+            html.Td(html.Div(_row_buttons(info), className="row")),
         ],
-        hidden=hidden,
+        hidden=bool(text) and text.lower() not in searched,
         **data(filter=searched),
     )
+
+
+def _about(experiment: Experiment) -> list[html.Td]:
+    """The policies, the jobs and machines, and the seeds of an experiment."""
+    return [
+        html.Td(run_words.policies(experiment), className="truncate"),
+        html.Td(f"{experiment.n_jobs:,} on {run_words.machines(experiment)}", className="num"),
+        html.Td(f"{len(experiment.seeds):,}", className="num"),
+    ]
+
+
+def _row_buttons(info: ExperimentInfo) -> list[Node]:
+    again = f"Run {info.name} again"
+    return [
+        dcc.Link(
+            [icon("refresh"), html.Span(again, className="sr")],
+            href=f"{PATH}?look=build&from={info.id}",
+            className="iconbtn",
+            title=again,
+        ),
+        icon_button("trash", f"Delete {info.name}", **data(act="ask", id=info.id, store=ACT)),
+    ]
 
 
 def _start(each: Bundled, label: str, kind: str = "small") -> html.Button:
@@ -160,46 +184,22 @@ def _start(each: Bundled, label: str, kind: str = "small") -> html.Button:
 
 
 def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
-    rows = [
-        html.Tr(
-            [
-                html.Th(
-                    [
-                        dcc.Link(
-                            each.experiment.name,
-                            href=f"{PATH}?look=build&from={each.name}",
-                            className="policy",
-                        ),
-                        html.Div(each.experiment.about, className="small ink3 about"),
-                    ],
-                    scope="row",
-                ),
-                html.Td(run_words.policies(each.experiment), className="truncate"),
-                html.Td(
-                    f"{each.experiment.n_jobs:,} on {run_words.machines(each.experiment)}", className="num"
-                ),
-                html.Td(f"{len(each.experiment.seeds):,}", className="num"),
-                html.Td(_start(each, "Run")),
-            ]
-        )
-        for each in found
-    ]
-    heads = ("Experiment", "Policies", "Jobs on machines", "Seeds", "")
-    table = html.Table(
-        [
-            html.Caption("Experiments that come with PhaseDock", className="sr"),
-            html.Thead(
-                html.Tr([html.Th(head or html.Span("Start", className="sr"), scope="col") for head in heads])
-            ),
-            html.Tbody(rows),
-        ],
-        className="plain runlist bundled",
-    )
+    heads = ("Experiment", "Policies", "Jobs on machines", "Seeds", _unseen("Start"))
+    rows = [_bundled_row(each) for each in found]
+    made = _table("Experiments that come with PhaseDock", heads, rows, "bundled")
     return card(
         "Bundled experiments",
-        scrolling(table, "Bundled experiments"),
+        scrolling(made, "Bundled experiments"),
         note="from the theses, to run as they are or to change" if anything else "one click starts one",
         flush=True,
+    )
+
+
+def _bundled_row(each: Bundled) -> html.Tr:
+    name = dcc.Link(each.experiment.name, href=f"{PATH}?look=build&from={each.name}", className="policy")
+    about = html.Div(each.experiment.about, className="small ink3 about")
+    return html.Tr(
+        [html.Th([name, about], scope="row"), *_about(each.experiment), html.Td(_start(each, "Run"))]
     )
 
 

@@ -57,85 +57,91 @@ def layout(**values: str) -> Node:
 
 
 def _register_list(app: Dash) -> None:
-    @app.callback(
+    app.callback(
         Output(LOCATION, "href", allow_duplicate=True),
         Output("runs-page", "children", allow_duplicate=True),
         Input(ACT, "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-    )
-    def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
-        keep = dash.no_update
-        match (asked or {}).get("act"):
-            case "start":
-                return run_building.started(find((asked or {})["id"]).experiment), keep
-            case "ask":
-                set_props("run-delete-what", {"children": listing.asked((asked or {})["id"])})
-                set_props("run-delete", {"opened": True})
-            case "delete":
-                set_props("run-delete", {"opened": False})
-                removed = stored.removed((asked or {})["id"])
-                notify(f"The experiment and {removed:,} run{'s' if removed != 1 else ''} were deleted.")
-                set_props("changed", {"data": None})
-                return keep, body(Query.parse(PATH, search))
-            case "close":
-                set_props("run-delete", {"opened": False})
-        return keep, keep
+    )(act)
+
+
+def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
+    """Do what a button of the lists asks for; gives the address to go to, or the page drawn anew."""
+    keep = dash.no_update
+    match (asked or {}).get("act"):
+        case "start":
+            return run_building.started(find((asked or {})["id"]).experiment), keep
+        case "ask":
+            set_props("run-delete-what", {"children": listing.asked((asked or {})["id"])})
+            set_props("run-delete", {"opened": True})
+        case "delete":
+            set_props("run-delete", {"opened": False})
+            removed = stored.removed((asked or {})["id"])
+            notify(f"The experiment and {removed:,} run{'s' if removed != 1 else ''} were deleted.")
+            set_props("changed", {"data": None})
+            return keep, body(Query.parse(PATH, search))
+        case "close":
+            set_props("run-delete", {"opened": False})
+    return keep, keep
 
 
 def _register_compare(app: Dash) -> None:
-    @app.callback(
+    app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
         Input({"type": "run-side", "name": ALL}, "value"),
         State({"type": "run-side", "name": ALL}, "id"),
         State(LOCATION, "search"),
         State(LOCATION, "pathname"),
         prevent_initial_call=True,
-    )
-    def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
-        query = Query.parse(PATH, search)
-        experiment = query.get("experiment")
-        if pathname != PATH or not ids or experiment is None:
-            return dash.no_update
-        first, second, _ = stored.pair(
-            workspace().runs.experiment(experiment), query.get("a"), query.get("b")
-        )
-        shown = {"a": first.key, "b": second.key if second is not None else None}
-        asked = {each["name"]: value for each, value in zip(ids, values, strict=True)}
-        if asked == {name: shown[name] for name in asked}:
-            return dash.no_update
-        return f"?{query.search(**asked)}"
-
-    @app.callback(
+    )(choose)
+    app.callback(
         Output("runs-page", "children", allow_duplicate=True),
         Input("changed", "data"),
         State(LOCATION, "pathname"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-    )
-    def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
-        """Show the results in place when the task of the experiment that is open has ended."""
-        query = Query.parse(PATH, search)
-        view = View.read(query)
-        if pathname != PATH or not task_id or view.look != COMPARE or view.experiment is None:
-            return dash.no_update
-        return body(query) if stored.experiment_of(task_id) == view.experiment else dash.no_update
-
-    @app.callback(
+    )(finished)
+    app.callback(
         Output("runs-page", "children", allow_duplicate=True),
         Input("run-poll", "n_intervals"),
         State("run-seen", "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-    )
-    def more(_ticks: int, seen: int, search: str | None) -> Any:
-        """Show results as they come."""
-        query = Query.parse(PATH, search)
-        view = View.read(query)
-        if view.look != COMPARE or view.experiment is None:
-            return dash.no_update
-        info = workspace().runs.experiment(view.experiment)
-        return body(query) if more_seeds(info, view, int(seen or 0)) else dash.no_update
+    )(more)
+
+
+def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
+    """Put the chosen policies into the address, unless they are what it shows."""
+    query = Query.parse(PATH, search)
+    experiment = query.get("experiment")
+    if pathname != PATH or not ids or experiment is None:
+        return dash.no_update
+    first, second, _ = stored.pair(workspace().runs.experiment(experiment), query.get("a"), query.get("b"))
+    shown = {"a": first.key, "b": second.key if second is not None else None}
+    asked = {each["name"]: value for each, value in zip(ids, values, strict=True)}
+    if asked == {name: shown[name] for name in asked}:
+        return dash.no_update
+    return f"?{query.search(**asked)}"
+
+
+def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
+    """Show the results in place when the task of the experiment that is open has ended."""
+    query = Query.parse(PATH, search)
+    view = View.read(query)
+    if pathname != PATH or not task_id or view.look != COMPARE or view.experiment is None:
+        return dash.no_update
+    return body(query) if stored.experiment_of(task_id) == view.experiment else dash.no_update
+
+
+def more(_ticks: int, seen: int, search: str | None) -> Any:
+    """Show results as they come."""
+    query = Query.parse(PATH, search)
+    view = View.read(query)
+    if view.look != COMPARE or view.experiment is None:
+        return dash.no_update
+    info = workspace().runs.experiment(view.experiment)
+    return body(query) if more_seeds(info, view, int(seen or 0)) else dash.no_update
 
 
 def register(app: Dash) -> None:

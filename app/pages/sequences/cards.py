@@ -83,7 +83,24 @@ def _right(field: str, title: str, writer: str, width: int, **more: Any) -> dict
 
 def path_table(view: View) -> Node:
     """The table of prototypes; a row lists the executions that follow the path."""
-    columns = [
+    clicked = ["phasedockSequences.row(params)"]
+    return grid(
+        PATHS,
+        _columns(),
+        path_rows(view),
+        height="100%",
+        options={
+            "suppressCellFocus": False,
+            "rowClassRules": {"rare": "params.data && !params.data.prototype"},
+        },
+        eventListeners={"cellClicked": clicked, "cellKeyDown": clicked},
+        columnSize=None,
+        getRowId="params.data.pick",
+    )
+
+
+def _columns() -> list[dict[str, Any]]:
+    return [
         {
             "field": "number",
             "headerName": "No.",
@@ -99,17 +116,7 @@ def path_table(view: View) -> Node:
             "minWidth": 150,
             "tooltipField": "text",
         },
-        {
-            "field": "strip",
-            "headerName": "Example",
-            "headerTooltip": "The execution whose length is nearest the median of its path",
-            "cellRenderer": "StripCell",
-            "cellClass": "middle",
-            "flex": 2,
-            "minWidth": 92,
-            "sortable": False,
-            "tooltipField": "example",
-        },
+        _example(),
         _right("seconds", "Length", "phasedockTable.duration(params.value)", 112),
         {
             "field": "count",
@@ -121,22 +128,20 @@ def path_table(view: View) -> Node:
         _right("share", "Share", "phasedockTable.share(params.value)", 68),
         _right("covered", "Covers", "Math.round(params.value * 100) + '%'", 72),
     ]
-    return grid(
-        PATHS,
-        columns,
-        path_rows(view),
-        height="100%",
-        options={
-            "suppressCellFocus": False,
-            "rowClassRules": {"rare": "params.data && !params.data.prototype"},
-        },
-        eventListeners={
-            "cellClicked": ["phasedockSequences.row(params)"],
-            "cellKeyDown": ["phasedockSequences.row(params)"],
-        },
-        columnSize=None,
-        getRowId="params.data.pick",
-    )
+
+
+def _example() -> dict[str, Any]:
+    return {
+        "field": "strip",
+        "headerName": "Example",
+        "headerTooltip": "The execution whose length is nearest the median of its path",
+        "cellRenderer": "StripCell",
+        "cellClass": "middle",
+        "flex": 2,
+        "minWidth": 92,
+        "sortable": False,
+        "tooltipField": "example",
+    }
 
 
 def tree_nodes(tree: PrefixTree) -> list[TreeNode]:

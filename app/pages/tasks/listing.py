@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from dash import dcc, html
 
 from app.context import workspace
-from app.ui.basics import Node, card, empty, icon, link_button, notice, plain_table
-from app.ui.forms import aria, data, text_of
+from app.ui.basics import Node, aria, card, data, empty, icon, link_button, notice, plain_table
+from app.ui.forms import text_of
 from app.ui.tasks import card as task_card
 from app.ui.tasks import kinds
 from app.ui.tasks import words as task_words
@@ -56,7 +56,7 @@ def filters(state: str, counts: Mapping[str, int], href: Query) -> html.Nav:
             if counts[key] or key in ("", "active") or key == state
         ],
         className="tabs",
-        **aria("Tasks by state"),
+        **aria(label="Tasks by state"),
     )
 
 

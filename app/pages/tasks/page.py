@@ -14,9 +14,8 @@ from dash import ClientsideFunction, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.tasks import listing
-from app.ui.basics import Node, button, card, notice, page_head
-from app.ui.errors import safe_page
-from app.ui.forms import data
+from app.ui.basics import Node, button, card, data, page_head
+from app.ui.errors import problem, safe_page
 from app.ui.links import Query
 from app.ui.page import Page
 from app.ui.tasks import card as task_card
@@ -64,7 +63,7 @@ def layout(**values: str) -> Node:
         try:
             detail = listing.detail(workspace().tasks.get(chosen), query)
         except NotFoundError as error:
-            detail = [notice("bad", error.hint, strong=error.message)]
+            detail = [problem(error)]
     clear = button("Clear finished", "trash", **data(act="clear", store=task_words.ACTIONS))
     return [
         page_head("Tasks", html.Span(sentence, id="tasks-worker"), [clear]),

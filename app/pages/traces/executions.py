@@ -57,7 +57,20 @@ def executions_card(choice: Choice) -> html.Section:
     info = choice.traces
     if info is None:
         raise AssertionError("there is a table only where there is a trace set")
-    box = dmc.TextInput(
+    hint = html.Span([icon("arrow-right", "sm"), " A row opens its phases"], className="hint small ink3")
+    return card(
+        ["Executions of ", html.Span(info.name, id="executions-of")],
+        html.Div([_find(), hint], className="findrow"),
+        *_table(info, workspace().traces.summary(info.id), choice),
+        note=[html.Span(_count(info), id="executions-count"), " · ", sampling(info)],
+        tools=_tools(info, choice),
+        flush=True,
+        class_name="tracetable",
+    )
+
+
+def _find() -> dmc.TextInput:
+    return dmc.TextInput(
         id="executions-filter",
         placeholder="Find by name or attribute",
         leftSection=icon("search"),
@@ -66,13 +79,15 @@ def executions_card(choice: Choice) -> html.Section:
         className="findbox",
         **aria(label="Find executions by name or attribute"),
     )
-    see = address("/phases", choice)
-    first = [link_button("See phases", see, "timeline", "small")] if choice.model else []
-    tools = [
-        *first,
-        link_button(
-            "Train a model", address("/models", Choice(info, None), view="train"), "stack-2", "small"
-        ),
+
+
+def _tools(info: TraceSetInfo, choice: Choice) -> list[Node]:
+    """What to do with the set: see its phases where a model fits, train one, take the table away."""
+    see = link_button("See phases", address("/phases", choice), "timeline", "small")
+    training = address("/models", Choice(info, None), view="train")
+    return [
+        *([see] if choice.model else []),
+        link_button("Train a model", training, "stack-2", "small"),
         html.A(
             icon("download"),
             href=executions_csv(info.id),
@@ -81,18 +96,6 @@ def executions_card(choice: Choice) -> html.Section:
             **aria(label="Executions as CSV"),
         ),
     ]
-    count = html.Span(_count(info), id="executions-count")
-    hint = html.Span([icon("arrow-right", "sm"), " A row opens its phases"], className="hint small ink3")
-    head = html.Div([box, hint], className="findrow")
-    return card(
-        ["Executions of ", html.Span(info.name, id="executions-of")],
-        head,
-        *_table(info, workspace().traces.summary(info.id), choice),
-        note=[count, " · ", sampling(info)],
-        tools=tools,
-        flush=True,
-        class_name="tracetable",
-    )
 
 
 def _count(info: TraceSetInfo) -> str:

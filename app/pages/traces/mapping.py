@@ -133,10 +133,7 @@ def _what(mapping: ColumnMapping) -> str:
 
 def register(app: Dash) -> None:
     """Let the preview follow the form, and the button import."""
-    fields = {field: Input(field_id(field), "value") for field in FIELDS}
-    kept = {field: State(field_id(field), "value") for field in FIELDS}
-
-    @app.callback(
+    app.callback(
         output={
             "preview": Output("map-preview", "children"),
             "state": Output("map-state", "children"),
@@ -148,38 +145,46 @@ def register(app: Dash) -> None:
             "cores": Output("map-cores-box", "hidden"),
             "memory": Output("map-memory-gib-box", "hidden"),
         },
-        inputs={"values": fields, "upload_id": State("map-upload", "data")},
-    )
-    def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
-        inspection: Any = workspace().uploads.inspect(upload_id)
-        said, good = _verdict(values, upload_id)
-        cores, memory = needs_machine(values)
-        absent = {key: not (values[key] or "").strip() for key in ("time", "cpu", "memory")}
-        return {
-            "preview": preview(inspection, values),
-            "state": said,
-            "blocked": not good,
-            **{f"{key}_unit": gone for key, gone in absent.items()},
-            "resampling": RESAMPLING_HELP[Resampling(values["resampling"])],
-            "cores": not cores,
-            "memory": not memory,
-        }
-
-    @app.callback(
+        inputs={
+            "values": {field: Input(field_id(field), "value") for field in FIELDS},
+            "upload_id": State("map-upload", "data"),
+        },
+    )(follow)
+    app.callback(
         output=Output(LOCATION, "search", allow_duplicate=True),
         inputs={
             "clicks": Input("map-import", "n_clicks"),
-            "values": kept,
+            "values": {field: State(field_id(field), "value") for field in FIELDS},
             "name": State("map-name", "value"),
             "upload_id": State("map-upload", "data"),
         },
         prevent_initial_call=True,
-    )
-    def start(clicks: int | None, values: dict[str, Any], name: str, upload_id: str) -> Any:
-        if not clicks:
-            return dash.no_update
-        uploads = workspace().uploads
-        inspection: Any = uploads.inspect(upload_id)
-        mapping = mapping_of(values, inspection.mapping)
-        file_name = uploads.get(upload_id).name
-        return f"?task={uploads.accept(upload_id, mapping, (name or '').strip() or set_name(file_name))}"
+    )(start)
+
+
+def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
+    """Show what the form comes to: the preview, the verdict, and which fields mean something."""
+    inspection: Any = workspace().uploads.inspect(upload_id)
+    said, good = _verdict(values, upload_id)
+    cores, memory = needs_machine(values)
+    absent = {key: not (values[key] or "").strip() for key in ("time", "cpu", "memory")}
+    return {
+        "preview": preview(inspection, values),
+        "state": said,
+        "blocked": not good,
+        **{f"{key}_unit": gone for key, gone in absent.items()},
+        "resampling": RESAMPLING_HELP[Resampling(values["resampling"])],
+        "cores": not cores,
+        "memory": not memory,
+    }
+
+
+def start(clicks: int | None, values: dict[str, Any], name: str, upload_id: str) -> Any:
+    """Import the file as the form says; gives the address of the import."""
+    if not clicks:
+        return dash.no_update
+    uploads = workspace().uploads
+    inspection: Any = uploads.inspect(upload_id)
+    mapping = mapping_of(values, inspection.mapping)
+    file_name = uploads.get(upload_id).name
+    return f"?task={uploads.accept(upload_id, mapping, (name or '').strip() or set_name(file_name))}"

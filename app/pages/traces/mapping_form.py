@@ -11,6 +11,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.pages.traces.mapping_values import NOTHING, suggested
+from app.ui.forms import ORDER
 from core.traces.mapping import TIME_UNITS
 from core.traces.model import Resampling
 from core.units import FILE_UNITS, Unit
@@ -40,46 +41,47 @@ def field_id(field: str) -> str:
 def form(inspection: Any) -> Node:
     """The controls, filled in with the suggestion."""
     values, names = suggested(inspection), [column.name for column in inspection.columns]
-    columns = html.Div(
+    return html.Div(
+        [_columns(names, values), html.Div(className="rule"), _sampling(values)], className="mapform"
+    )
+
+
+def _columns(names: Sequence[str], values: Mapping[str, Any]) -> html.Div:
+    """Which column is what, and in which unit."""
+    execution = _column("execution", "Execution", names, values, "None: the file is one execution")
+    text = "One text per execution, such as its workload."
+    attributes = _many("attributes", "Attributes", names, values, text)
+    further = _many("features", "Further features", names, values, "Numbers that a model may also read.")
+    return html.Div(
         [
-            html.Div(
-                _column("execution", "Execution", names, values, "None: the file is one execution"),
-                className="alone",
-            ),
-            html.Div(
-                _many(
-                    "attributes", "Attributes", names, values, "One text per execution, such as its workload."
-                ),
-                className="alone",
-            ),
+            html.Div(execution, className="alone"),
+            html.Div(attributes, className="alone"),
             _column("time", "Time", names, values, "None: row number × period"),
             _choice("time_unit", "Unit of time", _time_units(), values),
             _column("cpu", "CPU", names, values, "None"),
             _choice("cpu_unit", "Unit of CPU", _units(Unit.CORES), values),
             _column("memory", "Memory", names, values, "None"),
             _choice("memory_unit", "Unit of memory", _units(Unit.BYTES), values),
-            html.Div(
-                _many("features", "Further features", names, values, "Numbers that a model may also read."),
-                className="wide",
-            ),
+            html.Div(further, className="wide"),
         ],
         className="mapgrid",
     )
-    sampling = html.Div(
+
+
+def _sampling(values: Mapping[str, Any]) -> html.Div:
+    """When samples were taken, and what the machine has."""
+    period, cores = "Left empty, it is found from the file.", "Turns shares into cores."
+    gap, memory = "A longer one splits the execution there.", "Turns shares into GiB."
+    return html.Div(
         [
-            _number(
-                "period", "Sampling period", values, " s", "Left empty, it is found from the file.", "auto"
-            ),
+            _number("period", "Sampling period", values, " s", period, "auto"),
             _choice("resampling", "Irregular samples", _resamplings(), values, " "),
-            _number("max_gap", "Longest gap", values, " periods", "A longer one splits the execution there."),
-            _number("cores", "Cores of the machine", values, " cores", "Turns shares into cores.", "unknown"),
-            _number(
-                "memory_gib", "Memory of the machine", values, " GiB", "Turns shares into GiB.", "unknown"
-            ),
+            _number("max_gap", "Longest gap", values, " periods", gap),
+            _number("cores", "Cores of the machine", values, " cores", cores, "unknown"),
+            _number("memory_gib", "Memory of the machine", values, " GiB", memory, "unknown"),
         ],
         className="mapgrid one",
     )
-    return html.Div([columns, html.Div(className="rule"), sampling], className="mapform")
 
 
 def _options(names: Sequence[str], none: str) -> list[dict[str, str]]:
@@ -124,7 +126,7 @@ def _choice(
         value=values[field],
         allowDeselect=False,
         description=text,
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
     )
 
 
@@ -140,7 +142,7 @@ def _many(
         clearable=True,
         hidePickedOptions=True,
         description=text,
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
         nothingFoundMessage="No column of that name",
     )
 
@@ -159,7 +161,7 @@ def _number(
         hideControls=True,
         placeholder=placeholder,
         description=text,
-        inputWrapperOrder=["label", "input", "description", "error"],
+        inputWrapperOrder=ORDER,
         debounce=250,
     )
     return html.Div(control, id=f"{field_id(field)}-box")

@@ -121,36 +121,14 @@ def register(app: Dash) -> None:
     mapping.register(app)
     executions.register(app)
     actions.register(app, refresh, query_of)
-
-    @app.callback(
-        Output(LOCATION, "search", allow_duplicate=True),
-        Input("traces-act", "data"),
-        State(LOCATION, "search"),
-        prevent_initial_call=True,
-    )
-    def act(asked: dict[str, Any] | None, search: str | None) -> Any:
-        if not asked:
-            return dash.no_update
-        after = actions.act(asked, query_of(search), refresh)
-        return dash.no_update if after is None else search_of(after)
-
-    @app.callback(
-        Output(LOCATION, "search", allow_duplicate=True),
-        Input("upload-done", "data"),
-        State(LOCATION, "search"),
-        prevent_initial_call=True,
-    )
-    def arrived(upload: dict[str, str] | None, search: str | None) -> Any:
-        """Show the form of the file that arrived; while another form is open, list it."""
-        if not upload:
-            return dash.no_update
-        query = query_of(search)
-        if not query.get("upload"):
-            return search_of({"upload": upload["id"]})
-        set_props("traces-pending", {"children": _pending(query)})
-        return dash.no_update
-
-    @app.callback(
+    for callback, stores in ((act, "traces-act"), (arrived, "upload-done")):
+        app.callback(
+            Output(LOCATION, "search", allow_duplicate=True),
+            Input(stores, "data"),
+            State(LOCATION, "search"),
+            prevent_initial_call=True,
+        )(callback)
+    app.callback(
         Output("import-card", "children"),
         Output("import-tick", "disabled"),
         Output("import-made", "data"),
@@ -158,23 +136,45 @@ def register(app: Dash) -> None:
         State("import-task", "data"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
-    )
-    def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:
-        """Follow an import; when it is done, its set becomes the chosen one."""
-        task = workspace().tasks.get(task_id)
-        if not task.state.ended:
-            return inside(task), False, dash.no_update
-        set_props("changed", {"data": task.id})
-        return inside(task), True, _made(task, query_of(search))
-
-    @app.callback(
+    )(follow)
+    app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
         Input("import-made", "data"),
         prevent_initial_call=True,
-    )
-    def choose(made: str | None) -> Any:
-        """Choose it by way of the page: an answer that comes after one has left it changes nothing."""
-        return made or dash.no_update
+    )(choose)
+
+
+def act(asked: dict[str, Any] | None, search: str | None) -> Any:
+    """Do what a button of the lists asks for; gives the address to go to."""
+    if not asked:
+        return dash.no_update
+    after = actions.act(asked, query_of(search), refresh)
+    return dash.no_update if after is None else search_of(after)
+
+
+def arrived(upload: dict[str, str] | None, search: str | None) -> Any:
+    """Show the form of the file that arrived; while another form is open, list it."""
+    if not upload:
+        return dash.no_update
+    query = query_of(search)
+    if not query.get("upload"):
+        return search_of({"upload": upload["id"]})
+    set_props("traces-pending", {"children": _pending(query)})
+    return dash.no_update
+
+
+def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:
+    """Follow an import; when it is done, its set becomes the chosen one."""
+    task = workspace().tasks.get(task_id)
+    if not task.state.ended:
+        return inside(task), False, dash.no_update
+    set_props("changed", {"data": task.id})
+    return inside(task), True, _made(task, query_of(search))
+
+
+def choose(made: str | None) -> Any:
+    """Choose it by way of the page: an answer that comes after one has left it changes nothing."""
+    return made or dash.no_update
 
 
 def _made(task: TaskInfo, query: Query) -> Any:

@@ -14,9 +14,8 @@ from dash import MATCH, ClientsideFunction, Dash, Input, Output, Patch, State, d
 
 from app.context import LOCATION, workspace
 from app.figures.models.error_curve import error_curve
-from app.ui.basics import Node, notice
+from app.ui.basics import Node, data, notice
 from app.ui.errors import notify
-from app.ui.forms import data
 from app.ui.graph import figure_id, graph
 from app.ui.links import Query
 from app.ui.tasks import kinds

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.ui.basics import Node, bar, button, link_button, notice, state_badge
-from app.ui.forms import data
+from app.ui.basics import Node, bar, button, data, link_button, notice, state_badge
 from core.runtime.infos import TaskState
 from core.runtime.tasks.states import RETRYABLE
 from core.units import format_duration

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError, NotFoundError
 from core.experiments.outcome import RunResult
-from core.experiments.predicting import predict
 from core.runtime.experiments.compare import report, side_by_side
 from core.runtime.experiments.infos import Keep, RunState
 from core.runtime.experiments.ledgers import Ledgers, Tick
+from core.runtime.experiments.making import ExperimentMaker
 from core.runtime.experiments.records import RunRecords
 from core.runtime.experiments.run_writer import RunWriter
-from core.runtime.experiments.runner import replay_arm, run_scenario
+from core.runtime.experiments.runner import replay_arm
 from core.runtime.storage.files import checked_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from core.experiments.spec import Experiment
     from core.progress_reporting import Progress
@@ -55,7 +55,8 @@ class Runs:
         self._worlds = worlds
         self._records = RunRecords(database)
         self._ledgers = Ledgers(database)
-        self._writer = RunWriter(self._ledgers, self._records, worlds)
+        writer = RunWriter(self._ledgers, self._records, worlds)
+        self._maker = ExperimentMaker(self._records, writer, self.result, self.entries)
 
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
         """Ask for an experiment; gives the task's id. Its parameters and result name the ``experiment``.
@@ -106,17 +107,7 @@ class Runs:
         known = experiment if isinstance(experiment, str) else self._records.add_experiment(experiment, task)
         info = self.experiment(known)
         self._worlds.check(info.experiment)
-        plan = [(arm, seed) for seed in info.experiment.seeds for arm in info.experiment.policies]
-        runs: list[tuple[str, int, str]] = []
-        for at, (arm, seed) in enumerate(plan, 1):
-            say = _part(progress, at - 1, len(plan), f"{arm.label}, seed {seed}")
-            wanted = _kept(info.experiment, keep, seed)
-            runs.append((arm.label, seed, self._writer.run(info, arm, seed, wanted, say, task)))
-            if at % len(info.experiment.policies) == 0:
-                self._records.set_runs(known, runs)
-        self._records.set_report(
-            known, report(info.experiment, runs, self.result) | self._predicted(info.experiment, runs)
-        )
+        self._maker.make(info, progress, keep, task)
         return self.experiment(known)
 
     def list(
@@ -303,18 +294,6 @@ class Runs:
             raise NotFoundError("The ledger of this run was not kept.", "Run it again with its ledger kept.")
         return replay_arm(info.policy, info.settings, info.seed, self.entries(run))
 
-    def _predicted(self, experiment: Experiment, runs: Sequence[tuple[str, int, str]]) -> dict[str, Any]:
-        """What the simulator says of real runs, fitted to the baseline's; nothing for simulated ones."""
-        if not experiment.real:
-            return {}
-        ledgers = {
-            seed: [entry.observation for entry in self.entries(run)]
-            for label, seed, run in runs
-            if label == experiment.baseline
-        }
-        made = predict(experiment, ledgers, run_scenario)
-        return {} if made is None else {"predicted": made.to_dict()}
-
     def sweep(self) -> int:
         """Settle what killed processes left: runs that nobody makes any more. Says how many."""
         self._tasks.reap()
@@ -323,18 +302,3 @@ class Runs:
     def remove_left(self) -> int:
         """Remove the containers that killed runs left on engines; says how many."""
         return self._worlds.remove_left(self._records.ended)
-
-
-def _kept(experiment: Experiment, keep: Keep, seed: int) -> bool:
-    """Whether a run keeps its ledger; real ones always do, for they cannot be made again."""
-    if experiment.real:
-        return True
-    return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])
-
-
-def _part(progress: Progress | None, at: int, n: int, what: str) -> Callable[[float], None]:
-    def say(fraction: float) -> None:
-        if progress is not None:
-            progress((at + fraction) / n, f"{what} ({at + 1:,} of {n:,})")
-
-    return say

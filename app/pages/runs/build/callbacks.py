@@ -9,10 +9,14 @@ from dash import ALL, Input, Output, State, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.runs.address import PATH
+from app.pages.runs.build.changes import changed
 from app.pages.runs.build.draft import checked, from_fields, text_of
-from app.pages.runs.build.form import ENGINE, FORM, FORM_ACT, SHAPE, changed, form, settings_names
+from app.pages.runs.build.form import ENGINE, form
 from app.pages.runs.build.layout import fields, preview, problems
+from app.pages.runs.build.pieces import FORM, FORM_ACT, SHAPE
+from app.pages.runs.build.policies import settings_names
 from app.ui.basics import notice
+from app.ui.errors import problem
 from app.ui.forms import errors_for, field_id
 from core.errors import PhaseDockError
 from core.experiments.reading.marked import read_marked
@@ -67,28 +71,14 @@ def _register_preview(app: Dash) -> None:
 
 
 def _register_shape(app: Dash) -> None:
-    @app.callback(
+    app.callback(
         Output("run-form", "children"),
         Input(FORM_ACT, "data"),
         Input(_SHAPES, "value"),
         *_ALL_OF_IT[:4],
         prevent_initial_call=True,
-    )
-    def reshape(
-        asked: dict[str, Any] | None,
-        shapes: list[Any],
-        ids: list[dict[str, str]],
-        values: list[Any],
-        switches: list[bool | None],
-        shape_ids: list[dict[str, str]],
-    ) -> Any:
-        """Another part, one less, or another engine or policy, which has other settings."""
-        draft = from_fields(fields(ids, values, switches, shape_ids, shapes))
-        if dash.ctx.triggered_id == FORM_ACT:
-            return form(changed(draft, asked["act"], asked["id"])) if asked else dash.no_update
-        return form(draft) if _other_shape(ids, shape_ids, shapes) else dash.no_update
-
-    @app.callback(
+    )(reshape)
+    app.callback(
         Output("run-yaml", "value"),
         Output("run-form", "children", allow_duplicate=True),
         Output("run-form", "hidden"),
@@ -98,18 +88,35 @@ def _register_shape(app: Dash) -> None:
         State("run-yaml", "value"),
         *_ALL_OF_IT,
         prevent_initial_call=True,
-    )
-    def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
-        """The same experiment in the other way of writing; a wrong text stays a text."""
-        keep = dash.no_update
-        if mode == "yaml":
-            return text_of(fields(*state)), keep, True, False, keep
-        try:
-            return keep, form(read_marked(text or "").values), False, True, keep
-        except (PhaseDockError, AttributeError, TypeError, ValueError):
-            said = notice("bad", "Mend the marked line first.", strong="The form cannot show this text.")
-            set_props("run-problem", {"children": said})
-            return keep, keep, True, False, "yaml"
+    )(switch)
+
+
+def reshape(
+    asked: dict[str, Any] | None,
+    shapes: list[Any],
+    ids: list[dict[str, str]],
+    values: list[Any],
+    switches: list[bool | None],
+    shape_ids: list[dict[str, str]],
+) -> Any:
+    """Another part, one less, or another engine or policy, which has other settings."""
+    draft = from_fields(fields(ids, values, switches, shape_ids, shapes))
+    if dash.ctx.triggered_id == FORM_ACT:
+        return form(changed(draft, asked["act"], asked["id"])) if asked else dash.no_update
+    return form(draft) if _other_shape(ids, shape_ids, shapes) else dash.no_update
+
+
+def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
+    """The same experiment in the other way of writing; a wrong text stays a text."""
+    keep = dash.no_update
+    if mode == "yaml":
+        return text_of(fields(*state)), keep, True, False, keep
+    try:
+        return keep, form(read_marked(text or "").values), False, True, keep
+    except (PhaseDockError, AttributeError, TypeError, ValueError):
+        said = notice("bad", "Mend the marked line first.", strong="The form cannot show this text.")
+        set_props("run-problem", {"children": said})
+        return keep, keep, True, False, "yaml"
 
 
 def _register_start(app: Dash) -> None:
@@ -128,14 +135,14 @@ def _register_start(app: Dash) -> None:
         if not clicks:
             return dash.no_update, dash.no_update
         written_ = (text or "") if mode == "yaml" else text_of(fields(*state))
-        experiment, problem = checked(written_)
+        experiment, wrong = checked(written_)
         if experiment is None:
-            said = problem.message if problem else ""
+            said = wrong.message if wrong else ""
             return notice("bad", "Nothing was started.", strong=said), dash.no_update
         try:
             return None, started(experiment, Keep(keep))
         except PhaseDockError as error:
-            return notice("bad", error.hint, strong=error.message), dash.no_update
+            return problem(error), dash.no_update
 
 
 def started(experiment: Experiment, keep: Keep = Keep.FIRST) -> str:

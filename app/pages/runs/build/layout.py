@@ -11,7 +11,8 @@ from app.context import workspace
 from app.pages.runs.address import PATH
 from app.pages.runs.build.bundled import NEW, find
 from app.pages.runs.build.draft import checked, field_of, from_fields
-from app.pages.runs.build.form import FORM_ACT, form
+from app.pages.runs.build.form import form
+from app.pages.runs.build.pieces import FORM_ACT
 from app.pages.runs.build.yaml import written
 from app.pages.runs.words import about
 from app.ui.basics import Node, aria, button, card, link_button, notice, page_head

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.provisioning import gains
-from app.ui.basics import Node, aria, card, scrolling
+from app.ui.basics import Node, card, gain_dot, scrolling
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
@@ -123,20 +123,7 @@ def _worse(kind: str) -> str:
 def _dot(row: Row, on: gains.Track) -> html.Div:
     """The dot and whisker of one row on the common track."""
     found = gains.mark(row.value or 0.0, row.low, row.high, on)
-    kind = _BETTER[found.verdict]
-    parts: list[Node] = [html.Span(className="zero", style={"left": f"{on.place(0.0)}%"})]
-    if found.dot is None:
-        arrow = "◂ off scale" if found.off == "left" else "off scale ▸"
-        parts.append(html.Span(arrow, className=f"off {kind} {found.off}"))
-    else:
-        width = max(found.end - found.start, 0.0)
-        parts += [
-            html.Span(
-                className=f"whisker {kind}", style={"left": f"{found.start}%", "width": f"{width:.1f}%"}
-            ),
-            html.Span(className=f"dot {kind}", style={"left": f"{found.dot}%"}),
-        ]
-    return html.Div(parts, className="gain", role="img", title=said(row), **aria(label=said(row)))
+    return gain_dot(found, on, _BETTER[found.verdict], said(row))
 
 
 def _span(low: float, high: float) -> str:

@@ -73,49 +73,61 @@ def _sides(view: View, options: dict[str, str], side: Side) -> html.Nav:
 
 
 def _steps(view: View, label: str, run: str, ticks: Sequence[Tick]) -> list[Node]:
-    last = len(ticks) - 1
-    tick = min(view.tick, last)
+    tick = min(view.tick, len(ticks) - 1)
+    keys = html.Span(["or the keys ", html.Kbd("←"), " ", html.Kbd("→")], className="ink3 small only-desktop")
+    return [
+        card("Tick", _tick_bar(view, label, run, ticks), tools=[keys], class_name="tickcard"),
+        dcc.Store(id="tick-run", data=run),
+        html.Div(tick_body(run, tick, view.job), id="tick-body", className="stack spaced-top"),
+    ]
+
+
+def _tick_bar(view: View, label: str, run: str, ticks: Sequence[Tick]) -> html.Div:
+    """The slider with the steps at both its ends, the way to the next decision, and the choice of a job."""
     busy = [each.number for each in ticks if each.actions or each.failures]
-    jobs = list((stored.recent_series(run) or {"jobs": {}})["jobs"])
-    bar = html.Div(
+    last = len(ticks) - 1
+    return html.Div(
         [
             icon_button("chevron-left", "Tick before", **data(step=-1)),
-            dmc.Slider(
-                id="tick",
-                min=0,
-                max=max(last, 1),
-                step=1,
-                value=tick,
-                updatemode="drag",
-                label=None,
-                thumbLabel=f"Tick of the ledger of {label}",
-                className="grow",
-                size="sm",
-            ),
+            _slider(min(view.tick, last), last, label),
             icon_button("chevron-right", "Next tick", **data(step=1)),
             html.Button("Next decision", type="button", className="btn small", **data(step="decision")),
-            dmc.Select(
-                id="tick-job",
-                data=jobs,
-                value=view.job if view.job in jobs else None,
-                placeholder="All jobs",
-                limit=100,
-                clearable=True,
-                searchable=True,
-                size="xs",
-                clearButtonProps={"aria-label": "All jobs"},
-                **aria(label="Only this job"),
-            ),
+            _job_choice(run, view.job),
         ],
         className="tickbar",
         **data(busy=orjson.dumps(busy).decode(), last=last, run=run),
     )
-    keys = html.Span(["or the keys ", html.Kbd("←"), " ", html.Kbd("→")], className="ink3 small only-desktop")
-    return [
-        card("Tick", bar, tools=[keys], class_name="tickcard"),
-        dcc.Store(id="tick-run", data=run),
-        html.Div(tick_body(run, tick, view.job), id="tick-body", className="stack spaced-top"),
-    ]
+
+
+def _slider(tick: int, last: int, label: str) -> dmc.Slider:
+    return dmc.Slider(
+        id="tick",
+        min=0,
+        max=max(last, 1),
+        step=1,
+        value=tick,
+        updatemode="drag",
+        label=None,
+        thumbLabel=f"Tick of the ledger of {label}",
+        className="grow",
+        size="sm",
+    )
+
+
+def _job_choice(run: str, job: str | None) -> dmc.Select:
+    jobs = list((stored.recent_series(run) or {"jobs": {}})["jobs"])
+    return dmc.Select(
+        id="tick-job",
+        data=jobs,
+        value=job if job in jobs else None,
+        placeholder="All jobs",
+        limit=100,
+        clearable=True,
+        searchable=True,
+        size="xs",
+        clearButtonProps=aria(label="All jobs"),
+        **aria(label="Only this job"),
+    )
 
 
 def register(app: Dash) -> None:

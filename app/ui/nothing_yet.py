@@ -1,0 +1,61 @@
+"""What a page shows while there are no traces yet, no model, or none that fits, and the ways out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.context import Choice, address, workspace
+from app.ui.basics import Node, card, empty, link_button, notice
+
+if TYPE_CHECKING:
+    from core.runtime.infos import TraceSetInfo
+
+
+def no_traces(icon_name: str, text: str) -> Node:
+    """Say what the page needs traces for."""
+    ways = [
+        link_button("Add traces", address("/traces"), "upload", "primary"),
+        link_button("Load the samples", address("/"), "player-play"),
+    ]
+    return card(None, empty(icon_name, "No traces yet", text, ways))
+
+
+def no_model(choice: Choice, traces: TraceSetInfo, icon_name: str, title: str) -> Node:
+    """Say that a model is needed to label the chosen traces."""
+    text = (
+        f"A model is needed to label the {traces.n_executions:,} executions of "
+        f"{traces.name}. Training takes well under a minute for most sets."
+    )
+    return card(None, empty(icon_name, title, text, [train_a_model(choice)]))
+
+
+def train_a_model(choice: Choice) -> Node:
+    """The way to the training form."""
+    return link_button("Train a model", address("/models", choice, view="train"), "player-play", "primary")
+
+
+def misfit(choice: Choice, path: str) -> Node:
+    """Why the model is of no use here; None where it fits, or where there is none.
+
+    Parameters
+    ----------
+    choice
+        What the address is about.
+    path
+        The page, to go on with a model that fits, or with none.
+    """
+    pair = choice.pair()
+    error = workspace().models.misfit(pair[1].id, pair[0].id) if pair else None
+    if pair is None or error is None:
+        return None
+    return notice(
+        "bad",
+        error.hint,
+        strong=f"{pair[1].name} does not fit {pair[0].name}. {error.message}",
+        actions=[
+            link_button("Go on without it", address(path, traces=pair[0].id), "arrow-right", "small"),
+            link_button(
+                "Train a model", address("/models", traces=pair[0].id, view="train"), "player-play", "small"
+            ),
+        ],
+    )

@@ -1,0 +1,49 @@
+"""The commands that print the phases of executions and their sequences."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from core.cli import output as show
+from core.cli.answers import Json, answers, print_json
+from core.cli.options import File, Mapping, Model
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.command("predict")(predict)
+    app.command("sequences")(sequences)
+
+
+@answers
+def predict(model: Model, file: File, mapping: Mapping = None, as_json: Json = False) -> None:
+    """Print the phase of every sample, by execution."""
+    from core.runtime.offline import models as offline
+
+    labels = offline.label(model, file, mapping)
+    if as_json:
+        print_json({"executions": labels})
+    else:
+        show.labels(labels)
+
+
+@answers
+def sequences(
+    model: Model,
+    file: File,
+    memory: Annotated[int, typer.Option(help="How many of the last phases the graph remembers: 1 to 3.")] = 1,
+    step: Annotated[str, typer.Option(help="run, sample (with self-loops) or window (of samples).")] = "run",
+    warmup: Annotated[str, typer.Option(help="skip, or own to count warm-up like a phase.")] = "skip",
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Print the sequences of phases: prototypes, transitions, and how long phases are stayed in."""
+    from core.runtime.offline import sequences as offline_sequences
+
+    found = offline_sequences.sequences(model, file, memory, step, warmup, mapping)
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        show.sequences(found)

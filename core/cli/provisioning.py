@@ -1,0 +1,82 @@
+"""The commands that compare provisioning policies and recommend what to allocate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from core.cli import output as show
+from core.cli.answers import Json, answers, print_json
+from core.cli.options import File, Mapping, Model
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.command("evaluate")(evaluate_policies)
+    app.command("recommend")(recommend_resources)
+
+
+@answers
+def evaluate_policies(
+    model: Model,
+    file: File,
+    cycle: Annotated[float, typer.Option(help="Seconds between two allocations.")] = 600.0,
+    policies: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
+    group_by: Annotated[str, typer.Option(help="Column whose groups are held out whole.")] = "",
+    holdout: Annotated[float, typer.Option(help="Share of containers or groups to be judged on.")] = 0.3,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
+    tolerance: Annotated[float, typer.Option(help="Share of time that may fall short when matched.")] = 0.05,
+    kappa: Annotated[
+        float, typer.Option(help="Own samples that weigh as much as the training set's.")
+    ] = 20.0,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="Fit the phases anew on training containers.")
+    ] = False,
+    allocations: Annotated[
+        Path | None, typer.Option(help="CSV for every policy's allocation of each held-out sample.")
+    ] = None,
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Compare provisioning policies on containers that they were not fitted on."""
+    from core.runtime.offline import provisioning
+
+    values = {
+        "cycle": cycle,
+        "group_by": group_by,
+        "holdout": holdout,
+        "seed": seed,
+        "tolerance": tolerance,
+        "kappa": kappa,
+        "refit": refit,
+    }
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    with show.progress(quiet=as_json) as progress:
+        report = provisioning.compare(
+            model, file, values, names or ["all"], mapping=mapping, allocations=allocations, progress=progress
+        )
+    if as_json:
+        print_json(report)
+    else:
+        show.comparison(report)
+
+
+@answers
+def recommend_resources(
+    model: Model,
+    file: File,
+    style: Annotated[str, typer.Option("--format", help="json, csv, docker, vpa or patch.")] = "json",
+    group_by: Annotated[str, typer.Option(help="Column that says which containers are alike.")] = "",
+    tolerance: Annotated[float, typer.Option(help="Share of time that may exceed the request.")] = 0.05,
+    headroom: Annotated[float, typer.Option(help="What the limit has above the highest demand.")] = 0.1,
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Recommend request and limit for each phase and group of containers."""
+    from core.runtime.offline import provisioning
+
+    values = {"group_by": group_by, "tolerance": tolerance, "headroom": headroom}
+    text = provisioning.advise(model, file, "json" if as_json else style, values, mapping)
+    typer.echo(text, nl=False)

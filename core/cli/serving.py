@@ -1,0 +1,57 @@
+"""The commands that keep running: web and worker together, or a worker alone."""
+
+from __future__ import annotations
+
+import typer
+
+from core.cli import output as show
+from core.cli.answers import Json, answers, print_json
+from core.config import load_settings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.command("serve")(serve)
+    app.command("worker")(worker)
+
+
+@answers
+def serve(as_json: Json = False) -> None:
+    """Start web and worker, and print the address to open. Ctrl+C ends both."""
+    settings = load_settings()
+    from core.runtime.bootstrap import open_workspace
+    from core.runtime.logs import log_to
+    from core.runtime.samples import is_first_start, load_samples
+    from core.runtime.serve import check_port
+    from core.runtime.serve import serve as run
+
+    check_port(settings)
+    workspace = open_workspace(settings)
+    workspace.sweep()
+    if is_first_start(workspace):
+        load_samples(workspace)
+    workspace.close()
+    log_to(settings.home, "serve")
+
+    def announce(ready: bool) -> None:
+        if as_json:
+            print_json({"address": settings.address, "ready": ready})
+        else:
+            show.address(settings.address, settings.home, ready)
+
+    raise typer.Exit(run(settings, announce))
+
+
+@answers
+def worker(as_json: Json = False) -> None:
+    """Do the queued work until told to stop; `serve` starts one by itself."""
+    settings = load_settings()
+    from core.runtime.bootstrap import open_workspace
+    from core.runtime.logs import log_to
+    from core.runtime.tasks.worker import Worker
+
+    workspace = open_workspace(settings)
+    log_to(settings.home, "worker")
+    Worker(workspace).run()
+    if as_json:
+        print_json({"stopped": True})

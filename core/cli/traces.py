@@ -1,0 +1,28 @@
+"""The commands that look into trace files."""
+
+from __future__ import annotations
+
+import typer
+
+from core.cli import output as show
+from core.cli.answers import Json, answers, print_json
+from core.cli.options import File, Mapping
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group ``traces`` to the ``phasedock`` command."""
+    group = typer.Typer(help="Look into trace files.", no_args_is_help=True)
+    group.command("check")(traces_check)
+    app.add_typer(group, name="traces")
+
+
+@answers
+def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> None:
+    """Read a trace file and list what was wrong with it and what was done about it."""
+    from core.runtime.offline import models as offline
+
+    checked = offline.check(file, mapping)
+    if as_json:
+        print_json(checked.to_dict())
+    else:
+        show.checked(file, checked)
