@@ -1,4 +1,4 @@
-"""A typed table of named things: encoders, layouts, task kinds, and later policies and engines.
+"""A typed table of named things: encoders, layouts, kinds of task, policies, pages, engines.
 
 Registration is one explicit line; asking for an unknown name says which names there are.
 """
@@ -46,9 +46,19 @@ class Registry(Generic[T]):
     def __init__(self, what: str) -> None:
         self._what = what
         self._entries: dict[str, T] = {}
+        self._sources: dict[str, str] = {}
 
-    def add(self, name: str, entry: T) -> T:
+    def add(self, name: str, entry: T, source: str = "") -> T:
         """Register `entry` as `name` and give it back.
+
+        Parameters
+        ----------
+        name
+            What it is asked for by.
+        entry
+            The thing.
+        source
+            Where it comes from, if not from PhaseDock: a file or a package.
 
         Raises
         ------
@@ -58,7 +68,17 @@ class Registry(Generic[T]):
         if name in self._entries:
             raise ValueError(f"{self._what} {name!r} is registered twice")
         self._entries[name] = entry
+        if source:
+            self._sources[name] = source
         return entry
+
+    def remove(self, name: str) -> None:
+        """Forget an entry that was added from outside."""
+        del self._entries[name], self._sources[name]
+
+    def source(self, name: str) -> str:
+        """Where an entry comes from; empty for PhaseDock's own."""
+        return self._sources.get(name, "")
 
     def __getitem__(self, name: str) -> T:
         """Look an entry up.

@@ -13,6 +13,7 @@ from app.ui.evaluations import ALL
 from app.ui.forms import control, field_id, text_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
+from core.provisioning.policy import PolicyKind
 from core.settings_fields import describe
 from core.units import format_duration, format_share
 
@@ -23,17 +24,6 @@ if TYPE_CHECKING:
 
 FORM = "evaluate"
 _FEW = 24
-_KINDS = ("ours", "reactive", "published", "control", "learned", "static", "bound", "oracle")
-_TITLES = {
-    "ours": "Ours",
-    "reactive": "Reactive",
-    "published": "Published, with phases",
-    "control": "Control, without phases",
-    "learned": "Learned",
-    "static": "Static",
-    "bound": "Lower bound",
-    "oracle": "Oracles",
-}
 _CYCLES_PER_EXECUTION = 10
 
 
@@ -88,13 +78,11 @@ def _controls(settings: EvaluationSettings, traces: TraceSetInfo) -> list[Node]:
 
 
 def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
-    kinds: dict[str, list[Any]] = {kind: [] for kind in _KINDS}
-    for policy in (POLICIES[name] for name in POLICIES):
-        kinds.setdefault(policy.kind.value, []).append(policy)
+    kinds = {kind: [policy for _, policy in POLICIES.items() if policy.kind is kind] for kind in PolicyKind}
     groups = [
         html.Fieldset(
             [
-                html.Legend(_TITLES.get(kind, kind), className="small ink3"),
+                html.Legend(kind.title, className="small ink3"),
                 *(
                     dmc.Checkbox(
                         label=policy.name, value=policy.name, size="xs", wrapperProps={"title": policy.about}
