@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from app.context import workspace
@@ -35,11 +35,14 @@ class Result:
         All figures (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: nobody may change it.
     policies
         What was asked to be compared; ``("all",)`` for all.
+    own
+        Settings that were chosen for single policies.
     """
 
     id: str
     report: Mapping[str, Any]
     policies: tuple[str, ...]
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def latest(choice: Choice) -> Result | None:
@@ -50,7 +53,8 @@ def latest(choice: Choice) -> Result | None:
             stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
         except NotFoundError:
             continue
-        return Result(stored.key, stored.report, tuple(task.params.get("policies") or ("all",)))
+        own = dict(task.params.get("own_settings") or {})
+        return Result(stored.key, stored.report, tuple(task.params.get("policies") or ("all",)), own)
     return None
 
 

@@ -24,8 +24,8 @@ S = TypeVar("S")
 _ORDER = ["label", "input", "description", "error"]
 
 
-def field_id(form: str, name: Any) -> dict[str, Any]:
-    """The id of one control; `name` may be ``dash.ALL``."""
+def field_id(form: Any, name: Any) -> dict[str, Any]:
+    """The id of one control; `form` and `name` may be ``dash.ALL``."""
     return {"type": "field", "form": form, "name": name}
 
 

@@ -18,7 +18,8 @@ import typer
 from core.cli import live, runs
 from core.cli import output as show
 from core.cli.answers import Json, answers, print_json
-from core.config import load_settings
+from core.cli.settings_options import given, taking
+from core.config import load_settings, policy_files
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
@@ -37,7 +38,7 @@ app.add_typer(model_app, name="model")
 runs.register(app)
 live.register(app)
 
-File = Annotated[Path, typer.Argument(help="Trace file: CSV, CSV.gz, Parquet, Prometheus JSON, sar …")]
+File = Annotated[Path, typer.Argument(help="Trace file; “phasedock traces formats” lists what can be read.")]
 Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
 Out = Annotated[Path, typer.Option("--out", help="Where to save: a folder, or a file ending in .zip.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a model that is there already.")]
@@ -45,6 +46,24 @@ Mapping = Annotated[
     Path | None,
     typer.Option("--mapping", help="JSON file that says what the columns are; recognised when left out."),
 ]
+
+
+def _phase_settings() -> type[Any]:
+    from core.phases.settings import PhaseSettings
+
+    return PhaseSettings
+
+
+def _evaluation_settings() -> type[Any]:
+    from core.provisioning.evaluation.evaluate import EvaluationSettings
+
+    return EvaluationSettings
+
+
+def _recommend_settings() -> type[Any]:
+    from core.provisioning.recommendation.recommend import RecommendSettings
+
+    return RecommendSettings
 
 
 @app.command()
@@ -102,22 +121,25 @@ def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> 
         show.checked(file, checked)
 
 
-@model_app.command("train")
+@traces_app.command("formats")
+@answers
+def traces_formats(as_json: Json = False) -> None:
+    """List the kinds of files that can be read, and the layouts of columns that are recognised."""
+    from core.runtime.offline import models as offline
+
+    found = offline.readable()
+    if as_json:
+        print_json(found)
+    else:
+        show.readable(found)
+
+
+@model_app.command("train", cls=taking(_phase_settings))
 @answers
 def model_train(
+    context: typer.Context,
     file: File,
     out: Out,
-    phases: Annotated[int, typer.Option(help="How many phases to look for.")] = 5,
-    hidden: Annotated[int, typer.Option(help="Length of the code: hidden units.")] = 10,
-    history: Annotated[int, typer.Option(help="Earlier samples in a window.")] = 3,
-    learning_rate: Annotated[float, typer.Option(help="Size of a training step.")] = 1e-3,
-    epochs: Annotated[int, typer.Option(help="Passes over all samples, at most.")] = 100,
-    solver: Annotated[str, typer.Option(help="minibatch, momentum or online.")] = "minibatch",
-    encoder: Annotated[str, typer.Option(help="crbm, window or pca.")] = "crbm",
-    warmup: Annotated[str, typer.Option(help="label, or zeros as AI4DL has it.")] = "label",
-    patience: Annotated[int, typer.Option(help="Epochs without a smaller error before stopping.")] = 3,
-    batch_size: Annotated[int, typer.Option(help="Samples per step of the minibatch solvers.")] = 8,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     feature: Annotated[list[str] | None, typer.Option(help="A column to read; repeat for more.")] = None,
     mapping: Mapping = None,
     force: Force = False,
@@ -126,22 +148,9 @@ def model_train(
     """Train a phase model on a trace file."""
     from core.runtime.offline import models as offline
 
-    values: dict[str, object] = {
-        "phases": phases,
-        "hidden": hidden,
-        "history": history,
-        "learning_rate": learning_rate,
-        "epochs": epochs,
-        "solver": solver,
-        "encoder": encoder,
-        "warmup": warmup,
-        "patience": patience,
-        "batch_size": batch_size,
-        "seed": seed,
-    }
     with show.progress(quiet=as_json) as progress:
         trained = offline.train(
-            file, values, out, features=feature, mapping=mapping, force=force, progress=progress
+            file, given(context), out, features=feature, mapping=mapping, force=force, progress=progress
         )
     errors = trained.model.training.errors
     facts = {"epochs": len(errors), "final_error": errors[-1] if errors else None, "seconds": trained.seconds}
@@ -216,23 +225,23 @@ def sequences(
         show.sequences(found)
 
 
-@app.command("evaluate")
+@app.command("evaluate", cls=taking(_evaluation_settings))
 @answers
 def evaluate_policies(
+    context: typer.Context,
     model: Model,
     file: File,
-    cycle: Annotated[float, typer.Option(help="Seconds between two allocations.")] = 600.0,
     policies: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
-    group_by: Annotated[str, typer.Option(help="Column whose groups are held out whole.")] = "",
-    holdout: Annotated[float, typer.Option(help="Share of containers or groups to be judged on.")] = 0.3,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
-    tolerance: Annotated[float, typer.Option(help="Share of time that may fall short when matched.")] = 0.05,
-    kappa: Annotated[
-        float, typer.Option(help="Own samples that weigh as much as the training set's.")
-    ] = 20.0,
-    refit: Annotated[
-        bool, typer.Option("--refit", help="Fit the phases anew on training containers.")
-    ] = False,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="Set one of a policy's settings, such as event.tries=20; repeat for more."
+        ),
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="YAML or JSON with “comparison” and, by policy, “policies”: their settings."),
+    ] = None,
     allocations: Annotated[
         Path | None, typer.Option(help="CSV for every policy's allocation of each held-out sample.")
     ] = None,
@@ -241,20 +250,21 @@ def evaluate_policies(
 ) -> None:
     """Compare provisioning policies on containers that they were not fitted on."""
     from core.runtime.offline import provisioning
+    from core.runtime.policies.load import load_policies
 
-    values = {
-        "cycle": cycle,
-        "group_by": group_by,
-        "holdout": holdout,
-        "seed": seed,
-        "tolerance": tolerance,
-        "kappa": kappa,
-        "refit": refit,
-    }
+    load_policies(policy_files())
+    values, own = provisioning.gathered(settings, given(context), change or [])
     names = [name.strip() for name in policies.split(",") if name.strip()]
     with show.progress(quiet=as_json) as progress:
         report = provisioning.compare(
-            model, file, values, names or ["all"], mapping=mapping, allocations=allocations, progress=progress
+            model,
+            file,
+            values,
+            names or ["all"],
+            own=own,
+            mapping=mapping,
+            allocations=allocations,
+            progress=progress,
         )
     if as_json:
         print_json(report)
@@ -262,23 +272,35 @@ def evaluate_policies(
         show.comparison(report)
 
 
-@app.command("recommend")
+@app.command("policies")
+@answers
+def list_policies(as_json: Json = False) -> None:
+    """List all policies: where each comes from, its kind, its settings, and what was refused."""
+    from core.runtime.policies.load import listing, load_policies
+
+    refused = load_policies(policy_files())
+    found = listing()
+    if as_json:
+        told = [{"policy": each.name, "source": each.source, "why": each.why} for each in refused]
+        print_json({"policies": found, "refused": told})
+    else:
+        show.policies(found, [str(each) for each in refused])
+
+
+@app.command("recommend", cls=taking(_recommend_settings))
 @answers
 def recommend_resources(
+    context: typer.Context,
     model: Model,
     file: File,
     style: Annotated[str, typer.Option("--format", help="json, csv, docker, vpa or patch.")] = "json",
-    group_by: Annotated[str, typer.Option(help="Column that says which containers are alike.")] = "",
-    tolerance: Annotated[float, typer.Option(help="Share of time that may exceed the request.")] = 0.05,
-    headroom: Annotated[float, typer.Option(help="What the limit has above the highest demand.")] = 0.1,
     mapping: Mapping = None,
     as_json: Json = False,
 ) -> None:
     """Recommend request and limit for each phase and group of containers."""
     from core.runtime.offline import provisioning
 
-    values = {"group_by": group_by, "tolerance": tolerance, "headroom": headroom}
-    text = provisioning.advise(model, file, "json" if as_json else style, values, mapping)
+    text = provisioning.advise(model, file, "json" if as_json else style, given(context), mapping)
     typer.echo(text, nl=False)
 
 

@@ -43,9 +43,9 @@ class PolicyKind(StrEnum):
     ORACLE = "oracle"
 
     @property
-    def title(self) -> str:
+    def label(self) -> str:
         """The kind's name for people."""
-        return _TITLES[self]
+        return _LABELS[self]
 
     @property
     def knows_future(self) -> bool:
@@ -58,7 +58,7 @@ class PolicyKind(StrEnum):
         return self in {PolicyKind.REACTIVE, PolicyKind.CONTROL, PolicyKind.STATIC}
 
 
-_TITLES = {
+_LABELS = {
     PolicyKind.OURS: "Ours",
     PolicyKind.REACTIVE: "Reactive",
     PolicyKind.PUBLISHED: "Published, with phases",

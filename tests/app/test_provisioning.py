@@ -10,17 +10,20 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from app.context import chosen
+from app.pages.phases.execution import execution_timeline
 from app.pages.phases.overlay import overlays, sentence
-from app.pages.provisioning import page, results
+from app.pages.provisioning import own_settings, page, results
 from app.pages.provisioning.address import View
 from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.ui import evaluations
 from app.ui.evaluations import ALL, address_values
 from app.ui.links import Query
-from app.ui.phase_views import execution_timeline
 from app.ui.tasks import words as task_words
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
+from core.provisioning.policy import PolicyKind
 from core.runtime.tasks.worker import Worker
+from core.settings_fields import describe
 from core.traces.model import Feature
 from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_traces
@@ -125,7 +128,7 @@ def test_every_way_of_looking_works(evaluated: dict[str, str], more: dict[str, s
 def test_each_format_is_shown_as_it_is_downloaded(
     server: Flask, evaluated: dict[str, str], style: str
 ) -> None:
-    result = results.latest(chosen())
+    result = evaluations.latest(chosen())
     assert result is not None
     text = results.exported(chosen(), result, style)
     answer = server.test_client().get(
@@ -138,7 +141,7 @@ def test_each_format_is_shown_as_it_is_downloaded(
 
 @pytest.mark.parametrize("name", ["policies", "frontier", "totals", "worst"])
 def test_each_table_is_a_file(server: Flask, evaluated: dict[str, str], name: str) -> None:
-    result = results.latest(chosen())
+    result = evaluations.latest(chosen())
     assert result is not None
     answer = server.test_client().get(
         f"/api/provisioning/{result.id}/{name}.csv?resource=memory", base_url="http://127.0.0.1:8050"
@@ -185,7 +188,7 @@ def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
 
 
 def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: dict[str, str]) -> None:
-    result, choice = results.latest(chosen()), chosen()
+    result, choice = evaluations.latest(chosen()), chosen()
     assert result is not None
     pair = choice.pair()
     assert pair is not None
@@ -218,7 +221,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     assert results.is_done(task)
     text = shown()
     assert "whole groups of workload held out" in text
-    report = results.get(str((place.tasks.get(task).result or {})["evaluation"])).report
+    report = evaluations.get(str((place.tasks.get(task).result or {})["evaluation"])).report
     alone = len(report["split"]["held_out_groups"]) == 1
     assert ("SavedLimits out a larger share" in text) == alone
     assert "Times short" not in text
@@ -301,3 +304,54 @@ def test_a_model_that_does_not_fit_is_said_before_anything_is_started(
     assert "Go on without it" in text
     assert "does not fit" not in shown(traces=info.id)
     assert "does not fit" not in shown()
+
+
+def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool | None]]:
+    """The controls of a policy's settings, as a callback gets them."""
+    (made,) = own_settings.controls([policy], {})
+    found = [each for each in made._traverse() if isinstance(getattr(each, "id", None), dict)]
+    return [each.id for each in found], [getattr(each, "value", None) for each in found], [None] * len(found)
+
+
+@pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if describe(policy.settings)])
+def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothing(name: str) -> None:
+    ids, values, checked = own_fields(name)
+    assert [each["name"] for each in ids] == [spec.name for spec in describe(POLICIES[name].settings)]
+    given = own_settings.entered(ids, values, checked)
+    assert list(given) == [name]
+    assert own_settings.read_own(given) == ({}, {})
+
+
+def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question() -> None:
+    ids, values, checked = own_fields("vpa")
+    values[[each["name"] for each in ids].index("margin")] = "0.3"
+    own, wrong = own_settings.read_own(own_settings.entered(ids, values, checked))
+    assert (own, wrong) == ({"vpa": {"margin": 0.3}}, {})
+    query = {"policies": "vpa", "own": own_settings.text_of(own) or ""}
+    view = View.read(Query("/provisioning", query))
+    assert (view.own, view.problem) == (own, None)
+    assert results.question(chosen(), EvaluationSettings(), ("vpa",), own).own_settings == own
+
+
+def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address() -> None:
+    wrong = own_settings.read_own({"vpa": {"margin": "much", "growth": 0.1}})[1]
+    assert list(wrong) == [("policy vpa", "margin")]
+    view = View.read(Query("/provisioning", {"policies": "vpa", "own": "vpa.margin=much"}))
+    assert view.problem is not None
+    assert view.problem[0].startswith("vpa: Margin")
+
+
+def test_own_settings_are_shown_in_the_form_of_their_result(evaluated: dict[str, str]) -> None:
+    text = shown(**{**evaluated, "own": "vpa.margin=0.3"})
+    assert "own settings of vpa" in text
+    assert "policy vpa" in text
+    assert "policy vpa" not in shown(**evaluated)
+
+
+def test_vpa_and_what_is_adapted_were_not_published_with_phases() -> None:
+    assert POLICIES["vpa"].kind is PolicyKind.AUTOSCALER
+    assert {POLICIES[name].kind for name in POLICIES if name.endswith("+conformal")} == {PolicyKind.ADAPTIVE}
+    with_phases = {name for name, policy in POLICIES.items() if policy.kind is PolicyKind.PUBLISHED}
+    assert with_phases == {
+        "phase.rule", "phase.rule.container", "phase.rule.shrunk", "phase.rule.relative", "phase.lookahead"
+    }  # fmt: skip

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from app.pages.provisioning.own_settings import Own, of_text
 from app.ui.evaluations import ALL
-from core.errors import InputError
+from core.errors import InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.settings_fields import build, describe
 
@@ -41,6 +42,8 @@ class View:
         What is wrong with the settings of the address, in two sentences, or None.
     policies
         The policies to compare, or ``("all",)``.
+    own
+        Settings of single policies that the address gives.
     resource, scale
         What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
     sort, policy, form
@@ -51,6 +54,7 @@ class View:
     settings: EvaluationSettings | None
     problem: tuple[str, str] | None
     policies: tuple[str, ...]
+    own: Own
     resource: str
     scale: str
     sort: str
@@ -61,10 +65,11 @@ class View:
     def read(cls, query: Query) -> View:
         """Read the choices of an address."""
         given = {name: query.values[name] for name in FIELDS if name in query.values}
-        settings, problem = None, None
+        settings, problem, own = None, None, Own()
         try:
             settings = build(EvaluationSettings, given) if given or query.get("policies") else None
-        except InputError as error:
+            own = of_text(query.get("own"))
+        except (InputError, NotFoundError) as error:
             problem = (error.message, error.hint)
         names = tuple(name for name in (query.get("policies") or ALL).split(",") if name)
         return cls(
@@ -72,6 +77,7 @@ class View:
             settings,
             problem,
             names or (ALL,),
+            own,
             _one_of(query.get("resource"), RESOURCES, "cpu"),
             _one_of(query.get("scale"), SCALES, MATCHED),
             _one_of(query.get("sort"), SORTS, "over"),

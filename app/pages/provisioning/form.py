@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from app.pages.provisioning.own_settings import section
 from app.ui.basics import Node, aria, button, icon, notice
 from app.ui.evaluations import ALL
 from app.ui.forms import control, field_id, text_of
@@ -20,6 +21,7 @@ from core.units import format_duration, format_share
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from app.pages.provisioning.own_settings import Own
     from core.runtime.infos import ModelInfo, TraceSetInfo
 
 FORM = "evaluate"
@@ -82,7 +84,7 @@ def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
     groups = [
         html.Fieldset(
             [
-                html.Legend(kind.title, className="small ink3"),
+                html.Legend(kind.label, className="small ink3"),
                 *(
                     dmc.Checkbox(
                         label=policy.name, value=policy.name, size="xs", wrapperProps={"title": policy.about}
@@ -94,18 +96,21 @@ def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
         for kind, policies in kinds.items()
         if policies
     ]
-    names = list(POLICIES)
     return dmc.CheckboxGroup(
         html.Div(groups, className="policylist"),
         id="evaluate-policies",
         label="Policies",
-        value=names if ALL in chosen else [name for name in chosen if name in names],
+        value=_names(chosen),
         size="xs",
     )
 
 
-def summary(settings: EvaluationSettings, policies: int) -> str:
-    """The settings in one line."""
+def _names(chosen: Sequence[str]) -> list[str]:
+    return list(POLICIES) if ALL in chosen else [name for name in chosen if name in POLICIES]
+
+
+def summary(settings: EvaluationSettings, policies: int, own: Sequence[str] = ()) -> str:
+    """The settings in one line; `own` are the policies that have some of their own."""
     by = f"whole groups of {settings.group_by}" if settings.group_by else "containers"
     return " · ".join(
         [
@@ -115,6 +120,7 @@ def summary(settings: EvaluationSettings, policies: int) -> str:
             f"{format_share(settings.holdout, 0)} of {by} held out",
             f"seed {settings.seed}",
             f"{policies} policies" if policies != 1 else "1 policy",
+            *([f"own settings of {', '.join(own)}"] if own else []),
         ]
     )
 
@@ -124,6 +130,7 @@ def form(
     model: ModelInfo | None,
     settings: EvaluationSettings,
     policies: Sequence[str],
+    own: Own,
     problem: tuple[str, str] | None,
     *,
     opened: bool,
@@ -131,6 +138,7 @@ def form(
     """The form, folded to its summary while a result is shown."""
     count = len(POLICIES) if ALL in policies else len(policies)
     said = notice("bad", problem[1], strong=problem[0]) if problem is not None else None
+    pair = {"traces": traces.id, "model": model.id if model else None, "own": own}
     about: list[Node] = ["on ", html.B(traces.name)]
     about += [" with the phases of ", html.B(model.name)] if model else [", without a phase model"]
     return html.Details(
@@ -139,7 +147,7 @@ def form(
                 [
                     icon("chevron-right", "sm"),
                     html.H2("Settings"),
-                    html.Span(summary(settings, count), className="ink3 truncate"),
+                    html.Span(summary(settings, count, list(own)), className="ink3 truncate"),
                 ]
             ),
             html.Div(
@@ -147,6 +155,7 @@ def form(
                     html.P(about, className="small ink2"),
                     html.Div(_controls(settings, traces), className="formgrid"),
                     _policies(policies),
+                    section(_names(policies), own),
                     html.Div(said, id="evaluate-problem"),
                     html.Div(
                         [
@@ -157,7 +166,8 @@ def form(
                         className="row wrap",
                     ),
                     dcc.Store(
-                        id="evaluate-about", data={"traces": traces.id, "model": model.id if model else None}
+                        id="evaluate-about",
+                        data=pair,
                     ),
                 ],
                 className="stack form body",

@@ -17,6 +17,7 @@ from app.pages.provisioning.address import RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
 from app.pages.provisioning.figures import frontier_card, totals_card
 from app.pages.provisioning.form import FORM, form, given_settings, policies_asked, proposed
+from app.pages.provisioning.own_settings import controls, entered, every_field, read_own, text_of
 from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card
@@ -24,10 +25,11 @@ from app.ui.basics import Node, card, empty, link_button, notice, page_head
 from app.ui.errors import safe_page
 from app.ui.evaluations import address_values
 from app.ui.export import download
-from app.ui.forms import errors_for, field_id, read, values_of
+from app.ui.forms import read, values_of
 from app.ui.links import Query, segments
 from app.ui.misfit import misfit
 from app.ui.page import Page
+from app.ui.refused_policies import refused_policies
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.errors import PhaseDockError
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
+    from app.pages.provisioning.own_settings import Own
     from app.ui.evaluations import Result
 
 _PATH = "/provisioning"
@@ -141,7 +144,7 @@ def body(query: Query) -> list[Node]:
         if result
         else proposed(choice.traces, results.typical_seconds(choice.traces.id))
     )
-    policies = view.policies if view.settings or result is None else result.policies
+    asked = view if view.settings or result is None else result
     there = resources_of(result.report) if result else list(RESOURCES)
     if view.resource not in there:
         view = view.looking_at(there[0])
@@ -162,12 +165,13 @@ def body(query: Query) -> list[Node]:
     live = _waiting(choice, view, shown=result is not None)
     return [
         page_head("Provisioning", lead, actions),
-        html.Div(misfit(choice, _PATH), className="spaced"),
+        html.Div([misfit(choice, _PATH), refused_policies()], className="spaced stack"),
         form(
             choice.traces,
             choice.model,
             settings,
-            policies,
+            asked.policies,
+            {name: dict(values) for name, values in asked.own.items()},
             view.problem,
             opened=(result is None and not running and not query.get("task")) or view.problem is not None,
         ),
@@ -182,8 +186,29 @@ def layout(**values: str) -> Node:
     return [*body(Query(_PATH, values)), *task_card.plumbing()]
 
 
+def _read_form(
+    ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: Own
+) -> tuple[EvaluationSettings | None, Own, dict[tuple[str, str], str]]:
+    """What was entered; the policies' settings stay as they were while their controls were never shown."""
+    mine = [place for place, each in enumerate(ids) if each["form"] == FORM]
+    names = [ids[place] for place in mine]
+    given = given_settings(
+        values_of(names, [values[place] for place in mine]),
+        values_of(names, [checked[place] for place in mine]),
+    )
+    settings, faults = read(EvaluationSettings, given)
+    there = entered(ids, values, checked)
+    own, wrong = read_own(there) if there else (otherwise, {})
+    wrong |= {(FORM, name): said for name, said in faults.items()}
+    return (None if wrong else settings), own, wrong
+
+
+def _errors(ids: list[dict[str, str]], wrong: Mapping[tuple[str, str], str]) -> list[str | None]:
+    return [wrong.get((each["form"], each["name"])) for each in ids]
+
+
 def _register_form(app: Dash) -> None:
-    fields = field_id(FORM, ALL)
+    fields = every_field(ALL)
 
     @app.callback(
         Output(fields, "error"),
@@ -212,29 +237,32 @@ def _register_form(app: Dash) -> None:
         keep = dash.no_update
         if not clicks:
             return [keep] * len(ids), keep, keep, keep
-        settings, wrong = read(
-            EvaluationSettings, given_settings(values_of(ids, values), values_of(ids, checked))
-        )
+        chosen_names = set(names or ())
+        settings, own, wrong = _read_form(ids, values, checked, about["own"])
+        own = {name: each for name, each in own.items() if name in chosen_names}
         if settings is None:
             said = notice(
                 "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
             )
-            return errors_for(ids, wrong), said, keep, keep
+            return _errors(ids, wrong), said, keep, keep
         if not names:
             said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
-            return errors_for(ids, {}), said, keep, keep
+            return _errors(ids, {}), said, keep, keep
         policies = policies_asked(names)
         asked = Query.parse(_PATH, search)
-        where = asked.search(**about, **address_values(settings, policies), task=None, policy=None)
+        pair = {name: about[name] for name in ("traces", "model")}
+        where = asked.search(
+            **pair, **address_values(settings, policies), own=text_of(own), task=None, policy=None
+        )
         choice = chosen(about["traces"], about["model"])
         if results.find(choice, View.read(Query.parse(_PATH, where))):
-            return errors_for(ids, {}), None, keep, f"?{where}"
+            return _errors(ids, {}), None, keep, f"?{where}"
         try:
-            task = results.submit(choice, settings, policies)
+            task = results.submit(choice, settings, policies, own)
         except PhaseDockError as error:
-            return errors_for(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
+            return _errors(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
         set_props("changed", {"data": task})
-        return errors_for(ids, {}), None, keep, f"?{Query.parse(_PATH, where).search(task=task)}"
+        return _errors(ids, {}), None, keep, f"?{Query.parse(_PATH, where).search(task=task)}"
 
     @app.callback(
         Output("evaluate-policies", "value"),
@@ -248,9 +276,39 @@ def _register_form(app: Dash) -> None:
         return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
 
 
+def _register_own(app: Dash) -> None:
+    fields = every_field(ALL)
+
+    @app.callback(
+        Output("evaluate-own", "children"),
+        Input("evaluate-own-details", "n_clicks"),
+        Input("evaluate-policies", "value"),
+        State("evaluate-own", "children"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State(fields, "checked"),
+        State("evaluate-about", "data"),
+        prevent_initial_call=True,
+    )
+    def own_settings(
+        clicks: int | None,
+        names: list[str] | None,
+        shown: Any,
+        ids: list[dict[str, str]],
+        values: list[Any],
+        checked: list[bool | None],
+        about: dict[str, Any],
+    ) -> Any:
+        """Make the controls when they are first looked at, and again when other policies are chosen."""
+        if (dash.ctx.triggered_id == "evaluate-own-details") == bool(shown) or not (clicks or shown):
+            return dash.no_update
+        return controls(names or (), {**about["own"], **entered(ids, values, checked)})
+
+
 def register(app: Dash) -> None:
     """Connect the callbacks."""
     _register_form(app)
+    _register_own(app)
 
     @app.callback(
         Output(_LOCATION, "search", allow_duplicate=True),

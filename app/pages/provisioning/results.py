@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from app.context import Choice
     from app.pages.provisioning.address import View
+    from app.pages.provisioning.own_settings import Own
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice
     from core.runtime.infos import TaskInfo
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 
 
-def question(choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...]) -> Question:
+def question(
+    choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...], own: Own | None = None
+) -> Question:
     """What is asked of a trace set and a model.
 
     Raises
@@ -38,7 +41,9 @@ def question(choice: Choice, settings: EvaluationSettings, policies: tuple[str, 
     """
     if choice.traces is None:
         raise ConflictError("There are no traces to compare policies on.", "Add some first.")
-    return Question(choice.traces.id, choice.model.id if choice.model else None, settings, policies)
+    return Question(
+        choice.traces.id, choice.model.id if choice.model else None, settings, policies, own or {}
+    )
 
 
 def find(choice: Choice, view: View) -> Result | None:
@@ -48,10 +53,10 @@ def find(choice: Choice, view: View) -> Result | None:
     if view.settings is None:
         return evaluations.latest(choice)
     try:
-        found = workspace().evaluations.find(question(choice, view.settings, view.policies))
+        found = workspace().evaluations.find(question(choice, view.settings, view.policies, view.own))
     except NotFoundError:
         return None
-    return None if found is None else Result(found.key, found.report, view.policies)
+    return None if found is None else Result(found.key, found.report, view.policies, view.own)
 
 
 def running(choice: Choice) -> bool:
@@ -65,9 +70,11 @@ def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
     return found if wanted or not shown else [task for task in found if task.state in _UNDER_WAY]
 
 
-def submit(choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...]) -> str:
+def submit(
+    choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...], own: Own | None = None
+) -> str:
     """Ask for a comparison; gives the id of its task."""
-    return workspace().evaluations.submit(question(choice, settings, policies))
+    return workspace().evaluations.submit(question(choice, settings, policies, own))
 
 
 def is_done(task_id: str) -> bool:

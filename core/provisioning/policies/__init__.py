@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from core.errors import InputError
 from core.provisioning.policies.conformal import SUFFIX, conformal
 from core.registry import Registry, declared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.provisioning.policy import Policy
 
@@ -46,6 +47,32 @@ def policy(name: str) -> Policy:
     if name not in POLICIES and name.endswith(SUFFIX):
         return conformal(POLICIES[name.removesuffix(SUFFIX)])
     return POLICIES[name]
+
+
+def checked_settings(own: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:
+    """Settings of single policies, each brought to its type; policies without any are left out.
+
+    Parameters
+    ----------
+    own
+        Values or their texts, by policy and setting.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such policy.
+    InputError
+        If a setting is unknown or out of bounds; the sentence names the policy.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in own.items():
+        try:
+            settings = policy(name).chosen(values)
+        except InputError as error:
+            raise InputError(f"{name}: {error.message}", error.hint) from None
+        if values:
+            found[name] = {each: getattr(settings, each) for each in values}
+    return found
 
 
 def chosen(names: Sequence[str]) -> list[Policy]:
