@@ -310,7 +310,8 @@ def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool 
     """The controls of a policy's settings, as a callback gets them."""
     (made,) = own_settings.controls([policy], {})
     found = [each for each in made._traverse() if isinstance(getattr(each, "id", None), dict)]
-    return [each.id for each in found], [getattr(each, "value", None) for each in found], [None] * len(found)
+    values, checked = ([getattr(each, part, None) for each in found] for part in ("value", "checked"))
+    return [each.id for each in found], values, checked
 
 
 @pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if describe(policy.settings)])
@@ -322,7 +323,9 @@ def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothin
     assert own_settings.read_own(given) == ({}, {})
 
 
-def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question() -> None:
+def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(
+    evaluated: dict[str, str],
+) -> None:
     ids, values, checked = own_fields("vpa")
     values[[each["name"] for each in ids].index("margin")] = "0.3"
     own, wrong = own_settings.read_own(own_settings.entered(ids, values, checked))
@@ -342,10 +345,11 @@ def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address
 
 
 def test_own_settings_are_shown_in_the_form_of_their_result(evaluated: dict[str, str]) -> None:
-    text = shown(**{**evaluated, "own": "vpa.margin=0.3"})
-    assert "own settings of vpa" in text
-    assert "policy vpa" in text
-    assert "policy vpa" not in shown(**evaluated)
+    text = shown(**{**evaluated, "own": "phase.rule.kappa=3"})
+    assert "own settings of phase.rule" in text
+    assert "policy phase.rule" in text
+    assert "Worst containers first" not in text
+    assert "policy phase.rule" not in shown(**evaluated)
 
 
 def test_vpa_and_what_is_adapted_were_not_published_with_phases() -> None:

@@ -21,6 +21,7 @@ from core.provisioning.policies import POLICIES as PROVISIONING
 from core.provisioning.policy import Policy
 from core.provisioning.policy_exam import sit as sit_provisioning
 from core.runtime.policies.simulated_papers import sit as sit_scheduling
+from core.runtime.policies.sources import forget_sources, source_digest
 from core.scheduling.policies import POLICIES as SCHEDULING
 from core.scheduling.ports import SchedulingPolicy
 from core.settings_fields import describe
@@ -101,6 +102,7 @@ def forget(source: str) -> None:
     """Take a source's policies out again, so that it may be read anew; for tests and notebooks."""
     with _lock:
         _read.pop(source, None)
+        forget_sources()
         for register in (PROVISIONING, SCHEDULING):
             for name in [name for name in register if register.source(name) == source]:
                 register.remove(name)
@@ -181,9 +183,9 @@ def _registered(source: str, declared: Callable[[], object]) -> Iterable[Refusal
         if why is not None:
             yield Refusal(str(getattr(policy, "name", type(policy).__name__)), source, why)
         elif isinstance(policy, Policy):
-            PROVISIONING.add(policy.name, policy, source)
+            source_digest(PROVISIONING.add(policy.name, policy, source))  # of the code as it is loaded now
         elif isinstance(policy, SchedulingPolicy):
-            SCHEDULING.add(policy.name, policy, source)
+            source_digest(SCHEDULING.add(policy.name, policy, source))
 
 
 def _refused(policy: object) -> str | None:

@@ -66,6 +66,11 @@ def _outside(policy: Policy | SchedulingPolicy) -> Iterator[Path]:
             yield Path(str(module.__file__))
 
 
+def forget_sources() -> None:
+    """Read sources anew when they are next asked for."""
+    _digest_of.cache_clear()
+
+
 @functools.lru_cache(maxsize=256)
 def _digest_of(place: Path) -> bytes:
     """The digest of a file, or of all Python files below a folder; read once, as the code itself is."""
