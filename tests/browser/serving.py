@@ -49,7 +49,7 @@ def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[b
 
 
 def _start_worker(environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    return start([sys.executable, "-m", "core.cli.main", "worker"], environment)
+    return start([sys.executable, "-m", "core.cli", "worker"], environment)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

@@ -170,7 +170,7 @@ def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
         if not sign:
             raise InputError(f"--set {change} has no value.", "Write it as world.gamma=0.02.")
         owner, _, name = path.strip().rpartition(".")
-        for inner in _owners(values, owner):
+        for inner in _owners(values, owner, name):
             inner[name] = read_marked(f"value: {written}").values["value"]
     try:
         return from_dict(values)
@@ -179,7 +179,7 @@ def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
         raise InputError(f"--set {where}: {error.message}", error.hint) from None
 
 
-def _owners(values: dict[str, Any], path: str) -> list[dict[str, Any]]:
+def _owners(values: dict[str, Any], path: str, name: str) -> list[dict[str, Any]]:
     """The mappings that a change is made in: a part of the experiment, or the settings of its policies."""
     inner: Any = values
     for part in path.split(".") if path else ():
@@ -189,7 +189,6 @@ def _owners(values: dict[str, Any], path: str) -> list[dict[str, Any]]:
     arms = [arm for arm in values["policies"] if arm.get("label", arm["policy"]) == path]
     arms = arms or [arm for arm in values["policies"] if arm["policy"] == path]
     if not arms:
-        raise InputError(
-            f"There is no “{path}” with fields to set.", "Write it as world.gamma=0.02 or flowcon.alpha=0.05."
-        )
+        hint = "Write it as world.gamma=0.02 or flowcon.alpha=0.05."
+        raise InputError(f"There is no field “{path}.{name}” to set.", hint)
     return [arm.setdefault("settings", {}) for arm in arms]
