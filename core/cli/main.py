@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from core.cli import live, runs
+from core.cli import live, provisioning, runs
 from core.cli import output as show
 from core.cli.answers import Json, answers, print_json
+from core.cli.arguments import File, Mapping, Model  # noqa: TC001 - typer reads annotations
 from core.cli.settings_options import given, taking
-from core.config import load_settings, policy_files
+from core.config import load_settings
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
@@ -35,35 +36,18 @@ traces_app = typer.Typer(help="Look into trace files.", no_args_is_help=True)
 model_app = typer.Typer(help="Train, import and expand phase models.", no_args_is_help=True)
 app.add_typer(traces_app, name="traces")
 app.add_typer(model_app, name="model")
+provisioning.register(app)
 runs.register(app)
 live.register(app)
 
-File = Annotated[Path, typer.Argument(help="Trace file; “phasedock traces formats” lists what can be read.")]
-Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
 Out = Annotated[Path, typer.Option("--out", help="Where to save: a folder, or a file ending in .zip.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a model that is there already.")]
-Mapping = Annotated[
-    Path | None,
-    typer.Option("--mapping", help="JSON file that says what the columns are; recognised when left out."),
-]
 
 
 def _phase_settings() -> type[Any]:
     from core.phases.settings import PhaseSettings
 
     return PhaseSettings
-
-
-def _evaluation_settings() -> type[Any]:
-    from core.provisioning.evaluation.evaluate import EvaluationSettings
-
-    return EvaluationSettings
-
-
-def _recommend_settings() -> type[Any]:
-    from core.provisioning.recommendation.recommend import RecommendSettings
-
-    return RecommendSettings
 
 
 @app.command()
@@ -223,85 +207,6 @@ def sequences(
         print_json(found.to_dict())
     else:
         show.sequences(found)
-
-
-@app.command("evaluate", cls=taking(_evaluation_settings))
-@answers
-def evaluate_policies(
-    context: typer.Context,
-    model: Model,
-    file: File,
-    policies: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
-    change: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", help="Set one of a policy's settings, such as event.tries=20; repeat for more."
-        ),
-    ] = None,
-    settings: Annotated[
-        Path | None,
-        typer.Option(help="YAML or JSON with “comparison” and, by policy, “policies”: their settings."),
-    ] = None,
-    allocations: Annotated[
-        Path | None, typer.Option(help="CSV for every policy's allocation of each held-out sample.")
-    ] = None,
-    mapping: Mapping = None,
-    as_json: Json = False,
-) -> None:
-    """Compare provisioning policies on containers that they were not fitted on."""
-    from core.runtime.offline import provisioning
-    from core.runtime.policies.load import load_policies
-
-    load_policies(policy_files())
-    values, own = provisioning.gathered(settings, given(context), change or [])
-    names = [name.strip() for name in policies.split(",") if name.strip()]
-    with show.progress(quiet=as_json) as progress:
-        report = provisioning.compare(
-            model,
-            file,
-            values,
-            names or ["all"],
-            own=own,
-            mapping=mapping,
-            allocations=allocations,
-            progress=progress,
-        )
-    if as_json:
-        print_json(report)
-    else:
-        show.comparison(report)
-
-
-@app.command("policies")
-@answers
-def list_policies(as_json: Json = False) -> None:
-    """List all policies: where each comes from, its kind, its settings, and what was refused."""
-    from core.runtime.policies.load import listing, load_policies
-
-    refused = load_policies(policy_files())
-    found = listing()
-    if as_json:
-        told = [{"policy": each.name, "source": each.source, "why": each.why} for each in refused]
-        print_json({"policies": found, "refused": told})
-    else:
-        show.policies(found, [str(each) for each in refused])
-
-
-@app.command("recommend", cls=taking(_recommend_settings))
-@answers
-def recommend_resources(
-    context: typer.Context,
-    model: Model,
-    file: File,
-    style: Annotated[str, typer.Option("--format", help="json, csv, docker, vpa or patch.")] = "json",
-    mapping: Mapping = None,
-    as_json: Json = False,
-) -> None:
-    """Recommend request and limit for each phase and group of containers."""
-    from core.runtime.offline import provisioning
-
-    text = provisioning.advise(model, file, "json" if as_json else style, given(context), mapping)
-    typer.echo(text, nl=False)
 
 
 def _model_answer(model: PhaseModel, out: Path, as_json: bool, facts: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.main import PAGES, wsgi
+from app.main import wsgi
 
 if TYPE_CHECKING:
     import pytest
@@ -27,8 +27,3 @@ def test_every_page_has_all_scripts_however_early_it_is_asked_for(
         pages = list(pool.map(page, range(16)))
     for name in (path.name for path in ASSETS.glob("*.js")):
         assert all(f"/assets/{name}" in text for text in pages), name
-
-
-def test_pages_have_names_and_addresses_of_their_own() -> None:
-    names = [page.__name__.rpartition(".")[2] for page in PAGES]
-    assert len(set(names)) == len(names) >= 5

@@ -14,6 +14,8 @@ from core.settings_fields import build, describe
 if TYPE_CHECKING:
     from app.ui.links import Query
 
+PATH = "/provisioning"
+LOCATION = "_pages_location"
 FIELDS = tuple(spec.name for spec in describe(EvaluationSettings))
 MATCHED, PUBLISHED = "matched", "published"
 RESOURCES = {"cpu": "CPU", "memory": "Memory"}

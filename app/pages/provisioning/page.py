@@ -9,32 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import ALL, Input, Output, State, html, set_props
+from dash import Input, Output, State, html
 
 from app.context import Choice, address, chosen
-from app.pages.provisioning import exports, recommend, results
-from app.pages.provisioning.address import RESOURCES, SCALES, View
+from app.pages.provisioning import exports, form_callbacks, recommend, results
+from app.pages.provisioning.address import LOCATION, PATH, RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
 from app.pages.provisioning.figures import frontier_card, totals_card
-from app.pages.provisioning.form import FORM, form, given_settings, policies_asked, proposed
-from app.pages.provisioning.own_settings import controls, entered, every_field, read_own, text_of
+from app.pages.provisioning.form import form, proposed
 from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card
-from app.ui.basics import Node, card, empty, link_button, notice, page_head
+from app.ui.basics import Node, card, empty, link_button, page_head
 from app.ui.errors import safe_page
-from app.ui.evaluations import address_values
 from app.ui.export import download
-from app.ui.forms import read, values_of
 from app.ui.links import Query, segments
 from app.ui.misfit import misfit
 from app.ui.page import Page
 from app.ui.refused_policies import refused_policies
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
-from core.errors import PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.policies import POLICIES
 from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
@@ -42,11 +37,7 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
-    from app.pages.provisioning.own_settings import Own
     from app.ui.evaluations import Result
-
-_PATH = "/provisioning"
-_LOCATION = "_pages_location"
 
 
 def _nothing_yet() -> Node:
@@ -165,7 +156,7 @@ def body(query: Query) -> list[Node]:
     live = _waiting(choice, view, shown=result is not None)
     return [
         page_head("Provisioning", lead, actions),
-        html.Div([misfit(choice, _PATH), refused_policies()], className="spaced stack"),
+        html.Div([misfit(choice, PATH), refused_policies()], className="spaced stack"),
         form(
             choice.traces,
             choice.model,
@@ -183,150 +174,30 @@ def body(query: Query) -> list[Node]:
 @safe_page("Provisioning")
 def layout(**values: str) -> Node:
     """Lay the page out."""
-    return [*body(Query(_PATH, values)), *task_card.plumbing()]
-
-
-def _read_form(
-    ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: Own
-) -> tuple[EvaluationSettings | None, Own, dict[tuple[str, str], str]]:
-    """What was entered; the policies' settings stay as they were while their controls were never shown."""
-    mine = [place for place, each in enumerate(ids) if each["form"] == FORM]
-    names = [ids[place] for place in mine]
-    given = given_settings(
-        values_of(names, [values[place] for place in mine]),
-        values_of(names, [checked[place] for place in mine]),
-    )
-    settings, faults = read(EvaluationSettings, given)
-    there = entered(ids, values, checked)
-    own, wrong = read_own(there) if there else (otherwise, {})
-    wrong |= {(FORM, name): said for name, said in faults.items()}
-    return (None if wrong else settings), own, wrong
-
-
-def _errors(ids: list[dict[str, str]], wrong: Mapping[tuple[str, str], str]) -> list[str | None]:
-    return [wrong.get((each["form"], each["name"])) for each in ids]
-
-
-def _register_form(app: Dash) -> None:
-    fields = every_field(ALL)
-
-    @app.callback(
-        Output(fields, "error"),
-        Output("evaluate-problem", "children"),
-        Output("evaluate-live", "children"),
-        Output(_LOCATION, "search", allow_duplicate=True),
-        Input("evaluate-start", "n_clicks"),
-        State(fields, "id"),
-        State(fields, "value"),
-        State(fields, "checked"),
-        State("evaluate-policies", "value"),
-        State("evaluate-about", "data"),
-        State(_LOCATION, "search"),
-        prevent_initial_call=True,
-        running=[(Output("evaluate-start", "disabled"), True, False)],
-    )
-    def start(
-        clicks: int | None,
-        ids: list[dict[str, str]],
-        values: list[Any],
-        checked: list[bool | None],
-        names: list[str] | None,
-        about: dict[str, Any],
-        search: str | None,
-    ) -> tuple[Any, ...]:
-        keep = dash.no_update
-        if not clicks:
-            return [keep] * len(ids), keep, keep, keep
-        chosen_names = set(names or ())
-        settings, own, wrong = _read_form(ids, values, checked, about["own"])
-        own = {name: each for name, each in own.items() if name in chosen_names}
-        if settings is None:
-            said = notice(
-                "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
-            )
-            return _errors(ids, wrong), said, keep, keep
-        if not names:
-            said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
-            return _errors(ids, {}), said, keep, keep
-        policies = policies_asked(names)
-        asked = Query.parse(_PATH, search)
-        pair = {name: about[name] for name in ("traces", "model")}
-        where = asked.search(
-            **pair, **address_values(settings, policies), own=text_of(own), task=None, policy=None
-        )
-        choice = chosen(about["traces"], about["model"])
-        if results.find(choice, View.read(Query.parse(_PATH, where))):
-            return _errors(ids, {}), None, keep, f"?{where}"
-        try:
-            task = results.submit(choice, settings, policies, own)
-        except PhaseDockError as error:
-            return _errors(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
-        set_props("changed", {"data": task})
-        return _errors(ids, {}), None, keep, f"?{Query.parse(_PATH, where).search(task=task)}"
-
-    @app.callback(
-        Output("evaluate-policies", "value"),
-        Input("evaluate-all", "n_clicks"),
-        Input("evaluate-none", "n_clicks"),
-        prevent_initial_call=True,
-    )
-    def choose(all_clicks: int | None, none_clicks: int | None) -> Any:
-        if not (all_clicks or none_clicks):
-            return dash.no_update
-        return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
-
-
-def _register_own(app: Dash) -> None:
-    fields = every_field(ALL)
-
-    @app.callback(
-        Output("evaluate-own", "children"),
-        Input("evaluate-own-details", "n_clicks"),
-        Input("evaluate-policies", "value"),
-        State("evaluate-own", "children"),
-        State(fields, "id"),
-        State(fields, "value"),
-        State(fields, "checked"),
-        State("evaluate-about", "data"),
-        prevent_initial_call=True,
-    )
-    def own_settings(
-        clicks: int | None,
-        names: list[str] | None,
-        shown: Any,
-        ids: list[dict[str, str]],
-        values: list[Any],
-        checked: list[bool | None],
-        about: dict[str, Any],
-    ) -> Any:
-        """Make the controls when they are first looked at, and again when other policies are chosen."""
-        if (dash.ctx.triggered_id == "evaluate-own-details") == bool(shown) or not (clicks or shown):
-            return dash.no_update
-        return controls(names or (), {**about["own"], **entered(ids, values, checked)})
+    return [*body(Query(PATH, values)), *task_card.plumbing()]
 
 
 def register(app: Dash) -> None:
     """Connect the callbacks."""
-    _register_form(app)
-    _register_own(app)
+    form_callbacks.register(app)
 
     @app.callback(
-        Output(_LOCATION, "search", allow_duplicate=True),
+        Output(LOCATION, "search", allow_duplicate=True),
         Input("changed", "data"),
-        State(_LOCATION, "pathname"),
-        State(_LOCATION, "search"),
+        State(LOCATION, "pathname"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )
     def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
         """Show the result in place when the task of this page has ended well."""
-        query = Query.parse(_PATH, search)
-        if pathname != _PATH or not task_id or query.get("task") != task_id:
+        query = Query.parse(PATH, search)
+        if pathname != PATH or not task_id or query.get("task") != task_id:
             return dash.no_update
         return f"?{query.search(task=None)}" if results.is_done(task_id) else dash.no_update
 
 
 PAGE = Page(
-    _PATH,
+    PATH,
     "Provisioning",
     "adjustments-horizontal",
     2,

@@ -1,0 +1,153 @@
+"""The form's callbacks: start a comparison, choose policies, show the settings of the chosen ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+from dash import ALL, Input, Output, State, set_props
+
+from app.context import chosen
+from app.pages.provisioning import results
+from app.pages.provisioning.address import LOCATION, PATH, View
+from app.pages.provisioning.form import FORM, given_settings, policies_asked
+from app.pages.provisioning.own_settings import controls, entered, every_field, read_own, text_of
+from app.ui.basics import notice
+from app.ui.evaluations import address_values
+from app.ui.forms import read, values_of
+from app.ui.links import Query
+from core.errors import PhaseDockError
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.policies import POLICIES
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dash import Dash
+
+    from app.pages.provisioning.own_settings import Own
+
+
+def register(app: Dash) -> None:
+    """Connect the form."""
+    _register_start(app)
+    _register_own(app)
+
+
+def _read_form(
+    ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: Own
+) -> tuple[EvaluationSettings | None, Own, dict[tuple[str, str], str]]:
+    """What was entered; the policies' settings stay as they were while their controls were never shown."""
+    mine = [place for place, each in enumerate(ids) if each["form"] == FORM]
+    names = [ids[place] for place in mine]
+    given = given_settings(
+        values_of(names, [values[place] for place in mine]),
+        values_of(names, [checked[place] for place in mine]),
+    )
+    settings, faults = read(EvaluationSettings, given)
+    there = entered(ids, values, checked)
+    own, wrong = read_own(there) if there else (otherwise, {})
+    wrong |= {(FORM, name): said for name, said in faults.items()}
+    return (None if wrong else settings), own, wrong
+
+
+def _errors(ids: list[dict[str, str]], wrong: Mapping[tuple[str, str], str]) -> list[str | None]:
+    return [wrong.get((each["form"], each["name"])) for each in ids]
+
+
+def _register_start(app: Dash) -> None:
+    fields = every_field(ALL)
+
+    @app.callback(
+        Output(fields, "error"),
+        Output("evaluate-problem", "children"),
+        Output("evaluate-live", "children"),
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("evaluate-start", "n_clicks"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State(fields, "checked"),
+        State("evaluate-policies", "value"),
+        State("evaluate-about", "data"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+        running=[(Output("evaluate-start", "disabled"), True, False)],
+    )
+    def start(
+        clicks: int | None,
+        ids: list[dict[str, str]],
+        values: list[Any],
+        checked: list[bool | None],
+        names: list[str] | None,
+        about: dict[str, Any],
+        search: str | None,
+    ) -> tuple[Any, ...]:
+        keep = dash.no_update
+        if not clicks:
+            return [keep] * len(ids), keep, keep, keep
+        chosen_names = set(names or ())
+        settings, own, wrong = _read_form(ids, values, checked, about["own"])
+        own = {name: each for name, each in own.items() if name in chosen_names}
+        if settings is None:
+            said = notice(
+                "bad", "See the form above; nothing was started.", strong="A setting is out of bounds."
+            )
+            return _errors(ids, wrong), said, keep, keep
+        if not names:
+            said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
+            return _errors(ids, {}), said, keep, keep
+        policies = policies_asked(names)
+        asked = Query.parse(PATH, search)
+        pair = {name: about[name] for name in ("traces", "model")}
+        where = asked.search(
+            **pair, **address_values(settings, policies), own=text_of(own), task=None, policy=None
+        )
+        choice = chosen(about["traces"], about["model"])
+        if results.find(choice, View.read(Query.parse(PATH, where))):
+            return _errors(ids, {}), None, keep, f"?{where}"
+        try:
+            task = results.submit(choice, settings, policies, own)
+        except PhaseDockError as error:
+            return _errors(ids, {}), notice("bad", error.hint, strong=error.message), keep, keep
+        set_props("changed", {"data": task})
+        return _errors(ids, {}), None, keep, f"?{Query.parse(PATH, where).search(task=task)}"
+
+    @app.callback(
+        Output("evaluate-policies", "value"),
+        Input("evaluate-all", "n_clicks"),
+        Input("evaluate-none", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def choose(all_clicks: int | None, none_clicks: int | None) -> Any:
+        if not (all_clicks or none_clicks):
+            return dash.no_update
+        return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
+
+
+def _register_own(app: Dash) -> None:
+    fields = every_field(ALL)
+
+    @app.callback(
+        Output("evaluate-own", "children"),
+        Input("evaluate-own-details", "n_clicks"),
+        Input("evaluate-policies", "value"),
+        State("evaluate-own", "children"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State(fields, "checked"),
+        State("evaluate-about", "data"),
+        prevent_initial_call=True,
+    )
+    def own_settings(
+        clicks: int | None,
+        names: list[str] | None,
+        shown: Any,
+        ids: list[dict[str, str]],
+        values: list[Any],
+        checked: list[bool | None],
+        about: dict[str, Any],
+    ) -> Any:
+        """Make the controls when they are first looked at, and again when other policies are chosen."""
+        if (dash.ctx.triggered_id == "evaluate-own-details") == bool(shown) or not (clicks or shown):
+            return dash.no_update
+        return controls(names or (), {**about["own"], **entered(ids, values, checked)})

@@ -1,0 +1,15 @@
+"""Arguments and options that several commands take."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+File = Annotated[Path, typer.Argument(help="Trace file; “phasedock traces formats” lists what can be read.")]
+Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
+Mapping = Annotated[
+    Path | None,
+    typer.Option("--mapping", help="JSON file that says what the columns are; recognised when left out."),
+]
