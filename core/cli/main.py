@@ -82,11 +82,13 @@ def worker(as_json: Json = False) -> None:
     """Do the queued work until told to stop; `serve` starts one by itself."""
     settings = load_settings()
     from core.runtime.logs import log_to
+    from core.runtime.policies.load import log_refusals
     from core.runtime.tasks.worker import Worker
     from core.runtime.workspace import open_workspace
 
     workspace = open_workspace(settings)
     log_to(settings.home, "worker")
+    log_refusals()
     Worker(workspace).run()
     if as_json:
         print_json({"stopped": True})

@@ -11,7 +11,7 @@ import pytest
 from core.provisioning.policies import POLICIES as PROVISIONING
 from core.provisioning.policies import policy
 from core.runtime.policies import load
-from core.runtime.policies.load import forget, listing, load_policies, refusals
+from core.runtime.policies.load import forget, listing, load_policies, log_refusals, refusals
 from core.runtime.policies.sources import source_digest
 from core.runtime.workspace import Workspace
 from core.scheduling.policies import POLICIES as SCHEDULING
@@ -156,6 +156,10 @@ def test_a_policy_that_does_not_keep_the_port_is_refused(
     assert why in refused.why
     assert len(refused.why) < 400
     assert refused in refusals()
+    assert str(refused) in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.INFO):
+        log_refusals()
     assert str(refused) in caplog.text
     assert (list(PROVISIONING), list(SCHEDULING)) == before
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -94,3 +96,17 @@ def test_a_first_cycle_gets_the_cold_start_value(name):
 def test_every_policy_says_what_it_is(name):
     assert POLICIES[name].name == name
     assert declaration(POLICIES[name]) is None
+
+
+def test_the_documentation_lists_every_kind_as_it_is_declared():
+    table = (Path(__file__).parents[2] / "docs" / "provisioning" / "README.md").read_text(encoding="utf-8")
+    rows = {row.split("|")[2]: row.split("|")[3] for row in table.splitlines() if row.startswith("| [")}
+    for name, policy in POLICIES.items():
+        base = name.removesuffix("+conformal")
+        named = [
+            kind
+            for names, kind in rows.items()
+            if f"`{base}`" in names or f"`.{base.split('.')[-1]}`" in names
+        ]
+        assert named, name
+        assert policy.wraps is not None or any(policy.kind.value in kind for kind in named), name

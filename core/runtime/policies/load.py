@@ -98,6 +98,12 @@ def refusals() -> tuple[Refusal, ...]:
     return tuple(refusal for refused in _read.values() for refusal in refused)
 
 
+def log_refusals() -> None:
+    """Put what was refused into a log that was opened after policies were loaded."""
+    for refusal in refusals():
+        _LOG.info("%s", refusal)
+
+
 def forget(source: str) -> None:
     """Take a source's policies out again, so that it may be read anew; for tests and notebooks."""
     with _lock:
