@@ -85,6 +85,11 @@ def test_a_setting_of_one_policy_is_found_changed_and_compared(page: Page, sampl
     page.get_by_role("checkbox", name="phase.rule", exact=True).click()
     expect(page.get_by_role("group", name="Settings of phase.rule")).to_be_visible()
     expect(own.get_by_label("Margin")).to_have_value("0.4")
+    page.get_by_role("button", name="None", exact=True).click()
+    expect(own).to_have_count(0)
+    for name in ("prev.step.max", "phase.rule", "vpa"):
+        page.get_by_role("checkbox", name=name, exact=True).click()
+    own.get_by_label("Margin").fill("0.4")
     page.get_by_role("button", name="Evaluate").click()
     expect(page).to_have_url(re.compile(r"own=vpa\.margin"))
     expect(page.locator("table.policies tbody tr")).to_have_count(3, timeout=60_000)

@@ -148,6 +148,7 @@ def _register_own(app: Dash) -> None:
         about: dict[str, Any],
     ) -> Any:
         """Make the controls when they are first looked at, and again when other policies are chosen."""
-        if (dash.ctx.triggered_id == "evaluate-own-details") == bool(shown) or not (clicks or shown):
+        opened = clicks or shown or about["own"]
+        if not opened or (shown and dash.ctx.triggered_id == "evaluate-own-details"):
             return dash.no_update
         return controls(names or (), {**about["own"], **entered(ids, values, checked)})
