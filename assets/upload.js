@@ -203,7 +203,8 @@
     const input = make("input");
     input.type = "file";
     input.multiple = true;
-    input.accept = ".csv,.tsv,.txt,.gz,.parquet,.pq,.json";
+    const zone = document.getElementById("drop");
+    input.accept = (zone && zone.dataset.accept) || "";
     input.addEventListener("change", () => add(input.files));
     input.click();
   }

@@ -56,6 +56,11 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "loopback names and HOST",
         "Further host names under which browsers may reach PhaseDock, separated by commas.",
     ),
+    SettingDoc(
+        "PHASEDOCK_POLICIES",
+        "none",
+        "Python files with policies of your own, such as /path/a.py:/path/b.py; their code is run.",
+    ),
     SettingDoc("PHASEDOCK_TASK_THREADS", "2", "How many tasks one worker does at the same time, 1 to 64."),
 )
 
@@ -92,6 +97,9 @@ class Settings:
         Host names beyond the loopback ones under which browsers may reach the page.
     task_threads
         Tasks that one worker process does at the same time.
+    policies
+        Python files with policies from outside, absolute; whether they can be used is told when they are
+        loaded.
     """
 
     home: Path
@@ -105,6 +113,7 @@ class Settings:
     max_upload: int = 4 * 2**30
     allowed_hosts: tuple[str, ...] = ()
     task_threads: int = 2
+    policies: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the database of the home folder when none was named."""
@@ -160,7 +169,26 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         max_upload=_size("PHASEDOCK_MAX_UPLOAD", values.get("PHASEDOCK_MAX_UPLOAD", "") or "4GiB"),
         allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
         task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),
+        policies=policy_files(values),
     )
+
+
+def policy_files(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+    """The files with policies from outside; for commands that need nothing else of the environment.
+
+    Raises
+    ------
+    SettingsError
+        If one of them is no path.
+    """
+    values = os.environ if environ is None else environ
+    text = values.get("PHASEDOCK_POLICIES", "").strip()
+    try:
+        return tuple(Path(part).expanduser().resolve() for part in text.split(os.pathsep) if part.strip())
+    except (OSError, ValueError, RuntimeError):
+        raise _wrong(
+            "PHASEDOCK_POLICIES", text, f"paths of Python files with “{os.pathsep}” between them"
+        ) from None
 
 
 def child_environment(settings: Settings) -> dict[str, str]:
@@ -170,6 +198,7 @@ def child_environment(settings: Settings) -> dict[str, str]:
         "PHASEDOCK_HOME": str(settings.home),
         "HOST": settings.host,
         "PORT": str(settings.port),
+        "PHASEDOCK_POLICIES": os.pathsep.join(str(path) for path in settings.policies),
         "PYTHONUNBUFFERED": "1",
     }
 

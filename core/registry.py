@@ -1,11 +1,12 @@
-"""A typed table of named things: encoders, layouts, task kinds, and later policies and engines.
+"""A typed table of named things: encoders, layouts, kinds of task, policies, pages, engines.
 
 Registration is one explicit line; asking for an unknown name says which names there are.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from core.errors import NotFoundError
 
@@ -13,6 +14,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 T = TypeVar("T")
+
+
+def declared(package: str, attribute: str, *modules: str) -> Iterator[Any]:
+    """What modules of a package declare under one name, in the order of the modules.
+
+    A register that names its modules this way is added to by one line.
+
+    Parameters
+    ----------
+    package
+        Where the modules are, such as ``"core.traces.layouts"``.
+    attribute
+        What each of them declares, such as ``"LAYOUT"``.
+    modules
+        Their names within the package.
+    """
+    for module in modules:
+        yield getattr(import_module(f"{package}.{module}"), attribute)
 
 
 class Registry(Generic[T]):
@@ -27,9 +46,19 @@ class Registry(Generic[T]):
     def __init__(self, what: str) -> None:
         self._what = what
         self._entries: dict[str, T] = {}
+        self._sources: dict[str, str] = {}
 
-    def add(self, name: str, entry: T) -> T:
+    def add(self, name: str, entry: T, source: str = "") -> T:
         """Register `entry` as `name` and give it back.
+
+        Parameters
+        ----------
+        name
+            What it is asked for by.
+        entry
+            The thing.
+        source
+            Where it comes from, if not from PhaseDock: a file or a package.
 
         Raises
         ------
@@ -39,7 +68,17 @@ class Registry(Generic[T]):
         if name in self._entries:
             raise ValueError(f"{self._what} {name!r} is registered twice")
         self._entries[name] = entry
+        if source:
+            self._sources[name] = source
         return entry
+
+    def remove(self, name: str) -> None:
+        """Forget an entry that was added from outside."""
+        del self._entries[name], self._sources[name]
+
+    def source(self, name: str) -> str:
+        """Where an entry comes from; empty for PhaseDock's own."""
+        return self._sources.get(name, "")
 
     def __getitem__(self, name: str) -> T:
         """Look an entry up.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 S = TypeVar("S")
 
@@ -151,6 +151,26 @@ def check(spec: FieldSpec, value: object) -> Any:
             raise _refuse(spec, value)
         case _:
             return str(value)
+
+
+def assigned(texts: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Settings by their owner, from texts such as ``event.tries=20``; the field follows the last dot.
+
+    Raises
+    ------
+    InputError
+        If a text names no owner, no setting or no value.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for text in texts:
+        path, sign, value = text.partition("=")
+        owner, dot, name = path.strip().rpartition(".")
+        if not (sign and dot and owner and name):
+            raise InputError(
+                f"“{text}” sets nothing.", "Write the policy, the setting and the value: event.tries=20."
+            )
+        found.setdefault(owner, {})[name] = value.strip()
+    return found
 
 
 def build(cls: type[S], values: Mapping[str, object]) -> S:

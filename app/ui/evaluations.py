@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from app.context import workspace
@@ -36,6 +36,8 @@ class Result:
         All figures (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: nobody may change it.
     policies
         What was asked to be compared; ``("all",)`` for all.
+    own
+        Settings that were chosen for single policies.
     earlier
         Whether it was made before the code or a default of its policies changed.
     """
@@ -43,6 +45,7 @@ class Result:
     id: str
     report: Mapping[str, Any]
     policies: tuple[str, ...]
+    own: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     earlier: bool = False
 
 
@@ -55,7 +58,8 @@ def latest(choice: Choice) -> Result | None:
         except NotFoundError:
             continue
         policies = tuple(task.params.get("policies") or ("all",))
-        return Result(stored.key, stored.report, policies, earlier=_now(task) != stored.key)
+        own = dict(task.params.get("own_settings") or {})
+        return Result(stored.key, stored.report, policies, own, earlier=_now(task) != stored.key)
     return None
 
 

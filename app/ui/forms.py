@@ -25,8 +25,8 @@ ORDER = ["label", "input", "description", "error"]
 """The parts of a control from top to bottom: its help stands below it."""
 
 
-def field_id(form: str, name: Any) -> dict[str, Any]:
-    """The id of one control; `name` may be ``dash.ALL``."""
+def field_id(form: Any, name: Any) -> dict[str, Any]:
+    """The id of one control; `form` and `name` may be ``dash.ALL``."""
     return {"type": "field", "form": form, "name": name}
 
 

@@ -10,6 +10,7 @@ import typer
 from core.cli import output as show
 from core.cli.answers import Json, answers, print_json
 from core.cli.options import File, Force, Mapping, Model, Out
+from core.cli.settings_options import given, taking
 
 if TYPE_CHECKING:
     from core.phases import PhaseModel
@@ -18,27 +19,23 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Add the group ``model`` to the ``phasedock`` command."""
     group = typer.Typer(help="Train, import and expand phase models.", no_args_is_help=True)
-    group.command("train")(model_train)
+    group.command("train", cls=taking(_phase_settings))(model_train)
     group.command("import-ai4dl")(model_import_ai4dl)
     group.command("expand")(model_expand)
     app.add_typer(group, name="model")
 
 
+def _phase_settings() -> type[Any]:
+    from core.phases.settings import PhaseSettings
+
+    return PhaseSettings
+
+
 @answers
 def model_train(
+    context: typer.Context,
     file: File,
     out: Out,
-    phases: Annotated[int, typer.Option(help="How many phases to look for.")] = 5,
-    hidden: Annotated[int, typer.Option(help="Length of the code: hidden units.")] = 10,
-    history: Annotated[int, typer.Option(help="Earlier samples in a window.")] = 3,
-    learning_rate: Annotated[float, typer.Option(help="Size of a training step.")] = 1e-3,
-    epochs: Annotated[int, typer.Option(help="Passes over all samples, at most.")] = 100,
-    solver: Annotated[str, typer.Option(help="minibatch, momentum or online.")] = "minibatch",
-    encoder: Annotated[str, typer.Option(help="crbm, window or pca.")] = "crbm",
-    warmup: Annotated[str, typer.Option(help="label, or zeros as AI4DL has it.")] = "label",
-    patience: Annotated[int, typer.Option(help="Epochs without a smaller error before stopping.")] = 3,
-    batch_size: Annotated[int, typer.Option(help="Samples per step of the minibatch solvers.")] = 8,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
     feature: Annotated[list[str] | None, typer.Option(help="A column to read; repeat for more.")] = None,
     mapping: Mapping = None,
     force: Force = False,
@@ -47,22 +44,9 @@ def model_train(
     """Train a phase model on a trace file."""
     from core.runtime.offline import models as offline
 
-    values: dict[str, object] = {
-        "phases": phases,
-        "hidden": hidden,
-        "history": history,
-        "learning_rate": learning_rate,
-        "epochs": epochs,
-        "solver": solver,
-        "encoder": encoder,
-        "warmup": warmup,
-        "patience": patience,
-        "batch_size": batch_size,
-        "seed": seed,
-    }
     with show.progress(quiet=as_json) as progress:
         trained = offline.train(
-            file, values, out, features=feature, mapping=mapping, force=force, progress=progress
+            file, given(context), out, features=feature, mapping=mapping, force=force, progress=progress
         )
     errors = trained.model.training.errors
     facts = {"epochs": len(errors), "final_error": errors[-1] if errors else None, "seconds": trained.seconds}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-File = Annotated[Path, typer.Argument(help="Trace file: CSV, CSV.gz, Parquet, Prometheus JSON, sar …")]
+File = Annotated[Path, typer.Argument(help="Trace file; “phasedock traces formats” lists what can be read.")]
 Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
 Out = Annotated[Path, typer.Option("--out", help="Where to save: a folder, or a file ending in .zip.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a model that is there already.")]

@@ -50,6 +50,31 @@ def address(where: str, home: Path, ready: bool) -> None:
     console.print("  Ctrl+C ends it.\n", highlight=False)
 
 
+def policies(found: Sequence[Mapping[str, Any]], refused: Sequence[str]) -> None:
+    """Every policy with its settings, and in sentences those that were refused."""
+    console = _console(width=_WIDE)
+    table = _table("policy", "for", "kind", "from", "settings and defaults", right=())
+    for each in found:
+        settings = ", ".join(f"{one['name']}={one['default']}" for one in each["settings"])
+        table.add_row(each["policy"], each["for"], each["kind"], plain(each["source"]), plain(settings))
+    console.print(table)
+    for sentence in refused:
+        console.print(f"[bold yellow]Refused:[/] {plain(sentence)}", highlight=False)
+
+
+def readable(found: Mapping[str, Any]) -> None:
+    """The formats of files and the layouts of columns that can be read."""
+    console = _console()
+    formats = _table("format", "name", "usual endings", right=())
+    for each in found["formats"]:
+        formats.add_row(plain(each["title"]), each["name"], " ".join(each["endings"]))
+    layouts = _table("layout of columns", "name", right=())
+    for each in found["layouts"]:
+        layouts.add_row(plain(each["title"]), each["name"])
+    console.print(formats)
+    console.print(layouts)
+
+
 def checked(file: Path, found: Checked) -> None:
     """What a trace file holds, and what was wrong with it."""
     console, traces, summary = _console(), found.traces, found.summary

@@ -1,39 +1,54 @@
-"""The commands that compare provisioning policies and recommend what to allocate."""
+"""The commands of provisioning: compare policies, list them, recommend."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from core.cli import output as show
 from core.cli.answers import Json, answers, print_json
 from core.cli.options import File, Mapping, Model
+from core.cli.settings_options import given, taking
+from core.config import policy_files
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the ``phasedock`` command."""
-    app.command("evaluate")(evaluate_policies)
-    app.command("recommend")(recommend_resources)
+    app.command("evaluate", cls=taking(_evaluation_settings))(evaluate_policies)
+    app.command("policies")(list_policies)
+    app.command("recommend", cls=taking(_recommend_settings))(recommend_resources)
+
+
+def _evaluation_settings() -> type[Any]:
+    from core.provisioning.evaluation.evaluate import EvaluationSettings
+
+    return EvaluationSettings
+
+
+def _recommend_settings() -> type[Any]:
+    from core.provisioning.recommendation.recommend import RecommendSettings
+
+    return RecommendSettings
 
 
 @answers
 def evaluate_policies(
+    context: typer.Context,
     model: Model,
     file: File,
-    cycle: Annotated[float, typer.Option(help="Seconds between two allocations.")] = 600.0,
     policies: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
-    group_by: Annotated[str, typer.Option(help="Column whose groups are held out whole.")] = "",
-    holdout: Annotated[float, typer.Option(help="Share of containers or groups to be judged on.")] = 0.3,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
-    tolerance: Annotated[float, typer.Option(help="Share of time that may fall short when matched.")] = 0.05,
-    kappa: Annotated[
-        float, typer.Option(help="Own samples that weigh as much as the training set's.")
-    ] = 20.0,
-    refit: Annotated[
-        bool, typer.Option("--refit", help="Fit the phases anew on training containers.")
-    ] = False,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="Set one of a policy's settings, such as event.tries=20; repeat for more."
+        ),
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option(help="YAML or JSON with “comparison” and, by policy, “policies”: their settings."),
+    ] = None,
     allocations: Annotated[
         Path | None, typer.Option(help="CSV for every policy's allocation of each held-out sample.")
     ] = None,
@@ -42,20 +57,21 @@ def evaluate_policies(
 ) -> None:
     """Compare provisioning policies on containers that they were not fitted on."""
     from core.runtime.offline import provisioning
+    from core.runtime.policies.load import load_policies
 
-    values = {
-        "cycle": cycle,
-        "group_by": group_by,
-        "holdout": holdout,
-        "seed": seed,
-        "tolerance": tolerance,
-        "kappa": kappa,
-        "refit": refit,
-    }
+    load_policies(policy_files())
+    values, own = provisioning.gathered(settings, given(context), change or [])
     names = [name.strip() for name in policies.split(",") if name.strip()]
     with show.progress(quiet=as_json) as progress:
         report = provisioning.compare(
-            model, file, values, names or ["all"], mapping=mapping, allocations=allocations, progress=progress
+            model,
+            file,
+            values,
+            names or ["all"],
+            own=own,
+            mapping=mapping,
+            allocations=allocations,
+            progress=progress,
         )
     if as_json:
         print_json(report)
@@ -64,19 +80,30 @@ def evaluate_policies(
 
 
 @answers
+def list_policies(as_json: Json = False) -> None:
+    """List all policies: where each comes from, its kind, its settings, and what was refused."""
+    from core.runtime.policies.load import listing, load_policies
+
+    refused = load_policies(policy_files())
+    found = listing()
+    if as_json:
+        told = [{"policy": each.name, "source": each.source, "why": each.why} for each in refused]
+        print_json({"policies": found, "refused": told})
+    else:
+        show.policies(found, [str(each) for each in refused])
+
+
+@answers
 def recommend_resources(
+    context: typer.Context,
     model: Model,
     file: File,
     style: Annotated[str, typer.Option("--format", help="json, csv, docker, vpa or patch.")] = "json",
-    group_by: Annotated[str, typer.Option(help="Column that says which containers are alike.")] = "",
-    tolerance: Annotated[float, typer.Option(help="Share of time that may exceed the request.")] = 0.05,
-    headroom: Annotated[float, typer.Option(help="What the limit has above the highest demand.")] = 0.1,
     mapping: Mapping = None,
     as_json: Json = False,
 ) -> None:
     """Recommend request and limit for each phase and group of containers."""
     from core.runtime.offline import provisioning
 
-    values = {"group_by": group_by, "tolerance": tolerance, "headroom": headroom}
-    text = provisioning.advise(model, file, "json" if as_json else style, values, mapping)
+    text = provisioning.advise(model, file, "json" if as_json else style, given(context), mapping)
     typer.echo(text, nl=False)

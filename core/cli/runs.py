@@ -49,7 +49,10 @@ def simulate(
     baseline: Annotated[str, typer.Option(help="The label that the others are compared with.")] = "",
     change: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a field, such as world.gamma=0.02; repeat for more."),
+        typer.Option(
+            "--set",
+            help="Change a field or a policy's setting, such as flowcon.alpha=0.05; repeat for more.",
+        ),
     ] = None,
     ledgers: Annotated[
         str, typer.Option(help="Keep ledgers of: first (seed of each policy), all, none.")
@@ -61,7 +64,9 @@ def simulate(
     from core.cli import runs_output as table
     from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import experiments as offline_runs
+    from core.runtime.policies.load import load_policies
 
+    load_policies(settings.policies)
     made = offline_runs.chosen(
         experiment, seeds=seeds, policies=policies, baseline=baseline, changes=change or []
     )

@@ -48,10 +48,12 @@ def worker(as_json: Json = False) -> None:
     settings = load_settings()
     from core.runtime.bootstrap import open_workspace
     from core.runtime.logs import log_to
+    from core.runtime.policies.load import log_refusals
     from core.runtime.tasks.worker import Worker
 
     workspace = open_workspace(settings)
     log_to(settings.home, "worker")
+    log_refusals()
     Worker(workspace).run()
     if as_json:
         print_json({"stopped": True})

@@ -13,6 +13,7 @@ def register(app: typer.Typer) -> None:
     """Add the group ``traces`` to the ``phasedock`` command."""
     group = typer.Typer(help="Look into trace files.", no_args_is_help=True)
     group.command("check")(traces_check)
+    group.command("formats")(traces_formats)
     app.add_typer(group, name="traces")
 
 
@@ -26,3 +27,15 @@ def traces_check(file: File, mapping: Mapping = None, as_json: Json = False) -> 
         print_json(checked.to_dict())
     else:
         show.checked(file, checked)
+
+
+@answers
+def traces_formats(as_json: Json = False) -> None:
+    """List the kinds of files that can be read, and the layouts of columns that are recognised."""
+    from core.runtime.offline import models as offline
+
+    found = offline.readable()
+    if as_json:
+        print_json(found)
+    else:
+        show.readable(found)

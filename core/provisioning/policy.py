@@ -29,16 +29,47 @@ COLD_START_QUANTILE = 0.95
 
 
 class PolicyKind(StrEnum):
-    """What a policy is in a comparison."""
+    """What a policy is in a comparison, in the order in which lists show the kinds."""
 
-    BOUND = "bound"
-    ORACLE = "oracle"
+    OURS = "ours"
     REACTIVE = "reactive"
     PUBLISHED = "published"
     CONTROL = "control"
-    STATIC = "static"
+    AUTOSCALER = "autoscaler"
+    ADAPTIVE = "adaptive"
     LEARNED = "learned"
-    OURS = "ours"
+    STATIC = "static"
+    BOUND = "bound"
+    ORACLE = "oracle"
+
+    @property
+    def label(self) -> str:
+        """The kind's name for people."""
+        return _LABELS[self]
+
+    @property
+    def knows_future(self) -> bool:
+        """Whether such policies look into the future, so that nobody can have what they save."""
+        return self in {PolicyKind.BOUND, PolicyKind.ORACLE}
+
+    @property
+    def plain(self) -> bool:
+        """Whether such policies are simple rules that others are compared with."""
+        return self in {PolicyKind.REACTIVE, PolicyKind.CONTROL, PolicyKind.STATIC}
+
+
+_LABELS = {
+    PolicyKind.OURS: "Ours",
+    PolicyKind.REACTIVE: "Reactive",
+    PolicyKind.PUBLISHED: "Published, with phases",
+    PolicyKind.CONTROL: "Control, without phases",
+    PolicyKind.AUTOSCALER: "Autoscaler, without phases",
+    PolicyKind.ADAPTIVE: "Adapted online",
+    PolicyKind.LEARNED: "Learned",
+    PolicyKind.STATIC: "Static",
+    PolicyKind.BOUND: "Lower bound",
+    PolicyKind.ORACLE: "Oracles",
+}
 
 
 class Need(StrEnum):
@@ -84,6 +115,12 @@ class Policy:
         allocations for them must come from a fit without them (folds).
     defaults
         Settings that this variant has instead of the dataclass's own.
+    landmark
+        True for what readers look for first: figures name it beside those that matter.
+    constant
+        True for what gives a container one amount for its whole life.
+    wraps
+        The policy that this one adapts, or None.
     """
 
     name: str
@@ -95,6 +132,9 @@ class Policy:
     foresight: bool = False
     memorises: bool = False
     defaults: Mapping[str, object] = field(default_factory=dict)
+    landmark: bool = False
+    constant: bool = False
+    wraps: Policy | None = None
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:
         """The policy's settings with some values chosen.

@@ -14,6 +14,7 @@ from core.runtime.experiments.service import Runs
 from core.runtime.experiments.stages import Stages
 from core.runtime.infos import TaskState
 from core.runtime.live.service import Live
+from core.runtime.policies.load import load_policies
 from core.runtime.storage.evaluations import Evaluations
 from core.runtime.storage.files import StorageError, disk_errors, sweep_older
 from core.runtime.storage.models import ModelLibrary
@@ -50,6 +51,7 @@ class Workspace:
 
     def __init__(self, settings: Settings, kinds: Collection[str]) -> None:
         self.settings = settings
+        load_policies(settings.policies)
         _prepare_home(settings)
         self.scratch = settings.home / "tmp"
         self.database = Database(settings.database_url)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
 
-    from core.store.formats.register import Source
+    from core.store.formats.base import Source
 
 PREVIEW_ROWS = 20
 

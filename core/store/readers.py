@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.errors import listed
-from core.store.formats.csv.source import CsvSource, rows_are_lines
+from core.store.formats.base import ExactSource
 from core.store.formats.register import open_source
 from core.store.guard import guarded
 from core.traces.build import build
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from os import PathLike
 
-    from core.store.formats.register import Source
+    from core.store.formats.base import Source
     from core.traces.mapping import ColumnMapping
     from core.traces.model import TraceSet
     from core.traces.raw import RawTable
@@ -31,7 +31,7 @@ def read_traces(path: str | PathLike[str], mapping: ColumnMapping | None = None)
     Parameters
     ----------
     path
-        CSV, CSV.gz, Parquet, Prometheus JSON, sar or docker stats output.
+        A file of one of the formats of `core.store.formats.register`.
     mapping
         What its columns are; None: as its layout is recognised.
 
@@ -81,23 +81,23 @@ def _read(path: Path, mapping: ColumnMapping | None, progress: Progress | None) 
         found = report
     except UnusableError as error:
         found = error.report
-        if not isinstance(source, CsvSource) or not _needs_exact(source, raw, found):
+        if not isinstance(source, ExactSource) or not _needs_exact(source, raw, found):
             raise
-    if isinstance(source, CsvSource) and _needs_exact(source, raw, found):
+    if isinstance(source, ExactSource) and _needs_exact(source, raw, found):
         traces, report = _again(source, mapping, progress)
     return traces, _with_unused(report, source, mapping) if guessed else report
 
 
-def _again(source: CsvSource, mapping: ColumnMapping, progress: Progress | None) -> tuple[TraceSet, Report]:
+def _again(source: ExactSource, mapping: ColumnMapping, progress: Progress | None) -> tuple[TraceSet, Report]:
     """Read once more, slowly, for the numbers of the rows."""
     return build(source.read_exactly(mapping, _part(progress, 0.0, 0.8)), mapping, _part(progress, 0.8, 1.0))
 
 
-def _needs_exact(source: CsvSource, raw: RawTable, report: Report) -> bool:
+def _needs_exact(source: ExactSource, raw: RawTable, report: Report) -> bool:
     """Tell whether the report names rows whose numbers the fast reader could not know."""
     if raw.rows is not None or all(one.row is None for one in report.problems):
         return False
-    return not rows_are_lines(source.path, source.head.header_lines, raw.n_rows)
+    return not source.numbers_rows(raw)
 
 
 def _forward(progress: Progress | None) -> Progress | None:

@@ -116,22 +116,15 @@ def magic(path: Path) -> bytes:
     return start
 
 
-def open_content(path: Path) -> IO[bytes]:
-    """Open a file for reading its content, unpacked where it is gzip.
+def foreign(start: bytes) -> str | None:
+    """What a file that begins like this is, where it is of a kind that cannot hold traces."""
+    return next((name for mark, name in OTHERS.items() if start.startswith(mark)), None)
 
-    Raises
-    ------
-    InputError
-        If it is a kind of file that cannot hold traces.
-    """
-    start = magic(path)
-    if start.startswith(GZIP):
+
+def open_content(path: Path) -> IO[bytes]:
+    """Open a file for reading its content, unpacked where it is gzip."""
+    if magic(path).startswith(GZIP):
         return io.BufferedReader(Unpacked(path), 2**20)
-    kind = next((name for mark, name in OTHERS.items() if start.startswith(mark)), None)
-    if kind is not None:
-        raise InputError(
-            f"“{path.name}” is {kind}, not a table.", "Choose a CSV, CSV.gz, Parquet or Prometheus JSON file."
-        )
     return path.open("rb")
 
 

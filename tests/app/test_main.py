@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.main import wsgi
-from app.pages import PAGES
 
 if TYPE_CHECKING:
     import pytest
@@ -28,10 +27,3 @@ def test_every_page_has_all_scripts_however_early_it_is_asked_for(
         pages = list(pool.map(page, range(16)))
     for name in (path.name for path in ASSETS.glob("*.js")):
         assert all(f"/assets/{name}" in text for text in pages), name
-
-
-def test_pages_have_names_and_addresses_of_their_own() -> None:
-    pages = [page for _, page in PAGES.items()]
-    assert len(pages) >= 5
-    for own in ("name", "path"):
-        assert len({getattr(page, own) for page in pages}) == len(pages), own

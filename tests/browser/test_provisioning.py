@@ -70,6 +70,32 @@ def test_evaluate_then_the_worst_container_then_its_timeline_with_the_allocation
     assert page.locator(".js-plotly-plot").first.evaluate(traces) == ["vpa allocation"] * 2
 
 
+def test_a_setting_of_one_policy_is_found_changed_and_compared(page: Page, samples: str) -> None:
+    open_samples(page, samples, "cycle=120&draws=100&policies=prev.step.max,vpa")
+    form = page.locator("details.settings")
+    if form.get_attribute("open") is None:
+        form.locator("summary").first.click()
+    assert page.get_by_role("group", name="Settings of vpa").count() == 0
+    page.get_by_text("Settings of the policies").click()
+    own = page.get_by_role("group", name="Settings of vpa")
+    own.get_by_label("Margin").fill("much")
+    page.get_by_role("button", name="Evaluate").click()
+    expect(own.get_by_text("It must be a number from 0 to 10.")).to_be_visible()
+    own.get_by_label("Margin").fill("0.4")
+    page.get_by_role("checkbox", name="phase.rule", exact=True).click()
+    expect(page.get_by_role("group", name="Settings of phase.rule")).to_be_visible()
+    expect(own.get_by_label("Margin")).to_have_value("0.4")
+    page.get_by_role("button", name="None", exact=True).click()
+    expect(own).to_have_count(0)
+    for name in ("prev.step.max", "phase.rule", "vpa"):
+        page.get_by_role("checkbox", name=name, exact=True).click()
+    own.get_by_label("Margin").fill("0.4")
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page).to_have_url(re.compile(r"own=vpa\.margin"))
+    expect(page.locator("table.policies tbody tr")).to_have_count(3, timeout=60_000)
+    expect(form).to_contain_text("own settings of vpa")
+
+
 def test_a_node_of_the_graph_leads_to_a_timeline_with_an_allocation_over_it(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.get_by_role("button", name="Export", exact=True).click()

@@ -9,6 +9,10 @@ import pandas as pd
 import pytest
 
 from core.cli import main
+from core.phases import PhaseSettings
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.recommendation.recommend import RecommendSettings
+from core.settings_fields import describe
 from tests.builders import small_traces, write_csv
 from tests.cli.test_cli import RUNNER
 
@@ -102,3 +106,67 @@ def test_a_format_that_is_not_there_and_a_file_that_cannot_be_written(model, csv
         "evaluate", model, csv, "--cycle", 100, "--policies", "prev.step.max", "--allocations", out, code=1
     )
     assert "cannot be written" in result.stderr.replace("\n", " ")
+
+
+@pytest.fixture
+def fast(model, csv, tmp_path):
+    """A comparison that takes its settings from a file."""
+    file = tmp_path / "settings.yaml"
+    file.write_text(
+        "comparison: {cycle: 90, tolerance: 0.1}\npolicies:\n  vpa: {margin: 0.3}\n  phase.rule: {kappa: 3}\n"
+    )
+    return ["evaluate", model, csv, "--settings", file, "--policies", "vpa,phase.rule", "--json"]
+
+
+def test_settings_of_policies_come_from_a_file_and_from_the_command_line(fast):
+    report = json.loads(run(*fast, "--cycle", 100, "--set", "vpa.margin=0.5").stdout)
+    assert report["settings"]["cycle"] == 100.0  # the command line goes before the file
+    assert report["settings"]["tolerance"] == 0.1
+    assert report["settings"]["draws"] == EvaluationSettings().draws
+    assert report["policy_settings"]["vpa"] == {
+        "percentile": 0.9, "margin": 0.5, "growth": 0.05, "half_life": 0.0
+    }  # fmt: skip
+    assert report["policy_settings"]["phase.rule"]["kappa"] == 3.0
+    plain = json.loads(run(*fast, "--cycle", 100, "--set", "vpa.margin=0.15").stdout)
+    over = [
+        next(row["over"] for row in each["results"] if row["policy"] == "vpa") for each in (plain, report)
+    ]
+    assert over[1] > over[0]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("vpa.margin=lots", "vpa: Margin (margin) cannot be “lots”."),
+        ("vpa.colour=red", "vpa: There is no setting called “colour”."),
+        ("margin=1", "“margin=1” sets nothing."),
+        ("event.tries=3", "There are settings for “event”, which is not compared."),
+        ("nobody.at=1", "There is no policy called “nobody”."),
+    ],
+)
+def test_a_setting_that_cannot_be_is_said(fast, change, said):
+    assert json.loads(run(*fast, "--set", change, code=1).stdout)["error"]["message"] == said
+
+
+def test_a_file_of_settings_with_something_else_in_it_is_said(fast, tmp_path):
+    for text, said in (("cycle: 3", "cycle"), ("[1", "settings.yaml"), ("policies: [vpa]", "policies")):
+        (tmp_path / "settings.yaml").write_text(text)
+        assert said in json.loads(run(*fast, code=1).stdout)["error"]["message"]
+    (tmp_path / "settings.yaml").unlink()
+    assert "cannot be read" in json.loads(run(*fast, code=1).stdout)["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("command", "settings"),
+    [
+        (("model", "train"), PhaseSettings),
+        (("evaluate",), EvaluationSettings),
+        (("recommend",), RecommendSettings),
+    ],
+)
+def test_options_are_those_of_the_settings(command, settings):
+    shown = " ".join(run(*command, "--help").stdout.replace("│", " ").split())
+    for spec in describe(settings):
+        assert f"--{spec.name.replace('_', '-')} " in shown
+        assert spec.help.split()[0] in shown
+    assert "Default: 0.05." in shown or settings is PhaseSettings

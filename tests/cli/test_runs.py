@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from core.config import load_settings
+from core.errors import InputError
 from core.experiments.reading.experiment import from_dict, read_experiment
 from core.runtime.bootstrap import open_workspace
 from core.runtime.database.tables import LedgerRow
 from core.runtime.experiments import bundled
+from core.runtime.offline import experiments as offline
 from core.store.ledger import pack, unpack
 from tests.cli.test_cli import run, run_json
 from tests.experiments.making import RANDOM, THREE
@@ -159,3 +161,19 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path):
     path.write_bytes(b"\xff\xfe\x00\x01")
     assert "no text in UTF-8" in run_json("simulate", path, code=1)["error"]["message"]
     assert "no run" in run_json("replay", "0" * 16, code=1)["error"]["message"]
+
+
+def test_a_policys_settings_are_set_by_its_label_or_its_name():
+    made = offline.chosen("flowcon-3-fixed", changes=["flowcon.beta=3", "world.gamma=0.01"])
+    arms = [arm for arm in made.policies if arm.policy == "flowcon"]
+    assert len(arms) > 1
+    assert {arm.settings["beta"] for arm in arms} == {3.0}
+    assert made.world.gamma == 0.01
+    one = offline.chosen("flowcon-3-fixed", changes=[f"{arms[0].label}.alpha=0.2"])
+    assert [arm.label for arm in one.policies if arm.settings.get("alpha") == 0.2] == [arms[0].label]
+
+
+@pytest.mark.parametrize("change", ["flowcon.alpha=9", "flowcon.colour=1", "nobody.alpha=1", "alpha"])
+def test_what_a_policy_has_not_cannot_be_set(change):
+    with pytest.raises(InputError):
+        offline.chosen("flowcon-3-fixed", changes=[change])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from core.provisioning.distribution import coming, grow, levels_of
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import at_cycles, beginnings, learn, sample_of
-from core.provisioning.policies.quantile import QUANTILES, calibrated_level, giver
+from core.provisioning.policies.quantile import POLICIES, calibrated_level, giver
 from core.provisioning.policy import fit_policy
 from core.provisioning.recent import NAMES, recent
 from tests.provisioning.making import demand_of, demands, random_demand
@@ -85,7 +85,7 @@ def test_the_level_is_calibrated_on_containers_that_the_forest_did_not_see():
     assert under_time_0(tally(demand, filled).pooled())[0] <= 0.1
 
 
-@pytest.mark.parametrize("policy", QUANTILES, ids=lambda policy: policy.name)
+@pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_phases_and_codes_are_looked_at_only_where_asked_for(policy):
     demand = random_demand(6, 20, 60)
     allocate = fit_policy(policy, demand)
@@ -104,7 +104,7 @@ def test_phases_and_codes_are_looked_at_only_where_asked_for(policy):
 
 def test_short_containers_are_no_trouble():
     demand = demand_of([[1.0], [2.0, 3.0], [4.0] * 9], cycle=2.0)
-    assert np.isfinite(fit_policy(QUANTILES[0], demand)(demand)).all()
+    assert np.isfinite(fit_policy(POLICIES[0], demand)(demand)).all()
 
 
 def test_beginnings_are_the_first_samples_of_each_container():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 
@@ -245,3 +246,19 @@ def test_a_disk_that_keeps_nothing_does_not_hide_the_recommendation(stored, monk
     monkeypatch.setattr("core.runtime.storage.evaluations.write_atomically", full)
     assert workspace.evaluations.recommend(question.trace_set, question.model)
     assert "could not be kept" in caplog.text
+
+
+def test_settings_of_policies_go_through_json_and_older_tasks_have_none():
+    asked = Question("t", "m", SETTINGS, ("vpa",), {"vpa": {"margin": 0.3}})
+    assert Question.from_dict(json.loads(json.dumps(asked.to_dict()))) == asked
+    older = {name: value for name, value in asked.to_dict().items() if name != "own_settings"}
+    assert Question.from_dict(older).own_settings == {}
+
+
+def test_a_report_says_what_each_policy_was_compared_with(stored):
+    workspace, _, question = stored
+    own = replace(question, own_settings={"phase.rule": {"kappa": 3.0}})
+    settings = workspace.evaluations.make(own).report["policy_settings"]
+    assert set(settings) == set(POLICIES)
+    assert settings["phase.rule"] == {"statistics": "global", "kappa": 3.0}
+    assert settings["budget.oracle"] == {"under_time": SETTINGS.tolerance}

@@ -14,7 +14,7 @@ from core.phases import PhaseSettings, encode, expand, fit, predict
 from core.phases.crbm.parameters import Layout, initial
 from core.phases.encoders import CrbmEncoder
 from core.store import import_ai4dl, load_model, read_crbm, read_kmeans, read_scaler, read_traces, save_model
-from core.traces.layouts import AI4DL_FEATURES
+from core.traces.layouts.ai4dl import AI4DL_FEATURES
 from core.traces.mapping import MappedColumn
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit, file_unit

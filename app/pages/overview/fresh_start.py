@@ -28,7 +28,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
         "Understand what jobs need",
         "For a cluster or a set of traces: which phases there are, and what each of them really uses.",
         (
-            "Add traces (CSV, Parquet, Prometheus)",
+            "Add traces (CSV, Parquet, Prometheus JSON …)",
             "Train a model, often in seconds",
             "Read the phases of each execution",
         ),

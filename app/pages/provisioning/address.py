@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from app.pages.provisioning.own_settings import Own, of_text
 from app.ui.evaluations import ALL
 from app.ui.links import Query, one_of
-from core.errors import InputError
+from core.errors import InputError, NotFoundError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.recommendation import exports
 from core.settings_fields import build, describe
 
+PATH = "/provisioning"
 FIELDS = tuple(spec.name for spec in describe(EvaluationSettings))
 MATCHED, PUBLISHED = "matched", "published"
 RESOURCES = {"cpu": "CPU", "memory": "Memory"}
@@ -34,6 +36,8 @@ class View:
         What is wrong with the settings of the address, in two sentences, or None.
     policies
         The policies to compare, or ``("all",)``.
+    own
+        Settings of single policies that the address gives.
     resource, scale
         What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
     sort, policy, form
@@ -44,6 +48,7 @@ class View:
     settings: EvaluationSettings | None
     problem: tuple[str, str] | None
     policies: tuple[str, ...]
+    own: Own
     resource: str
     scale: str
     sort: str
@@ -54,10 +59,11 @@ class View:
     def read(cls, query: Query) -> View:
         """Read the choices of an address."""
         given = {name: query.values[name] for name in FIELDS if name in query.values}
-        settings, problem = None, None
+        settings, problem, own = None, None, Own()
         try:
             settings = build(EvaluationSettings, given) if given or query.get("policies") else None
-        except InputError as error:
+            own = of_text(query.get("own"))
+        except (InputError, NotFoundError) as error:
             problem = (error.message, error.hint)
         names = tuple(name for name in (query.get("policies") or ALL).split(",") if name)
         return cls(
@@ -65,6 +71,7 @@ class View:
             settings,
             problem,
             names or (ALL,),
+            own,
             one_of(query.get("resource"), RESOURCES, "cpu"),
             one_of(query.get("scale"), SCALES, MATCHED),
             one_of(query.get("sort"), SORTS, "over"),

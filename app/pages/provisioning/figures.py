@@ -13,6 +13,8 @@ from app.pages.provisioning.address import RESOURCES
 from app.ui.basics import card
 from app.ui.export import export_menu
 from app.ui.graph import graph
+from core.provisioning.evaluation.comparison import PAPERS_BASE
+from core.provisioning.policies import POLICIES
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
     from app.pages.provisioning.address import View
     from app.pages.provisioning.values import Values
-
-_STATIC = ("static.peak", "static.p95", "static.request")
 
 
 def frontier_card(values: Values, view: View, tolerance: float, csv: str) -> html.Section:
@@ -44,8 +44,8 @@ def given_of(values: Values, chosen: str | None) -> list[Given]:
         for each in values.part["policies"]
     }
     ours = chosen or values.ours()
-    rivals = [values.best, "prev.step.rules"]
-    static = next((name for name in _STATIC if name in there), None)
+    rivals = [values.best, PAPERS_BASE]
+    static = next((name for name, each in POLICIES.items() if each.constant and name in there), None)
     parts = [(ours, OURS), *((name, RIVAL) for name in dict.fromkeys(rivals)), (static, STATIC)]
     shown: dict[str, str] = {}
     for name, part in parts:

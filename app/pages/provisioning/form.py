@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from app.pages.provisioning.own_settings import section
 from app.ui.basics import Node, aria, button, icon, notice
 from app.ui.evaluations import ALL
 from app.ui.forms import ORDER, control, field_id, select, text_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
+from core.provisioning.policy import PolicyKind
 from core.settings_fields import describe
 from core.units import format_duration, format_share
 
@@ -20,22 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.context import Choice
+    from app.pages.provisioning.own_settings import Own
     from core.provisioning.policy import Policy
     from core.runtime.infos import TraceSetInfo
 
 FORM = "evaluate"
 _FEW = 24
-_KINDS = ("ours", "reactive", "published", "control", "learned", "static", "bound", "oracle")
-_TITLES = {
-    "ours": "Ours",
-    "reactive": "Reactive",
-    "published": "Published, with phases",
-    "control": "Control, without phases",
-    "learned": "Learned",
-    "static": "Static",
-    "bound": "Lower bound",
-    "oracle": "Oracles",
-}
 _CYCLES_PER_EXECUTION = 10
 _AGAIN = "Compare anew, even if this comparison is stored"
 
@@ -88,31 +80,32 @@ def _controls(settings: EvaluationSettings, traces: TraceSetInfo) -> list[Node]:
 
 
 def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
-    kinds: dict[str, list[Policy]] = {kind: [] for kind in _KINDS}
-    for policy in (POLICIES[name] for name in POLICIES):
-        kinds.setdefault(policy.kind.value, []).append(policy)
+    kinds = {kind: [policy for _, policy in POLICIES.items() if policy.kind is kind] for kind in PolicyKind}
     groups = [_kind(kind, policies) for kind, policies in kinds.items() if policies]
-    names = list(POLICIES)
     return dmc.CheckboxGroup(
         html.Div(groups, className="policylist"),
         id="evaluate-policies",
         label="Policies",
-        value=names if ALL in chosen else [name for name in chosen if name in names],
+        value=_names(chosen),
         size="xs",
     )
 
 
-def _kind(kind: str, policies: Sequence[Policy]) -> html.Fieldset:
+def _names(chosen: Sequence[str]) -> list[str]:
+    return list(POLICIES) if ALL in chosen else [name for name in chosen if name in POLICIES]
+
+
+def _kind(kind: PolicyKind, policies: Sequence[Policy]) -> html.Fieldset:
     """The policies of one kind, to be ticked."""
     boxes = [
         dmc.Checkbox(label=policy.name, value=policy.name, size="xs", wrapperProps={"title": policy.about})
         for policy in policies
     ]
-    return html.Fieldset([html.Legend(_TITLES.get(kind, kind), className="small ink3"), *boxes])
+    return html.Fieldset([html.Legend(kind.label, className="small ink3"), *boxes])
 
 
-def summary(settings: EvaluationSettings, policies: int) -> str:
-    """The settings in one line."""
+def summary(settings: EvaluationSettings, policies: int, own: Sequence[str] = ()) -> str:
+    """The settings in one line; `own` are the policies that have some of their own."""
     by = f"whole groups of {settings.group_by}" if settings.group_by else "containers"
     return " · ".join(
         [
@@ -122,6 +115,7 @@ def summary(settings: EvaluationSettings, policies: int) -> str:
             f"{format_share(settings.holdout, 0)} of {by} held out",
             f"seed {settings.seed}",
             f"{policies} policies" if policies != 1 else "1 policy",
+            *([f"own settings of {', '.join(own)}"] if own else []),
         ]
     )
 
@@ -130,6 +124,7 @@ def form(
     about: Choice,
     settings: EvaluationSettings,
     policies: Sequence[str],
+    own: Own,
     problem: tuple[str, str] | None,
     *,
     opened: bool,
@@ -140,8 +135,8 @@ def form(
     ----------
     about
         The traces to compare on, which there have to be, and the model, perhaps none.
-    settings, policies
-        What it holds.
+    settings, policies, own
+        What it holds; `own` are settings of single policies.
     problem
         What is wrong with the address, and what to do; None for nothing.
     opened
@@ -151,9 +146,9 @@ def form(
     line = [
         icon("chevron-right", "sm"),
         html.H2("Settings"),
-        html.Span(summary(settings, count), className="ink3 truncate"),
+        html.Span(summary(settings, count, list(own)), className="ink3 truncate"),
     ]
-    body = html.Div(_body(about, settings, policies, problem), className="stack form body")
+    body = html.Div(_body(about, settings, policies, own, problem), className="stack form body")
     return html.Details(
         [html.Summary(line), body],
         className="card settings",
@@ -163,20 +158,26 @@ def form(
 
 
 def _body(
-    about: Choice, settings: EvaluationSettings, policies: Sequence[str], problem: tuple[str, str] | None
+    about: Choice,
+    settings: EvaluationSettings,
+    policies: Sequence[str],
+    own: Own,
+    problem: tuple[str, str] | None,
 ) -> list[Node]:
     if about.traces is None:
         raise AssertionError("there is a form only where there is a trace set")
     traces, model = about.traces, about.model
     phases = [" with the phases of ", html.B(model.name)] if model else [", without a phase model"]
+    pair = {"traces": traces.id, "model": model.id if model else None, "own": own}
     said = notice("bad", problem[1], strong=problem[0]) if problem is not None else None
     return [
         html.P(["on ", html.B(traces.name), *phases], className="small ink2"),
         html.Div(_controls(settings, traces), className="formgrid"),
         _policies(policies),
+        section(_names(policies), own),
         html.Div(said, id="evaluate-problem"),
         html.Div(_buttons(), className="row wrap"),
-        dcc.Store(id="evaluate-about", data={"traces": traces.id, "model": model.id if model else None}),
+        dcc.Store(id="evaluate-about", data=pair),
     ]
 
 

@@ -9,30 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import ALL, Input, Output, State, html, set_props
+from dash import Input, Output, State, html
 
 from app.context import LOCATION, Choice, chosen
-from app.pages.provisioning import exports, recommend, results
-from app.pages.provisioning.address import RESOURCES, SCALES, View
+from app.pages.provisioning import exports, form_callbacks, recommend, results
+from app.pages.provisioning.address import PATH, RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
 from app.pages.provisioning.figures import frontier_card, totals_card
-from app.pages.provisioning.form import FORM, form, given_settings, policies_asked, proposed
+from app.pages.provisioning.form import form, proposed
 from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card
 from app.ui.basics import Node, card, notice, page_head
-from app.ui.errors import problem, safe_page
-from app.ui.evaluations import address_values
+from app.ui.errors import safe_page
 from app.ui.export import download
-from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.links import Query, segments
 from app.ui.nothing_yet import misfit, no_traces
 from app.ui.page import Page
+from app.ui.refused_policies import refused_policies
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
-from core.errors import PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.policies import POLICIES
 from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
@@ -42,8 +39,6 @@ if TYPE_CHECKING:
 
     from app.ui.evaluations import Result
     from core.runtime.infos import TraceSetInfo
-
-_PATH = "/provisioning"
 
 
 def _nothing_yet() -> Node:
@@ -132,7 +127,7 @@ def body(query: Query) -> list[Node]:
     live = _waiting(choice, view, shown=result is not None)
     return [
         _head(result, view, there, choice.traces.name),
-        html.Div(misfit(choice, _PATH), className="spaced"),
+        html.Div([misfit(choice, PATH), refused_policies()], className="spaced stack"),
         _form(choice, choice.traces, view, result),
         _outdated() if result and result.earlier and not results.running(choice) else None,
         html.Div(live, id="evaluate-live", className="stack spaced"),
@@ -161,10 +156,11 @@ def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | Non
         settings = EvaluationSettings.from_dict(result.report["settings"])
     else:
         settings = proposed(traces, results.typical_seconds(traces.id))
-    policies = view.policies if view.settings or result is None else result.policies
+    asked = view if view.settings or result is None else result
+    own = {name: dict(values) for name, values in asked.own.items()}
     waiting = result is None and not results.running(choice) and not view.query.get("task")
     opened = waiting or view.problem is not None
-    return form(choice, settings, policies, view.problem, opened=opened)
+    return form(choice, settings, asked.policies, own, view.problem, opened=opened)
 
 
 def _outdated() -> Node:
@@ -182,89 +178,12 @@ def _outdated() -> Node:
 @safe_page("Provisioning")
 def layout(**values: str) -> Node:
     """Lay the page out."""
-    return [*body(Query(_PATH, values)), *task_card.plumbing()]
-
-
-def _register_form(app: Dash) -> None:
-    fields = field_id(FORM, ALL)
-    app.callback(
-        Output(fields, "error"),
-        Output("evaluate-problem", "children"),
-        Output("evaluate-live", "children"),
-        Output(LOCATION, "search", allow_duplicate=True),
-        Input("evaluate-start", "n_clicks"),
-        Input("evaluate-again", "n_clicks"),
-        State(fields, "id"),
-        State(fields, "value"),
-        State(fields, "checked"),
-        State("evaluate-policies", "value"),
-        State("evaluate-about", "data"),
-        State(LOCATION, "search"),
-        prevent_initial_call=True,
-        running=[(Output(f"evaluate-{name}", "disabled"), True, False) for name in ("start", "again")],
-    )(start)
-    app.callback(
-        Output("evaluate-policies", "value"),
-        Input("evaluate-all", "n_clicks"),
-        Input("evaluate-none", "n_clicks"),
-        prevent_initial_call=True,
-    )(choose)
-
-
-def start(
-    clicks: int | None,
-    again_clicks: int | None,
-    ids: list[dict[str, str]],
-    values: list[Any],
-    checked: list[bool | None],
-    names: list[str] | None,
-    about: dict[str, Any],
-    search: str | None,
-) -> tuple[Any, ...]:
-    """Ask for the comparison of the form; gives what is wrong, field by field, or where it is shown."""
-    keep = dash.no_update
-    if not (clicks or again_clicks):
-        return [keep] * len(ids), keep, keep, keep
-    given = given_settings(values_of(ids, values), values_of(ids, checked))
-    settings, wrong = read(EvaluationSettings, given)
-    if settings is None:
-        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of bounds.")
-        return errors_for(ids, wrong), said, keep, keep
-    if not names:
-        said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
-        return errors_for(ids, {}), said, keep, keep
-    policies, choice = policies_asked(names), chosen(about["traces"], about["model"])
-    where = _asked(settings, policies, about, Query.parse(_PATH, search))
-    again = dash.ctx.triggered_id == "evaluate-again"
-    kept = None if again else results.find(choice, View.read(where))
-    if kept and not kept.earlier:
-        return errors_for(ids, {}), None, keep, f"?{where.search()}"
-    try:
-        task = results.submit(choice, settings, policies, again=again)
-    except PhaseDockError as error:
-        return errors_for(ids, {}), problem(error), keep, keep
-    set_props("changed", {"data": task})
-    return errors_for(ids, {}), None, keep, f"?{where.search(task=task)}"
-
-
-def _asked(
-    settings: EvaluationSettings, policies: tuple[str, ...], about: Mapping[str, Any], query: Query
-) -> Query:
-    """The address of the comparison that the form asks for."""
-    values = {**about, **address_values(settings, policies)}
-    return Query.parse(_PATH, query.search(**values, task=None, policy=None))
-
-
-def choose(all_clicks: int | None, none_clicks: int | None) -> Any:
-    """Tick all policies, or none."""
-    if not (all_clicks or none_clicks):
-        return dash.no_update
-    return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
+    return [*body(Query(PATH, values)), *task_card.plumbing()]
 
 
 def register(app: Dash) -> None:
     """Connect the callbacks."""
-    _register_form(app)
+    form_callbacks.register(app)
 
     @app.callback(
         Output(LOCATION, "search", allow_duplicate=True),
@@ -275,14 +194,14 @@ def register(app: Dash) -> None:
     )
     def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
         """Show the result in place when the task of this page has ended well."""
-        query = Query.parse(_PATH, search)
-        if pathname != _PATH or not task_id or query.get("task") != task_id:
+        query = Query.parse(PATH, search)
+        if pathname != PATH or not task_id or query.get("task") != task_id:
             return dash.no_update
         return f"?{query.search(task=None)}" if results.is_done(task_id) else dash.no_update
 
 
 PAGE = Page(
-    _PATH,
+    PATH,
     "Provisioning",
     "adjustments-horizontal",
     2,

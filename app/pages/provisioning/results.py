@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from app.context import Choice
     from app.pages.provisioning.address import View
+    from app.pages.provisioning.own_settings import Own
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice
     from core.runtime.infos import TaskInfo
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 
 
-def question(choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...]) -> Question:
+def question(
+    choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...], own: Own | None = None
+) -> Question:
     """What is asked of a trace set and a model.
 
     Raises
@@ -38,7 +41,8 @@ def question(choice: Choice, settings: EvaluationSettings, policies: tuple[str, 
     """
     if choice.traces is None:
         raise ConflictError("There are no traces to compare policies on.", "Add some first.")
-    return Question(choice.traces.id, choice.model.id if choice.model else None, settings, policies)
+    model = choice.model.id if choice.model else None
+    return Question(choice.traces.id, model, settings, policies, own or {})
 
 
 def find(choice: Choice, view: View) -> Result | None:
@@ -47,13 +51,17 @@ def find(choice: Choice, view: View) -> Result | None:
         return None
     if view.settings is None:
         return evaluations.latest(choice)
-    kept, asked = workspace().evaluations, question(choice, view.settings, view.policies)
+    kept, asked = workspace().evaluations, question(choice, view.settings, view.policies, view.own)
     try:
         found = kept.find(asked)
         shown = found or kept.find_earlier(asked)
     except NotFoundError:
         return None
-    return None if shown is None else Result(shown.key, shown.report, view.policies, earlier=found is None)
+    return (
+        None
+        if shown is None
+        else Result(shown.key, shown.report, view.policies, view.own, earlier=found is None)
+    )
 
 
 def running(choice: Choice) -> bool:
@@ -68,10 +76,15 @@ def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
 
 
 def submit(
-    choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...], *, again: bool = False
+    choice: Choice,
+    settings: EvaluationSettings,
+    policies: tuple[str, ...],
+    own: Own | None = None,
+    *,
+    again: bool = False,
 ) -> str:
     """Ask for a comparison, with `again` even if it is kept; gives the id of its task."""
-    return workspace().evaluations.submit(question(choice, settings, policies), again=again)
+    return workspace().evaluations.submit(question(choice, settings, policies, own), again=again)
 
 
 def is_done(task_id: str) -> bool:

@@ -8,24 +8,14 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.provisioning import gains
-from app.pages.provisioning.values import OURS, WITHOUT_SAVING, Row, Values, sorted_rows
+from app.pages.provisioning.values import WITHOUT_SAVING, Row, Values, sorted_rows
 from app.ui.basics import Node, aria, card, gain_dot, icon, scrolling, state_badge
 from app.ui.links import link
+from core.provisioning.policy import PolicyKind
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
     from app.pages.provisioning.address import View
-
-_KINDS = {
-    "bound": ("bound", ""),
-    "oracle": ("oracle", ""),
-    "reactive": ("reactive", ""),
-    "published": ("published", ""),
-    "control": ("control", ""),
-    "static": ("static", ""),
-    "learned": ("learned", ""),
-    "ours": ("ours", "accent"),
-}
 
 
 _SORTED_BY = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
@@ -118,11 +108,11 @@ def _row(row: Row, values: Values, view: View, on: gains.Track, longest: float) 
 
 
 def _kind(row: Row) -> html.Span:
-    return state_badge(_kind_word(row), "" if row.best else _KINDS.get(row.kind, (row.kind, ""))[1])
+    return state_badge(_kind_word(row), "accent" if row.kind == PolicyKind.OURS and not row.best else "")
 
 
 def _kind_word(row: Row) -> str:
-    return "best reactive" if row.best else _KINDS.get(row.kind, (row.kind, ""))[0]
+    return "best reactive" if row.best else row.kind
 
 
 def _share(value: float | None) -> str:
@@ -133,7 +123,7 @@ def _over(row: Row, longest: float) -> Node:
     if row.over is None:
         return "–"
     width = min(row.over / longest, 1.0) * 100
-    kind = "ours" if row.policy == OURS else row.kind if row.kind == "bound" else ""
+    kind = "ours" if row.kind == PolicyKind.OURS else row.kind if row.kind == "bound" else ""
     cut = " cut" if row.over > longest else ""
     return html.Div(
         [

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from app.figures.provisioning.frontier import BEST, BOUND, NAMED, OTHER, Curve
 from app.figures.provisioning.frontier import OURS as OURS_CURVE
+from core.provisioning.evaluation.comparison import PAPERS_BASE
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import PolicyKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-OURS = "phasedock"
-PAPERS_BASE = "prev.step.rules"
-_NAMED = ("prev.step.rules", "prev.step.max", "vpa", "phase.rule", "no.phase")
-WITHOUT_SAVING = ("bound", "oracle")
+WITHOUT_SAVING = tuple(kind for kind in PolicyKind if kind.knows_future)
 """Kinds of policies that know the future: what they save is nobody’s to have."""
-_LEADING = ("ours", "learned", "published")
 Pair = tuple[float, float]
 
 
@@ -76,10 +75,12 @@ class Values:
 
     def ours(self) -> str | None:
         """Our own policy; where it was not compared, the least wasteful one that is no simple rule."""
-        if OURS in self.names():
-            return OURS
         rows = [row for row in self.rows() if row.kind not in WITHOUT_SAVING and row.over is not None]
-        rows = [row for row in rows if row.kind in _LEADING] or [row for row in rows if not row.best]
+        own = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
+        if own is not None:
+            return own
+        plain = tuple(kind for kind in PolicyKind if kind.plain)
+        rows = [row for row in rows if row.kind not in plain] or [row for row in rows if not row.best]
         return min(rows, key=lambda row: row.over or 0.0).policy if rows else None
 
     def rows(self) -> list[Row]:
@@ -89,13 +90,14 @@ class Values:
 
     def _row(self, each: Mapping[str, Any]) -> Row:
         at = each["matched"] if self.matched else each
+        kind = kind_of(each)
         against = each["matched"].get("against_best") if self.matched else None
-        against = against if each["kind"] not in WITHOUT_SAVING else None
+        against = against if kind not in WITHOUT_SAVING else None
         saving = (against or {}).get("saving") if self.matched else each["headline"].get("over_saving")
         cold = each.get("cold") or {}
         return Row(
             policy=each["policy"],
-            kind=each["kind"],
+            kind=kind,
             about=each["about"],
             best=each["policy"] == self.best,
             over=at["over"],
@@ -103,7 +105,7 @@ class Values:
             under=at["under_time_0"],
             under_05=at["under_time_05"],
             resizes=at["resizes_per_cycle"],
-            saving=None if each["kind"] in WITHOUT_SAVING or each["policy"] == self.reference else saving,
+            saving=None if kind in WITHOUT_SAVING or each["policy"] == self.reference else saving,
             saving_interval=_pair(against, "low", "high"),
             group_interval=_pair(against, "group_low", "group_high"),
             worst=at.get("worst_under_time"),
@@ -130,13 +132,20 @@ class Values:
         return curves
 
     def _part(self, row: Row, ours: str | None) -> str:
-        if row.kind == "bound":
+        if row.kind == PolicyKind.BOUND:
             return BOUND
         if row.policy == ours:
             return OURS_CURVE
         if row.best:
             return BEST
-        return NAMED if row.policy in (*_NAMED, OURS) else OTHER
+        known = row.policy in POLICIES and POLICIES[row.policy].landmark
+        return NAMED if known or row.kind == PolicyKind.OURS else OTHER
+
+
+def kind_of(each: Mapping[str, Any]) -> str:
+    """A policy's kind as it is declared now; as the report has it where the policy is gone."""
+    name = str(each["policy"])
+    return str(POLICIES[name].kind if name in POLICIES else each["kind"])
 
 
 def _pair(values: Mapping[str, Any] | None, low: str, high: str) -> Pair | None:

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from app.pages.provisioning.address import RESOURCES
-from app.pages.provisioning.values import PAPERS_BASE, WITHOUT_SAVING, Row, Values
+from app.pages.provisioning.values import WITHOUT_SAVING, Row, Values
+from core.provisioning.evaluation.comparison import PAPERS_BASE
+from core.provisioning.policy import PolicyKind
 from core.units import MINUS, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_NOT_TO_TAKE = (*WITHOUT_SAVING, "static")
-_PHASES = ("published", "ours")
+_NOT_TO_TAKE = (*WITHOUT_SAVING, PolicyKind.STATIC)
+_PHASES = (PolicyKind.PUBLISHED, PolicyKind.OURS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from app.pages.traces.listing import does
 from app.ui.basics import Node, aria, button, card, data, icon, link_button
 from app.ui.when import when
 from core.runtime.infos import TaskState
+from core.runtime.storage.trace_uploads import readable, readable_suffixes
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def drop_zone(limit: int) -> html.Div:
                 [
                     html.Div("Drop trace files here", className="strong"),
                     html.Div(
-                        f"CSV, CSV.gz, Parquet or JSON of Prometheus, up to {format_bytes(limit)} each",
+                        f"{readable()}, up to {format_bytes(limit)} each",
                         className="small ink3",
                     ),
                 ],
@@ -47,7 +48,7 @@ def drop_zone(limit: int) -> html.Div:
         ],
         id="drop",
         className="drop dropline",
-        **data(max=limit),
+        **data(max=limit, accept=",".join(readable_suffixes())),
     )
 
 

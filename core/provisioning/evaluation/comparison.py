@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from core.provisioning.evaluation.metrics import Tally
     from core.provisioning.fleet import Floats
 
-BASES = ("prev.step.rules", "prev.step.max")
+PAPERS_BASE = "prev.step.rules"
+"""What AI4DL compares with (Figure 4)."""
+BASES = (PAPERS_BASE, "prev.step.max")
 
 
 def best_reactive(exams: Sequence[Exam]) -> str | None:
@@ -128,7 +130,7 @@ class Comparison:
 
     def _headline(self, exam: Exam) -> dict[str, float | None]:
         """The paper's way of comparing, not at matched violation."""
-        base = self.by_name.get("prev.step.rules")
+        base = self.by_name.get(PAPERS_BASE)
         if base is None:
             return {"over_saving": None, "allocation_saving": None}
         mine, theirs = exam.sums, base.sums

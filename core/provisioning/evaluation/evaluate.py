@@ -160,6 +160,7 @@ def evaluate(
     say(_DONE, "Adding up")
     report = {
         "settings": asdict(settings),
+        "policy_settings": {policy.name: asdict(_settings(policy, own, settings)) for policy in wanted},
         "split": split_report(found, divided, grouped_by=settings.group_by),
         "model": None if model is None else model_report(model, str(seen)),
         "notes": [*found.notes, *model_notes(seen)],
@@ -203,7 +204,7 @@ def _exams(
         if need is not None:
             unavailable[policy.name] = WHY_NOT[need]
             continue
-        values = settings_of(policy, own.get(policy.name, {}), settings.kappa, settings.tolerance)
+        values = _settings(policy, own, settings)
         exams.append(sit(policy, training, held_out, values, settings.tolerance, settings.seed, part))
     if not exams:
         raise InputError(
@@ -211,6 +212,11 @@ def _exams(
             next(iter(unavailable.values()), "Choose at least one policy."),
         )
     return tuple(exams)
+
+
+def _settings(policy: Policy, own: Mapping[str, Mapping[str, object]], settings: EvaluationSettings) -> Any:
+    """A policy's settings with everything resolved: its own, the comparison's and the defaults."""
+    return settings_of(policy, own.get(policy.name, {}), settings.kappa, settings.tolerance)
 
 
 def _part(progress: Progress | None, begin: float, end: float) -> Progress:

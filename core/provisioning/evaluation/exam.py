@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from core.provisioning.policy import Policy
 
 
+COMMON = ("kappa", "under_time", "target")
+"""Settings that a policy has from the comparison where it has them and they are not chosen for it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Point:
     """One point of a frontier: the factor, each container's surplus with it, and the time short."""
@@ -75,7 +79,7 @@ def settings_of(policy: Policy, values: Mapping[str, object], kappa: float, targ
         If a setting is unknown or out of bounds.
     """
     names = {each.name for each in fields(policy.settings)}
-    common = {"kappa": kappa, "under_time": target, "target": target}
+    common = dict(zip(COMMON, (kappa, target, target), strict=True))
     return policy.chosen({**{k: v for k, v in common.items() if k in names}, **values})
 
 

@@ -2,52 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from core.provisioning.policies.budget_oracle import BUDGET_ORACLE
+from core.errors import InputError
 from core.provisioning.policies.conformal import SUFFIX, conformal
-from core.provisioning.policies.current_step import CURRENT_STEP_MAX, CURRENT_STEP_RULES
-from core.provisioning.policies.event import EVENT
-from core.provisioning.policies.no_phase import NO_PHASE
-from core.provisioning.policies.phase_lookahead import PHASE_LOOKAHEAD
-from core.provisioning.policies.phase_rule import PHASE_RULES
-from core.provisioning.policies.phasedock import PHASEDOCK
-from core.provisioning.policies.prev_step import PREV_STEP_MAX, PREV_STEP_P95, PREV_STEP_RULES
-from core.provisioning.policies.quantile import QUANTILES
-from core.provisioning.policies.risk_budget import RISK_BUDGET
-from core.provisioning.policies.static import STATIC_P95, STATIC_PEAK, STATIC_REQUEST
-from core.provisioning.policies.vpa import VPA
-from core.registry import Registry
+from core.registry import Registry, declared
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.provisioning.policy import Policy
 
 POLICIES: Registry[Policy] = Registry("policy")
-for _policy in (
-    BUDGET_ORACLE,
-    CURRENT_STEP_MAX,
-    CURRENT_STEP_RULES,
-    STATIC_PEAK,
-    PREV_STEP_MAX,
-    PREV_STEP_RULES,
-    PREV_STEP_P95,
-    STATIC_REQUEST,
-    STATIC_P95,
-    *PHASE_RULES,
-    PHASE_LOOKAHEAD,
-    *NO_PHASE,
-    VPA,
-    conformal(PREV_STEP_P95),
-    conformal(PREV_STEP_RULES),
-    conformal(PHASE_RULES[2]),
-    *QUANTILES,
-    RISK_BUDGET,
-    EVENT,
-    PHASEDOCK,
+for _policies in declared(
+    __name__,
+    "POLICIES",
+    "budget_oracle",
+    "current_step",
+    "static",
+    "prev_step",
+    "phase_rule",
+    "phase_lookahead",
+    "no_phase",
+    "vpa",
+    "quantile",
+    "risk_budget",
+    "event",
+    "phasedock",
 ):
-    POLICIES.add(_policy.name, _policy)
+    for _policy in _policies:
+        POLICIES.add(_policy.name, _policy)
+for _name in ("prev.step.p95", "prev.step.rules", "phase.rule.shrunk"):
+    POLICIES.add(f"{_name}{SUFFIX}", conformal(POLICIES[_name]))
 
 
 def policy(name: str) -> Policy:
@@ -61,6 +47,32 @@ def policy(name: str) -> Policy:
     if name not in POLICIES and name.endswith(SUFFIX):
         return conformal(POLICIES[name.removesuffix(SUFFIX)])
     return POLICIES[name]
+
+
+def checked_settings(own: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:
+    """Settings of single policies, each brought to its type; policies without any are left out.
+
+    Parameters
+    ----------
+    own
+        Values or their texts, by policy and setting.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such policy.
+    InputError
+        If a setting is unknown or out of bounds; the sentence names the policy.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in own.items():
+        try:
+            settings = policy(name).chosen(values)
+        except InputError as error:
+            raise InputError(f"{name}: {error.message}", error.hint) from None
+        if values:
+            found[name] = {each: getattr(settings, each) for each in values}
+    return found
 
 
 def chosen(names: Sequence[str]) -> list[Policy]:

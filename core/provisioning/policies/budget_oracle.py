@@ -170,3 +170,4 @@ BUDGET_ORACLE = Policy(
     BudgetSettings,
     foresight=True,
 )
+POLICIES = (BUDGET_ORACLE,)

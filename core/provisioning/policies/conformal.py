@@ -41,8 +41,8 @@ class ConformalSettings:
 
 
 def conformal(policy: Policy) -> Policy:
-    """The same policy with its level adapted online; a reactive rule is then no plain rule any more."""
-    kind = PolicyKind.PUBLISHED if policy.kind is PolicyKind.REACTIVE else policy.kind
+    """The same policy with its level adapted online; it is then no plain or published rule any more."""
+    kind = policy.kind if policy.kind.knows_future else PolicyKind.ADAPTIVE
 
     def fit(training: Demand, settings: ConformalSettings, progress: Progress | None) -> Allocate:
         return _fit(policy, training, settings, progress)
@@ -55,6 +55,9 @@ def conformal(policy: Policy) -> Policy:
         fit=fit,
         settings=ConformalSettings,
         defaults={},
+        landmark=False,
+        constant=False,
+        wraps=policy,
     )
 
 

@@ -48,3 +48,4 @@ CURRENT_STEP_RULES = Policy(
     _fit_rules,
     foresight=True,
 )
+POLICIES = (CURRENT_STEP_MAX, CURRENT_STEP_RULES)

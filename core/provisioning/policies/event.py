@@ -118,3 +118,4 @@ EVENT = Policy(
     _fit,
     EventSettings,
 )
+POLICIES = (EVENT,)

@@ -36,7 +36,8 @@ def _variant(statistics: str) -> Policy:
         _fit,
         RuleSettings,
         defaults={"statistics": statistics},
+        landmark=statistics == "global",
     )
 
 
-NO_PHASE = tuple(_variant(statistics) for statistics in STATISTICS)
+POLICIES = tuple(_variant(statistics) for statistics in STATISTICS)

@@ -119,3 +119,4 @@ PHASE_LOOKAHEAD = Policy(
     LookaheadSettings,
     needs=frozenset({Need.LABELS}),
 )
+POLICIES = (PHASE_LOOKAHEAD,)

@@ -34,7 +34,8 @@ def _variant(statistics: str) -> Policy:
         RuleSettings,
         needs=frozenset({Need.LABELS}),
         defaults={"statistics": statistics},
+        landmark=statistics == "global",
     )
 
 
-PHASE_RULES = tuple(_variant(statistics) for statistics in STATISTICS)
+POLICIES = tuple(_variant(statistics) for statistics in STATISTICS)

@@ -162,3 +162,4 @@ PHASEDOCK = Policy(
     PhasedockSettings,
     memorises=True,
 )
+POLICIES = (PHASEDOCK,)

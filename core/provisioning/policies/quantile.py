@@ -92,7 +92,7 @@ def _variant(features: str, name: str, about: str, needs: frozenset[Need]) -> Po
     )  # fmt: skip
 
 
-QUANTILES = (
+POLICIES = (
     _variant("none", "quantile", "A quantile of what a forest expects of the coming cycle.", frozenset()),
     _variant(
         "phase",

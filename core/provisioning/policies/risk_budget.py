@@ -79,3 +79,4 @@ RISK_BUDGET = Policy(
     RiskSettings,
     memorises=True,
 )
+POLICIES = (RISK_BUDGET,)

@@ -46,6 +46,7 @@ STATIC_PEAK = Policy(
     "The container’s own peak over its whole life, known beforehand.",
     _fit_peak,
     foresight=True,
+    constant=True,
 )
 STATIC_REQUEST = Policy(
     "static.request",
@@ -53,7 +54,13 @@ STATIC_REQUEST = Policy(
     "What the container was given.",
     _fit_request,
     needs=frozenset({Need.GIVEN}),
+    constant=True,
 )
 STATIC_P95 = Policy(
-    "static.p95", PolicyKind.STATIC, "The 95th percentile of all training samples, for everybody.", _fit_p95
+    "static.p95",
+    PolicyKind.STATIC,
+    "The 95th percentile of all training samples, for everybody.",
+    _fit_p95,
+    constant=True,
 )
+POLICIES = (STATIC_PEAK, STATIC_P95, STATIC_REQUEST)

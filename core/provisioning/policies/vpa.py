@@ -194,8 +194,10 @@ def _percentile(histogram: Floats, level: float) -> Integers:
 
 VPA = Policy(
     "vpa",
-    PolicyKind.PUBLISHED,
+    PolicyKind.AUTOSCALER,
     "The Kubernetes Vertical Pod Autoscaler: p90 of a decaying histogram + 15%.",
     _fit,
     VpaSettings,
+    landmark=True,
 )
+POLICIES = (VPA,)

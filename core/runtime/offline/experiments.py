@@ -35,7 +35,8 @@ def chosen(
     baseline
         Another label to compare with, or empty.
     changes
-        Fields and values, such as ``"world.gamma=0.02"``.
+        Fields and values, such as ``"world.gamma=0.02"``, or settings of the policies with a label or a
+        name, such as ``"flowcon.alpha=0.05"``.
 
     Raises
     ------
@@ -168,15 +169,26 @@ def _changed(experiment: Experiment, changes: Sequence[str]) -> Experiment:
         path, sign, written = change.partition("=")
         if not sign:
             raise InputError(f"--set {change} has no value.", "Write it as world.gamma=0.02.")
-        *owners, name = path.strip().split(".")
-        inner: Any = values
-        for owner in owners:
-            inner = inner.get(owner) if isinstance(inner, dict) else None
-        if not isinstance(inner, dict):
-            raise InputError(f"There is no field “{path}” to set.", "Write it as world.gamma=0.02.")
-        inner[name] = read_marked(f"value: {written}").values["value"]
+        owner, _, name = path.strip().rpartition(".")
+        for inner in _owners(values, owner, name):
+            inner[name] = read_marked(f"value: {written}").values["value"]
     try:
         return from_dict(values)
     except SpecError as error:
         where = ".".join(str(part) for part in error.path)
         raise InputError(f"--set {where}: {error.message}", error.hint) from None
+
+
+def _owners(values: dict[str, Any], path: str, name: str) -> list[dict[str, Any]]:
+    """The mappings that a change is made in: a part of the experiment, or the settings of its policies."""
+    inner: Any = values
+    for part in path.split(".") if path else ():
+        inner = inner.get(part) if isinstance(inner, dict) else None
+    if isinstance(inner, dict):
+        return [inner]
+    arms = [arm for arm in values["policies"] if arm.get("label", arm["policy"]) == path]
+    arms = arms or [arm for arm in values["policies"] if arm["policy"] == path]
+    if not arms:
+        hint = "Write it as world.gamma=0.02 or flowcon.alpha=0.05."
+        raise InputError(f"There is no field “{path}.{name}” to set.", hint)
+    return [arm.setdefault("settings", {}) for arm in arms]

@@ -11,8 +11,10 @@ from core.errors import ConflictError, InputError
 from core.phases import PhaseSettings, expand, fit, predict
 from core.runtime.storage.phase_labels import phases_by_execution
 from core.store import inspect_file, read_with_report
+from core.store.formats.register import FORMATS
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, save_model
+from core.traces.layouts import LAYOUTS
 from core.traces.mapping import ColumnMapping
 from core.traces.summary import summarise
 
@@ -220,3 +222,14 @@ def room_for(out: Path, *, force: bool) -> None:
         )
     if taken and out.is_dir() and not (out / "model.json").exists():
         raise ConflictError(f"“{out}” holds something that is not a model.", "Choose another --out.")
+
+
+def readable() -> dict[str, Any]:
+    """The formats of files and the layouts of columns that can be read."""
+    return {
+        "formats": [
+            {"name": name, "title": entry.title, "endings": list(entry.suffixes)}
+            for name, entry in FORMATS.items()
+        ],
+        "layouts": [{"name": name, "title": layout.label} for name, layout in LAYOUTS.items()],
+    }

@@ -5,11 +5,17 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from core.errors import InputError
+from core.experiments.reading.fields import mapping as mapping_of
+from core.experiments.reading.fields import only
+from core.experiments.reading.marked import SpecError, read_marked
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.evaluation.reporting import describe_split
+from core.provisioning.policies import checked_settings, chosen
 from core.provisioning.recommendation.exports import Origin, export
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.runtime.offline.models import read
+from core.settings_fields import assigned
 from core.store.allocation_csv import write_allocations
 from core.store.phase_models.archive import load_model
 
@@ -28,6 +34,7 @@ def compare(
     values: Mapping[str, object],
     policies: Sequence[str],
     *,
+    own: Mapping[str, Mapping[str, object]] | None = None,
     mapping: Path | None = None,
     allocations: Path | None = None,
     progress: Progress | None = None,
@@ -42,6 +49,8 @@ def compare(
         Fields of `EvaluationSettings`; those left out have their defaults.
     policies
         Their names, or ``all``.
+    own
+        Settings of single policies by name; of policies that are compared only.
     mapping
         A JSON file with the mapping of the columns; as recognised when left out.
     allocations
@@ -59,13 +68,76 @@ def compare(
     InputError, MismatchError, NotFoundError
         As `core.provisioning.evaluation.evaluate.evaluate`.
     """
-    settings = EvaluationSettings.from_dict(values)
-    loaded = load_model(model)
-    made = evaluate(read(file, mapping), loaded, settings, policies, progress=progress)
+    settings, own = EvaluationSettings.from_dict(values), checked_settings(own or {})
+    left_out = next((name for name in own if name not in [each.name for each in chosen(policies)]), None)
+    if left_out is not None:
+        raise InputError(
+            f"There are settings for “{left_out}”, which is not compared.", "Add it to --policies."
+        )
+    made = evaluate(read(file, mapping), load_model(model), settings, policies, own, progress)
     if allocations is not None:
         fleet = next(iter(made.held_out.values())).fleet
         write_allocations(allocations, fleet.ids, fleet.offsets, fleet.time, _series(made))
     return flat(made.report)
+
+
+def gathered(
+    path: Path | None, given: Mapping[str, object], changes: Sequence[str]
+) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+    """The settings of a comparison and of single policies: those of a file, then those of the command line.
+
+    Parameters
+    ----------
+    path
+        The file (`read_settings`), or None.
+    given
+        Fields of `EvaluationSettings`.
+    changes
+        Settings of single policies, such as ``"event.tries=20"``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a change sets nothing.
+    """
+    comparison, own = ({}, {}) if path is None else read_settings(path)
+    for name, values in assigned(changes).items():
+        own[name] = {**own.get(name, {}), **values}
+    return {**comparison, **given}, own
+
+
+def read_settings(path: Path) -> tuple[dict[str, object], dict[str, dict[str, object]]]:
+    """The settings of a comparison and of single policies from a YAML or JSON file.
+
+    Such a file has up to two parts::
+
+        comparison: {cycle: 300, tolerance: 0.05}
+        policies:
+          event: {tries: 20}
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, is no YAML, or has other parts.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"“{path}” cannot be read.", "Name a YAML or JSON file with settings.") from None
+    try:
+        values = mapping_of(read_marked(text).values or {}, (), "The file")
+        only(values, ("comparison", "policies"), (), "The file")
+        comparison = mapping_of(values.get("comparison") or {}, ("comparison",), "comparison")
+        own = mapping_of(values.get("policies") or {}, ("policies",), "policies")
+        return dict(comparison), {
+            str(name): dict(mapping_of(each or {}, ("policies", name), str(name)))
+            for name, each in own.items()
+        }
+    except SpecError as error:
+        raise InputError(f"{path.name}: {error.message}", error.hint) from None
+    except InputError as error:
+        hint = "Write YAML with “comparison” and “policies”."
+        raise InputError(f"{path.name} cannot be read. {error.message}", hint) from None
 
 
 def flat(report: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from core.runtime.storage.cache import ByteCache
 from core.runtime.storage.repository import checked_name
 from core.runtime.storage.uploads import Uploads
 from core.store import inspect_file
+from core.store.formats.register import suffixes, titles
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,17 @@ if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
 
 _REMEMBERED = 32
+
+
+def readable() -> str:
+    """What can be uploaded, as a sentence lists it."""
+    *most, last = titles()
+    return f"{', '.join(most)} or {last}"
+
+
+def readable_suffixes() -> tuple[str, ...]:
+    """How names of files that can be uploaded usually end."""
+    return suffixes()
 
 
 class TraceUploads(Uploads):

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.registry import Registry
-from core.scheduling.policies.flowcon import FLOWCON
-from core.scheduling.policies.free import DEFAULT_SCHEDULERS, FREE
-from core.scheduling.policies.las import LAS
-from core.scheduling.policies.phasedock import PHASEDOCK
-from core.scheduling.policies.slaq import SLAQ
-from core.scheduling.policies.specon import SPECON
-from core.scheduling.policies.srpt import SRPT
+from core.registry import Registry, declared
 
 if TYPE_CHECKING:
     from core.scheduling.ports import SchedulingPolicy
 
 POLICIES: Registry[SchedulingPolicy] = Registry("scheduling policy")
-for _policy in (FREE, *DEFAULT_SCHEDULERS, FLOWCON, SPECON, LAS, SRPT, SLAQ, PHASEDOCK):
-    POLICIES.add(_policy.name, _policy)
+for _policies in declared(
+    __name__,
+    "POLICIES",
+    "free",
+    "flowcon",
+    "specon",
+    "las",
+    "srpt",
+    "slaq",
+    "phasedock",
+):
+    for _policy in _policies:
+        POLICIES.add(_policy.name, _policy)
 
 
 def spelt(name: str) -> str:

@@ -16,7 +16,7 @@ from core.scheduling.ports import Decision, SchedulingPolicy
 if TYPE_CHECKING:
     from core.scheduling.model import Observation
 
-__all__ = ["DEFAULT_SCHEDULERS", "FREE", "FreeSettings"]
+__all__ = ["DEFAULT_SCHEDULERS", "FREE", "POLICIES", "FreeSettings"]
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,4 @@ DEFAULT_SCHEDULERS = tuple(
     )
     for rule, text in PLACEMENTS.items()
 )
+POLICIES = (FREE, *DEFAULT_SCHEDULERS)

@@ -53,3 +53,4 @@ LAS = SchedulingPolicy(
     settings=LasSettings,
     title="LAS",
 )
+POLICIES = (LAS,)

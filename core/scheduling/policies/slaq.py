@@ -143,3 +143,4 @@ SLAQ = SchedulingPolicy(
     settings=SlaqSettings,
     title="SLAQ",
 )
+POLICIES = (SLAQ,)

@@ -59,3 +59,4 @@ SRPT = SchedulingPolicy(
     oracle=True,
     title="SRPT",
 )
+POLICIES = (SRPT,)

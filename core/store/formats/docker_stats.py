@@ -10,7 +10,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from core.store.formats.text_table import Row
+from core.store.formats.base import Format
+from core.store.formats.text_table import Row, TextTable
 from core.units import FILE_UNITS
 
 if TYPE_CHECKING:
@@ -114,3 +115,21 @@ def _bytes(text: str) -> str:
     if found is None:
         return "" if bare == "--" else bare
     return repr(float(found[1]) * _FACTORS[found[2].upper()])
+
+
+FORMATS = (
+    Format(
+        "docker_stats_json",
+        "docker stats",
+        (".json",),
+        lambda start: is_json(start.text),
+        lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats"),
+    ),
+    Format(
+        "docker_stats",
+        "docker stats",
+        (".txt",),
+        lambda start: is_table(start.text),
+        lambda start: TextTable.open(start.path, parse_table, "a table of docker stats"),
+    ),
+)

@@ -10,7 +10,9 @@ import pyarrow.parquet as pq
 
 from core.errors import InputError
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
+from core.store.formats.base import Format
 from core.store.formats.csv.exact import TableReader
+from core.store.streams import PARQUET
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
@@ -123,3 +125,14 @@ def _damaged(path: Path, error: Exception) -> InputError:
     return InputError(
         f"“{path.name}” is a damaged Parquet file: {reason}.", "Write or copy the whole file again."
     )
+
+
+FORMATS = (
+    Format(
+        "parquet",
+        "Parquet",
+        (".parquet", ".pq"),
+        lambda start: start.magic.startswith(PARQUET),
+        lambda start: ParquetSource.open(start.path),
+    ),
+)

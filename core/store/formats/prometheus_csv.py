@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.errors import InputError
+from core.store.formats.base import Format
+from core.store.formats.csv.source import CsvSource
 from core.store.formats.series_table import SeriesTable, all_labels, coded, execution_of, gather
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.raw import Coded, RawTable
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from core.store.formats.csv.source import CsvSource
+    from core.store.formats.base import Beginning
     from core.traces.validation import Problem
 
 
@@ -97,3 +100,18 @@ def _from_long(long: RawTable, labels: Sequence[str]) -> SeriesTable:
     return gather(
         kept, Coded(metric.codes[good], metric.names), time[good], long.columns[0][good], rows[good]
     )
+
+
+def _recognise(start: Beginning) -> bool:
+    return LongSource.of(start.opened(CsvSource.open)) is not None
+
+
+def _open(start: Beginning) -> LongSource:
+    table = start.opened(CsvSource.open)
+    found = LongSource.of(table)
+    if found is None:
+        raise InputError(f"“{start.path.name}” is no table of metrics.", "Import it as it was recognised.")
+    return found
+
+
+FORMATS = (Format("prometheus_csv", "Prometheus CSV", (".csv", ".gz"), _recognise, _open),)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import InputError
+from core.store.formats.base import Format
 from core.store.formats.series_table import Series, pivot
 from core.store.streams import HEAD_BYTES, open_content, read_head
 
@@ -184,3 +185,14 @@ def _first_series(text: str, path: Path) -> list[Series]:
     if not found:
         raise _not_an_answer(path)
     return found
+
+
+FORMATS = (
+    Format(
+        "prometheus_json",
+        "Prometheus JSON",
+        (".json",),
+        lambda start: start.text.startswith(("{", "[")),
+        lambda start: PrometheusSource.open(start.path),
+    ),
+)

@@ -1,62 +1,32 @@
-"""What a trace file is, by its first bytes: one reader for each kind, all alike from outside."""
+"""The formats of trace files: one module each, one line each in the register, told by their first bytes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from core.store.formats import docker_stats, sar
-from core.store.formats.csv.source import CsvSource
-from core.store.formats.parquet import ParquetSource
-from core.store.formats.prometheus_csv import LongSource
-from core.store.formats.prometheus_json import PrometheusSource
-from core.store.formats.text_table import TextTable
-from core.store.streams import PARQUET, magic, read_head
+from core.errors import InputError
+from core.registry import Registry, declared
+from core.store.formats.base import Beginning, Format
+from core.store.streams import foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from core.traces.mapping import ColumnMapping
-    from core.traces.raw import RawTable
-    from core.traces.validation import Problem
+    from core.store.formats.base import Source
 
-
-class Source(Protocol):
-    """A file whose columns are known and can be read with a mapping."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        ...
-
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The columns' names."""
-        ...
-
-    @property
-    def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The first rows as texts."""
-        ...
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """The columns' types where the file states them, else empty."""
-        ...
-
-    @property
-    def n_rows(self) -> int | None:
-        """The number of rows where it is known without reading everything."""
-        ...
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What was odd about the file's beginning."""
-        ...
-
-    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns."""
-        ...
+FORMATS: Registry[Format] = Registry("format")
+for _formats in declared(
+    "core.store.formats",
+    "FORMATS",
+    "parquet",
+    "sar",
+    "docker_stats",
+    "prometheus_json",
+    "prometheus_csv",
+    "csv",  # the last: any other text is taken for a table
+):
+    for _format in _formats:
+        FORMATS.add(_format.name, _format)
 
 
 def open_source(path: Path) -> Source:
@@ -67,21 +37,28 @@ def open_source(path: Path) -> Source:
     InputError
         If it is not there, empty, damaged, or nothing that holds traces.
     """
-    if magic(path).startswith(PARQUET):
-        return ParquetSource.open(path)
-    start = read_head(path, 64 * 1024).decode("utf-8-sig", "replace").lstrip()
-    for fits, parser, what in _LOGS:
-        if fits(start):
-            return TextTable.open(path, parser, what)
-    if start.startswith(("{", "[")):
-        return PrometheusSource.open(path)
-    table = CsvSource.open(path)
-    return LongSource.of(table) or table
+    beginning = Beginning(path)
+    kind = foreign(beginning.magic)
+    if kind is not None:
+        raise InputError(f"“{path.name}” is {kind}, not a table.", f"Choose one of: {', '.join(titles())}.")
+    found = next(entry for _, entry in FORMATS.items() if entry.recognise(beginning))
+    return found.open(beginning)
 
 
-_LOGS = (
-    (sar.is_sadf, sar.parse_sadf, "output of sadf -d"),
-    (sar.is_sar, sar.parse_sar, "output of sar"),
-    (docker_stats.is_json, docker_stats.parse_json, "JSON lines of docker stats"),
-    (docker_stats.is_table, docker_stats.parse_table, "a table of docker stats"),
-)
+def titles() -> tuple[str, ...]:
+    """What can be read, for people: the most general first, each once."""
+    return tuple(dict.fromkeys(entry.title for _, entry in reversed(list(FORMATS.items()))))
+
+
+def table() -> str:
+    """The formats in Markdown, as the documentation shows them."""
+    rows = [
+        f"| {entry.title} | `{name}` | {', '.join(f'`{end}`' for end in entry.suffixes)} |"
+        for name, entry in FORMATS.items()
+    ]
+    return "\n".join(["| format | name | usual endings |", "|---|---|---|", *rows])
+
+
+def suffixes() -> tuple[str, ...]:
+    """How names of files that can be read usually end."""
+    return tuple(dict.fromkeys(end for _, entry in FORMATS.items() for end in entry.suffixes))

@@ -11,7 +11,8 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from core.store.formats.text_table import Row
+from core.store.formats.base import Format
+from core.store.formats.text_table import Row, TextTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -154,3 +155,21 @@ def _of_day(clock: re.Match[str]) -> timedelta:
     if clock[4]:
         hours = hours % 12 + (12 if clock[4] == "PM" else 0)
     return timedelta(hours=hours, minutes=minutes, seconds=seconds)
+
+
+FORMATS = (
+    Format(
+        "sadf",
+        "sar",
+        (".txt",),
+        lambda start: is_sadf(start.text),
+        lambda start: TextTable.open(start.path, parse_sadf, "output of sadf -d"),
+    ),
+    Format(
+        "sar",
+        "sar",
+        (".txt",),
+        lambda start: is_sar(start.text),
+        lambda start: TextTable.open(start.path, parse_sar, "output of sar"),
+    ),
+)

@@ -24,7 +24,7 @@ from core.settings_fields import build
 from core.store.guard import guarded
 from core.store.phase_models.pickle_values import Array, Bag, fits_float32
 from core.store.phase_models.safe_pickle import MAX_BYTES, read_pickle
-from core.traces.layouts import AI4DL_FEATURES
+from core.traces.layouts.ai4dl import AI4DL_FEATURES
 from core.traces.model import Feature
 from core.units import file_unit
 

@@ -17,6 +17,7 @@ from app.pages.runs.build.yaml import written
 from app.pages.runs.words import about
 from app.ui.basics import Node, aria, button, card, link_button, notice, page_head
 from app.ui.forms import values_of
+from app.ui.refused_policies import refused_policies
 from core.errors import NotFoundError
 from core.runtime.experiments.infos import Keep
 
@@ -75,6 +76,7 @@ def build_page(view: View) -> list[Node]:
     return [
         page_head("New experiment", "several policies on the same machines and jobs",
                   [mode, link_button("Back to the runs", PATH, "chevron-left")]),
+        refused_policies(),
         html.Div(
             [
                 html.Div(

@@ -11,4 +11,6 @@ from __future__ import annotations
 from core.scheduling.policies.flowcon.policy import FLOWCON
 from core.scheduling.policies.flowcon.settings import PRESETS, FlowConSettings
 
-__all__ = ["FLOWCON", "PRESETS", "FlowConSettings"]
+__all__ = ["FLOWCON", "POLICIES", "PRESETS", "FlowConSettings"]
+
+POLICIES = (FLOWCON,)

@@ -17,4 +17,6 @@ from __future__ import annotations
 from core.scheduling.policies.phasedock.policy import PHASEDOCK
 from core.scheduling.policies.phasedock.settings import PhaseDockSettings
 
-__all__ = ["PHASEDOCK", "PhaseDockSettings"]
+__all__ = ["PHASEDOCK", "POLICIES", "PhaseDockSettings"]
+
+POLICIES = (PHASEDOCK,)

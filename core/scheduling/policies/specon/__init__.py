@@ -10,4 +10,6 @@ from __future__ import annotations
 from core.scheduling.policies.specon.policy import SPECON
 from core.scheduling.policies.specon.settings import PRESETS, SpeConSettings
 
-__all__ = ["PRESETS", "SPECON", "SpeConSettings"]
+__all__ = ["POLICIES", "PRESETS", "SPECON", "SpeConSettings"]
+
+POLICIES = (SPECON,)

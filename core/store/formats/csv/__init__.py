@@ -1,1 +1,14 @@
-"""Text tables: what one looks like, the fast way to read it, and the exact one behind it."""
+"""CSV and its relatives, gzipped or not: a fast reader, and an exact one for what is odd."""
+
+from core.store.formats.base import Format
+from core.store.formats.csv.source import CsvSource
+
+FORMATS = (
+    Format(
+        "csv",
+        "CSV (also gzipped)",
+        (".csv", ".tsv", ".txt", ".gz"),
+        lambda _start: True,
+        lambda start: start.opened(CsvSource.open),
+    ),
+)

@@ -88,6 +88,10 @@ class CsvSource:
         raw = read_in_pieces(self.path, self.head, mapping, progress)
         return raw if raw is not None else read_exactly(self.path, self.head, mapping, progress)
 
+    def numbers_rows(self, raw: RawTable) -> bool:
+        """Tell whether every line below the header is one row, so that positions give row numbers."""
+        return rows_are_lines(self.path, self.head.header_lines, raw.n_rows)
+
     def _fast(
         self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None
     ) -> dict[str, pa.ChunkedArray] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,10 +12,13 @@ from hypothesis import strategies as st
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind, cold_start, fit_policy
+from core.provisioning.policy_exam import QUESTIONS, declaration, paper_of, with_other_future
 from tests.provisioning.making import demand_of, random_demand
 
 TRAINING = {resource: random_demand(11, 8, resource=resource) for resource in Resource}
 FITTED = {}
+PAPERS = {}
+COLD = {PolicyKind.REACTIVE, PolicyKind.PUBLISHED, PolicyKind.AUTOSCALER, PolicyKind.ADAPTIVE}
 
 
 def fitted(name, resource=Resource.CPU):
@@ -24,25 +29,12 @@ def fitted(name, resource=Resource.CPU):
     return FITTED[key]
 
 
-def with_other_future(demand, cut, rng):
-    """Everything observed from sample `cut` on is different."""
-    fleet, n = demand.fleet, demand.fleet.n_samples
-    later = np.arange(n) >= cut
-    shuffled = np.where(later, rng.gamma(1.0, 4.0, n), demand.values)
-    labels = np.where(later, rng.integers(-1, 3, n), fleet.labels).astype(np.int16)
-    codes = np.where(later[:, None], rng.random(fleet.codes.shape), fleet.codes).astype(np.float32)
-    columns = {
-        name: np.where(later, rng.gamma(1.0, 2.0, n), values) for name, values in fleet.columns.items()
-    }
-    changed = type(fleet)(
-        **{
-            **{name: getattr(fleet, name) for name in fleet.__dataclass_fields__},
-            "labels": labels,
-            "codes": codes,
-            "columns": columns,
-        }
-    )
-    return demand.with_(fleet=changed, values=shuffled)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
+@pytest.mark.parametrize("name", POLICIES)
+def test_policy(name, question):
+    if name not in PAPERS:
+        PAPERS[name] = paper_of(POLICIES[name])
+    assert question(PAPERS[name]) is None
 
 
 @pytest.mark.parametrize("resource", Resource)
@@ -66,20 +58,6 @@ def test_other_containers_change_nothing(name, seed):
     chosen = [2, 0]
     alone = fitted(name)(demand.only(chosen))
     np.testing.assert_allclose(alone, whole[demand.fleet.samples_of(chosen)], rtol=1e-9)
-
-
-@pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if not policy.foresight])
-def test_a_cut_off_container_was_allocated_the_same(name):
-    """What is not there yet cannot be counted on either: the end of the trace is the future too."""
-    demand = random_demand(5, 1, 60)
-    while demand.fleet.n_samples < 30:
-        demand = random_demand(demand.fleet.n_samples + 100, 1, 60)
-    fleet = demand.fleet
-    short = demand_of(
-        [demand.values[:20]], fleet.cycle, fleet.period, [fleet.labels[:20]], demand.given[:20],
-        [fleet.time[:20]], list(fleet.groups), fleet.codes[:20],
-    )  # fmt: skip
-    np.testing.assert_allclose(fitted(name)(short), fitted(name)(demand)[:20], rtol=1e-9)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -106,7 +84,7 @@ def test_odd_containers_are_no_trouble(name, values):
 
 @pytest.mark.parametrize(
     "name",
-    [name for name, policy in POLICIES.items() if policy.kind in {PolicyKind.REACTIVE, PolicyKind.PUBLISHED}],
+    [name for name, policy in POLICIES.items() if policy.kind in COLD],
 )
 def test_a_first_cycle_gets_the_cold_start_value(name):
     demand = random_demand(3, 5)
@@ -116,7 +94,19 @@ def test_a_first_cycle_gets_the_cold_start_value(name):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_says_what_it_is(name):
-    policy = POLICIES[name]
-    assert policy.name == name
-    assert policy.about.endswith(".")
-    assert policy.chosen() == policy.chosen({})
+    assert POLICIES[name].name == name
+    assert declaration(POLICIES[name]) is None
+
+
+def test_the_documentation_lists_every_kind_as_it_is_declared():
+    table = (Path(__file__).parents[2] / "docs" / "provisioning" / "README.md").read_text(encoding="utf-8")
+    rows = {row.split("|")[2]: row.split("|")[3] for row in table.splitlines() if row.startswith("| [")}
+    for name, policy in POLICIES.items():
+        base = name.removesuffix("+conformal")
+        named = [
+            kind
+            for names, kind in rows.items()
+            if f"`{base}`" in names or f"`.{base.split('.')[-1]}`" in names
+        ]
+        assert named, name
+        assert policy.wraps is not None or any(policy.kind.value in kind for kind in named), name

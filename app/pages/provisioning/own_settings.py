@@ -1,0 +1,126 @@
+"""Settings of single policies: their part of the form, made from their dataclasses, and of the address."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from dash import html
+
+from app.ui.basics import Node, aria, icon
+from app.ui.forms import control, field_id, read
+from core.provisioning.evaluation.exam import COMMON
+from core.provisioning.policies import POLICIES, checked_settings
+from core.settings_fields import FieldSpec, assigned, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.provisioning.policy import Policy
+
+Own = dict[str, dict[str, Any]]
+_PREFIX = "policy "
+
+
+def of_text(text: str | None) -> Own:
+    """The settings that an address gives, such as ``event.tries=20;vpa.margin=0.3``.
+
+    Raises
+    ------
+    InputError, NotFoundError
+        If one of them cannot be.
+    """
+    return checked_settings(assigned(part for part in (text or "").split(";") if part))
+
+
+def text_of(own: Mapping[str, Mapping[str, Any]]) -> str | None:
+    """The settings as an address gives them, or None where there are none."""
+    parts = [f"{name}.{each}={value}" for name, values in own.items() for each, value in values.items()]
+    return ";".join(parts) or None
+
+
+def section(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> html.Details:
+    """The folded part of the form; its controls are made when it is opened."""
+    return html.Details(
+        [
+            html.Summary([icon("chevron-right", "sm"), html.Span("Settings of the policies")]),
+            html.Div(controls(policies, own) if own else [], id="evaluate-own", className="stack"),
+        ],
+        id="evaluate-own-details",
+        className="own",
+        open=bool(own),
+        n_clicks=0,
+    )
+
+
+def controls(policies: Sequence[str], own: Mapping[str, Mapping[str, Any]]) -> list[Node]:
+    """The settings of the chosen policies that have any, with these values instead of defaults."""
+    with_settings = [
+        POLICIES[name] for name in policies if name in POLICIES and describe(POLICIES[name].settings)
+    ]
+    return [_fields(policy, own.get(policy.name, {})) for policy in with_settings]
+
+
+def _fields(policy: Policy, values: Mapping[str, Any]) -> html.Fieldset:
+    made = [
+        control(f"{_PREFIX}{policy.name}", _shown(spec), values.get(spec.name, default_of(policy, spec)))
+        for spec in describe(policy.settings)
+    ]
+    return html.Fieldset(
+        [
+            html.Legend([html.B(policy.name), " ", html.Span(policy.about, className="ink2")]),
+            html.Div(made, className="formgrid"),
+        ],
+        **aria(label=f"Settings of {policy.name}"),
+    )
+
+
+def _shown(spec: FieldSpec) -> FieldSpec:
+    """What is the comparison's own may be left empty."""
+    if spec.name not in COMMON:
+        return spec
+    return replace(spec, kind="text", help=f"{spec.help} Empty: as in the comparison.")
+
+
+def default_of(policy: Policy, spec: FieldSpec) -> Any:
+    """What a setting is where nothing is entered; empty where the comparison says it."""
+    return "" if spec.name in COMMON else policy.defaults.get(spec.name, spec.default)
+
+
+def entered(
+    ids: Sequence[Mapping[str, str]], values: Sequence[Any], checked: Sequence[bool | None]
+) -> dict[str, dict[str, Any]]:
+    """What the controls hold, by policy and setting, of all controls of the page."""
+    found: dict[str, dict[str, Any]] = {}
+    for each, value, state in zip(ids, values, checked, strict=True):
+        name = each["form"].removeprefix(_PREFIX)
+        if each["form"].startswith(_PREFIX) and name in POLICIES:
+            specs = {spec.name: spec for spec in describe(POLICIES[name].settings)}
+            is_switch = each["name"] in specs and specs[each["name"]].kind == "bool"
+            found.setdefault(name, {})[each["name"]] = bool(state) if is_switch else value
+    return found
+
+
+def read_own(given: Mapping[str, Mapping[str, Any]]) -> tuple[Own, dict[tuple[str, str], str]]:
+    """Settings that are not as they are anyway, and what is wrong, by form and field."""
+    own: Own = {}
+    wrong: dict[tuple[str, str], str] = {}
+    for name, values in given.items():
+        policy = POLICIES[name]
+        filled = {each: value for each, value in values.items() if not _left(each, value)}
+        made, faults = read(policy.settings, filled)
+        wrong |= {(f"{_PREFIX}{name}", field): said for field, said in faults.items()}
+        if made is not None:
+            defaults = {spec.name: default_of(policy, spec) for spec in describe(policy.settings)}
+            changed = {each: getattr(made, each) for each in filled if getattr(made, each) != defaults[each]}
+            own |= {name: changed} if changed else {}
+    return own, wrong
+
+
+def _left(name: str, value: Any) -> bool:
+    return name in COMMON and (value is None or not str(value).strip())
+
+
+def every_field(wildcard: Any) -> dict[str, Any]:
+    """The id of all controls of the page, of the comparison and of the policies."""
+    return field_id(wildcard, wildcard)

@@ -1,0 +1,1 @@
+"""Policies from outside: loading them, their exam, and what their sources are."""

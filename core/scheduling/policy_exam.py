@@ -1,0 +1,184 @@
+"""What every scheduling policy must keep, asked of a few short runs: the exam of policies from outside.
+
+A `Paper` is a policy with the ledger of a run of it; each question gives a sentence about what is wrong,
+or None. Where the runs come from is not for this module to know: whoever asks runs the policy, usually
+in the simulator.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.loop import replay
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.scheduling.actions import Action
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job, Observation, Worker
+    from core.scheduling.ports import Decision, SchedulingPolicy
+
+NAME = re.compile(r"[a-z0-9][a-z0-9._+-]{0,59}")
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A policy, its settings, and one run of it.
+
+    Parameters
+    ----------
+    policy, settings, seed
+        As they ran.
+    jobs
+        The jobs that there were to run.
+    entries
+        The ledger.
+    run
+        Runs the same once more.
+    """
+
+    policy: SchedulingPolicy
+    settings: Any
+    seed: int
+    jobs: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    run: Callable[[], tuple[Entry, ...]]
+
+
+def declaration(policy: SchedulingPolicy) -> str | None:
+    """What a policy says of itself is complete; its settings are asked of apart."""
+    if not NAME.fullmatch(policy.name):
+        return f"“{policy.name}” is no name: use small letters, digits, dots and hyphens."
+    if not policy.about.endswith("."):
+        return "What it says about itself is no sentence that ends with a full stop."
+    return None if policy.chosen() == policy.chosen({}) else "The same settings are not equal to each other."
+
+
+def every_job_ends(paper: Paper) -> str | None:
+    """No job is lost, none is left."""
+    ended = Counter(job.id for entry in paper.entries for job in entry.observation.ended)
+    wrong = sorted(job for job in {*paper.jobs, *ended} if ended[job] != (job in paper.jobs))
+    return f"The job “{wrong[0]}” did not end once." if wrong else None
+
+
+def is_pure(paper: Paper) -> str | None:
+    """The same state and observation give the same decision, and neither is changed."""
+    state = paper.policy.begin(paper.settings, paper.seed)
+    for entry in paper.entries:
+        before, seen = copy.deepcopy(state), copy.deepcopy(entry.observation)
+        first, second = (paper.policy.decide(state, entry.observation) for _ in range(2))
+        if first != second:
+            return "Asked twice with the same state and observation, it decides differently."
+        if state != before or entry.observation != seen:
+            return "It changes the state or the observation that it is given."
+        state = first.state
+    return None
+
+
+def is_determined_by_its_seed(paper: Paper) -> str | None:
+    """The same seed gives the same ledger."""
+    return None if paper.run() == paper.entries else "The same seed does not give the same ledger."
+
+
+def ignores_stale_observations(paper: Paper) -> str | None:
+    """What is not newer than the last seen changes nothing and asks for nothing."""
+    state = paper.policy.begin(paper.settings, paper.seed)
+    for place, entry in enumerate(paper.entries):
+        state = paper.policy.decide(state, entry.observation).state
+        for older in {place, place // 2, 0}:
+            if not _nothing_happened(paper.policy.decide(state, paper.entries[older].observation), state):
+                return "It acts on an observation that is no newer than the last: look at its number."
+    return None
+
+
+def _nothing_happened(answer: Decision[Any], state: Any) -> bool:
+    return not answer.actions and not answer.reasons and bool(answer.state == state)
+
+
+def replays(paper: Paper) -> str | None:
+    """Shown its ledger, it decides what it decided."""
+    different = next(replay(paper.policy, paper.settings, paper.seed, paper.entries), None)
+    return None if different is None else f"Shown its ledger, it decides differently at {different.number}."
+
+
+def acts_on_what_it_sees(paper: Paper) -> str | None:
+    """Only jobs and workers that are there, only what can be done to them, and a reason for every start."""
+    for entry in paper.entries:
+        seen = entry.observation
+        impossible = next((action for action in entry.actions if not possible(action, seen)), None)
+        if impossible is not None:
+            return f"It asks for what cannot be: {impossible}."
+        if not {mark.job for mark in entry.marks} <= {job.id for job in seen.jobs}:
+            return "It marks a job that is not there."
+        if not all(reason.rule and reason.text for reason in entry.reasons):
+            return "It gives a reason without a rule or a text."
+        if entry.wake is not None and entry.wake <= seen.time:
+            return "It wants to be asked again in the past."
+    return None
+
+
+def possible(action: Action, seen: Observation) -> bool:
+    """Whether an action was possible in what was seen when it was decided."""
+    jobs = {job.id: job for job in seen.jobs}
+    workers = {worker.id: worker for worker in seen.workers}
+    return action.job in jobs and _possible_for(action, jobs[action.job], workers)
+
+
+def _possible_for(action: Action, job: Job, workers: dict[str, Worker]) -> bool:
+    match action:
+        case Start(_, worker, limit, weight):
+            fits = worker in workers and (limit is None or 0.0 < limit <= workers[worker].capacity)
+            return job.state is JobState.WAITING and fits and weight > 0.0
+        case SetLimit(_, limit, weight):
+            return (limit is None or limit > 0.0) and weight > 0.0
+        case SetThreads(_, threads):
+            return threads >= 1
+        case Migrate(_, to):
+            return to in workers and to != job.worker and job.can_migrate
+        case Pause() | Resume() | Stop():
+            return job.state is not JobState.WAITING
+
+
+def exceeds_no_capacity(paper: Paper) -> str | None:
+    """No limit is above what the job's worker has."""
+    for entry in paper.entries:
+        capacity = {worker.id: worker.capacity for worker in entry.observation.workers}
+        most = {job.id: capacity[job.worker] for job in entry.observation.jobs if job.worker is not None}
+        for action in entry.actions:
+            limit = action.limit if isinstance(action, SetLimit) else None
+            if limit is not None and limit > most.get(action.job, limit) * (1 + 1e-9):
+                return f"It gives “{action.job}” more than its worker has: {action}."
+    return None
+
+
+def needs_no_oracle(paper: Paper) -> str | None:
+    """What it decides does not depend on what no scheduler can know, unless it says that it does."""
+    if paper.policy.oracle:
+        return None
+    state = paper.policy.begin(paper.settings, paper.seed)
+    for entry in paper.entries:
+        jobs = tuple(replace(job, hidden=None) for job in entry.observation.jobs)
+        answer = paper.policy.decide(state, replace(entry.observation, jobs=jobs))
+        if answer.actions != entry.actions:
+            return "It looks at Job.hidden without declaring oracle=True."
+        state = answer.state
+    return None
+
+
+QUESTIONS: tuple[Callable[[Paper], str | None], ...] = (
+    every_job_ends,
+    is_pure,
+    is_determined_by_its_seed,
+    ignores_stale_observations,
+    replays,
+    acts_on_what_it_sees,
+    exceeds_no_capacity,
+    needs_no_oracle,
+)

@@ -1,0 +1,96 @@
+"""Known layouts of trace files, recognised by their headers: one module each, one line each in the register.
+
+The layouts are asked in the order of the register; the last one, `generic`, guesses from the columns'
+names and answers if there is any number to read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.errors import InputError, listed
+from core.registry import Registry, declared
+from core.traces.layouts.base import Head, Layout
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from core.traces.mapping import ColumnMapping
+
+LAYOUTS: Registry[Layout] = Registry("layout")
+for _layout in declared(
+    __name__,
+    "LAYOUT",
+    "ai4dl",
+    "recorder",
+    "batch_jobs",
+    "bitbrains",
+    "alibaba",
+    "sar",
+    "docker_stats",
+    "prometheus",
+    "generic",  # the last: it takes whatever has a number
+):
+    LAYOUTS.add(_layout.name, _layout)
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """What a table was taken for.
+
+    Parameters
+    ----------
+    layout
+        The name of the layout in `LAYOUTS`.
+    label
+        Its name for people.
+    mapping
+        The suggested mapping.
+    reasons
+        Sentences that say why, for the mapping form.
+    """
+
+    layout: str
+    label: str
+    mapping: ColumnMapping
+    reasons: tuple[str, ...]
+
+
+def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Recognition:
+    """Find the layout of a table and suggest a mapping.
+
+    Raises
+    ------
+    InputError
+        If no column has numbers.
+    """
+    head = Head(header, rows)
+    for name, layout in LAYOUTS.items():
+        mapping = layout.recognise(head)
+        if mapping is not None:
+            return Recognition(name, layout.label, mapping, _reasons(layout, mapping))
+    raise InputError(
+        f"None of the columns has numbers: {listed(header)}.",
+        "Choose a file whose header is its first row and whose columns hold measurements.",
+    )
+
+
+def headerless(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The header of a known layout that comes without one, or None."""
+    asked = (layout.headerless(first_row) for _, layout in LAYOUTS.items() if layout.headerless)
+    return next((header for header in asked if header is not None), None)
+
+
+def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
+    parts = [f"The columns look like: {layout.label}."]
+    cpu = next((f for f in mapping.features if f.role is Role.CPU), None)
+    memory = next((f for f in mapping.features if f.role is Role.MEMORY), None)
+    if cpu is None:
+        parts.append("No column was taken for CPU usage: choose one.")
+    if memory is None:
+        parts.append("No column was taken for memory usage: choose one.")
+    if mapping.time is None:
+        parts.append("No column was taken for time: rows are counted instead.")
+    if mapping.execution is None:
+        parts.append("No column names an execution: the whole file is one.")
+    return tuple(parts)

@@ -1,0 +1,41 @@
+"""AI4DL's published traces: ``pod.id``, ``timestamp`` and cAdvisor's figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.traces.guessing import time_unit_of
+from core.traces.layouts.base import Layout, has, present
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Resampling, Role
+
+if TYPE_CHECKING:
+    from core.traces.layouts.base import Head
+
+AI4DL_FEATURES = (
+    MappedColumn("cpu.usage"),
+    MappedColumn("cpu.usage.cores", Role.CPU, "cores"),
+    MappedColumn("cpu.usage.pct"),
+    MappedColumn("cpu.usage.pct.container.requested"),
+    MappedColumn("mem.current", Role.MEMORY, "bytes"),
+    MappedColumn("mem.limit", Role.MEMORY_LIMIT, "bytes"),
+    MappedColumn("mem.usage.pct"),
+    MappedColumn("mem.working.set"),
+)
+
+
+def recognise(head: Head) -> ColumnMapping | None:
+    """The mapping of a table of this layout, or None."""
+    if not has(head, "pod.id", "timestamp") or not ({"cpu.usage", "mem.current"} & set(head.header)):
+        return None
+    return ColumnMapping(
+        execution="pod.id",
+        time="timestamp",
+        time_unit=time_unit_of(head.column("timestamp")),
+        resampling=Resampling.NONE,
+        features=present(head, AI4DL_FEATURES),
+        attributes=("service",) if "service" in head.header else (),
+    )
+
+
+LAYOUT = Layout("ai4dl", "AI4DL", recognise)

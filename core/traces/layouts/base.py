@@ -1,0 +1,64 @@
+"""What a column layout is, and what recognising one needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.traces.guessing import is_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.traces.mapping import ColumnMapping, MappedColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of a table: its header and some rows as texts."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """The texts of a column in the sample rows."""
+        position = self.header.index(name)
+        return tuple(row[position].strip() for row in self.rows if position < len(row))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A known layout of columns.
+
+    Parameters
+    ----------
+    name
+        Its name in the register and in stored mappings.
+    label
+        Its name for people, as in “The columns look like: …”.
+    recognise
+        The mapping of a table of this layout, or None where the table is of another.
+    headerless
+        The header of a table of this layout that comes without one, told by its first row, or None.
+    """
+
+    name: str
+    label: str
+    recognise: Callable[[Head], ColumnMapping | None]
+    headerless: Callable[[tuple[str, ...]], tuple[str, ...] | None] | None = None
+
+
+def present(head: Head, wanted: tuple[MappedColumn, ...]) -> tuple[MappedColumn, ...]:
+    """Those of the wanted columns that the table has."""
+    return tuple(one for one in wanted if one.column in head.header)
+
+
+def has(head: Head, *names: str) -> bool:
+    """Whether the table has all of these columns."""
+    return all(name in head.header for name in names)
+
+
+def first_number(head: Head, name: str) -> float | None:
+    """The first value of a column that says how large the machine is, if it says so."""
+    first = next(iter(head.column(name)), "") if name in head.header else ""
+    return float(first) if is_number(first) and float(first) > 0 else None

@@ -1,0 +1,20 @@
+"""Any table with numbers, its columns guessed by their names; asked last, for it nearly always answers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.traces.guessing import guess
+from core.traces.layouts.base import Layout
+
+if TYPE_CHECKING:
+    from core.traces.layouts.base import Head
+    from core.traces.mapping import ColumnMapping
+
+
+def recognise(head: Head) -> ColumnMapping | None:
+    """The mapping of a table of this layout, or None."""
+    return guess(head.header, head.rows)
+
+
+LAYOUT = Layout("generic", "a table, guessed by its columns' names", recognise)

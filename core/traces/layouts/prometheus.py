@@ -1,0 +1,52 @@
+"""A table with one column per cAdvisor metric, as readers of Prometheus answers make it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.traces.guessing import guess
+from core.traces.layouts.base import Layout
+from core.traces.mapping import MappedColumn
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from core.traces.layouts.base import Head
+    from core.traces.mapping import ColumnMapping
+
+
+def recognise(head: Head) -> ColumnMapping | None:
+    """The mapping of a table of this layout, or None."""
+    if not any(name.startswith(("container_cpu_", "container_memory_")) for name in head.header):
+        return None
+    guessed = guess(head.header, head.rows)
+    if guessed is None:
+        return None
+    names = [one.column for one in guessed.features]
+    memory = next((name for name in _MEMORY_METRICS if name in names), None)
+    return replace(guessed, features=tuple(_metric(one, memory) for one in guessed.features))
+
+
+# The first that is there is the memory in use; the working set is what the kernel cannot take back.
+_MEMORY_METRICS = (
+    "container_memory_working_set_bytes",
+    "container_memory_usage_bytes",
+    "container_memory_rss",
+)
+
+
+def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
+    name = mapped.column
+    if name == memory:
+        return MappedColumn(name, Role.MEMORY, "bytes")
+    if name.endswith("_seconds_total"):
+        role = Role.CPU if name == "container_cpu_usage_seconds_total" else Role.OTHER
+        return MappedColumn(name, role, "cpu_seconds_total")
+    if name == "container_spec_memory_limit_bytes":
+        return MappedColumn(name, Role.MEMORY_LIMIT, "bytes")
+    if name.startswith("container_memory_"):
+        return MappedColumn(name, Role.OTHER, "bytes" if name.endswith("_bytes") else "plain")
+    return mapped
+
+
+LAYOUT = Layout("prometheus", "Prometheus with cAdvisor metrics", recognise)

@@ -1,0 +1,42 @@
+"""What PhaseDock's own recorder exports: cores and bytes, limits, and the loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.traces.guessing import guess, time_unit_of
+from core.traces.layouts.base import Layout, has, present
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from core.traces.layouts.base import Head
+
+RECORDER_FEATURES = (
+    MappedColumn("cpu_cores", Role.CPU, "cores"),
+    MappedColumn("memory_bytes", Role.MEMORY, "bytes"),
+    MappedColumn("cpu_limit_cores", Role.CPU_LIMIT, "cores"),
+    MappedColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
+    MappedColumn("loss", Role.LOSS),
+)
+
+
+def recognise(head: Head) -> ColumnMapping | None:
+    """The mapping of a table of this layout, or None."""
+    if not has(head, "execution", "timestamp", "cpu_cores", "memory_bytes"):
+        return None
+    known = present(head, RECORDER_FEATURES)
+    rest = guess(head.header, head.rows)
+    taken = {"execution", "timestamp", *(one.column for one in known)}
+    more = tuple(f for f in (rest.features if rest else ()) if f.column not in taken)
+    texts = tuple(name for name in (rest.attributes if rest else ()) if name not in taken)
+    return ColumnMapping(
+        execution="execution",
+        time="timestamp",
+        time_unit=time_unit_of(head.column("timestamp")),
+        features=known + more,
+        attributes=texts,
+    )
+
+
+LAYOUT = Layout("recorder", "PhaseDock's recorder", recognise)

@@ -1,0 +1,61 @@
+"""The exam that every column layout sits: it answers to its own columns and to nobody else's."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.traces.layouts import LAYOUTS, headerless, recognise
+from core.traces.layouts.base import Head
+
+EXAMPLES = {
+    "ai4dl": "pod.id,service,timestamp,cpu.usage,cpu.usage.cores,mem.current,mem.limit",
+    "recorder": "execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,loss",
+    "batch_jobs": "execution,timestamp,cpu,mem,cpu_iowait,disk_read,disk_write",
+    "bitbrains": "Timestamp [ms],CPU cores,CPU usage [%],Memory usage [KB]",
+    "alibaba": "container_id,machine_id,time_stamp,cpu_util_percent,mem_util_percent,cpi",
+    "sar": "hostname,timestamp,busy,kbmemused,%iowait",
+    "docker_stats": "name,cpu_percent,memory_bytes,memory_limit_bytes,pids",
+    "prometheus": "execution,timestamp,container_cpu_usage_seconds_total,container_memory_rss",
+    "generic": "when,cpu %,mem MiB",
+}
+TEXTS = {"pod.id", "service", "execution", "container_id", "machine_id", "hostname", "name"}
+
+
+def head_of(name: str) -> Head:
+    header = tuple(EXAMPLES[name].split(","))
+    row = tuple("x" if column in TEXTS else "1" for column in header)
+    return Head(header, (row, row))
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_layout_is_recognised_by_its_own_columns(name: str) -> None:
+    head = head_of(name)
+    found = recognise(head.header, head.rows)
+    assert (found.layout, found.label) == (name, LAYOUTS[name].label)
+    assert set(found.mapping.columns) <= set(head.header)
+    assert found.mapping.features
+    assert all(sentence.endswith(".") for sentence in found.reasons)
+    found.mapping.require(head.header)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_layout_leaves_the_columns_of_others_alone(name: str) -> None:
+    taken = {other for other in EXAMPLES if LAYOUTS[name].recognise(head_of(other)) is not None}
+    assert name in taken
+    assert taken == {name} or name == "generic"
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_a_layout_answers_nothing_to_nothing(name: str) -> None:
+    layout = LAYOUTS[name]
+    assert layout.name == name
+    assert layout.label
+    assert layout.recognise(Head((), ())) is None
+    assert layout.headerless is None or layout.headerless(("x",) * 9) is None
+    assert layout.recognise(Head(head_of(name).header, ())) is None or name != "generic"
+
+
+def test_a_table_without_a_header_finds_its_layout() -> None:
+    header = headerless(("c_1", "m_2", "600", "1", "2", "3", "4", "5", "6"))
+    assert header is not None
+    assert recognise(header, (("c_1", "m_2", "600", "1", "2", "3", "4", "5", "6"),)).layout == "alibaba"

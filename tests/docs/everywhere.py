@@ -1,0 +1,132 @@
+"""Run in a copy of PhaseDock to which everything of docs/extending.md was added: where it all is, as JSON.
+
+``python everywhere.py OUTSIDE``, where OUTSIDE has the files that are no part of PhaseDock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from pathlib import Path
+
+from plotly.utils import PlotlyJSONEncoder
+
+import core
+from app.main import create_app
+from app.pages import PAGES
+from app.pages.live.policy import settings_form
+from app.pages.provisioning.own_settings import controls
+from app.pages.runs.build.form import form as experiment_form
+from app.pages.runs.build.layout import begun
+from core.cli import main
+from core.config import load_settings
+from core.provisioning import policy_exam
+from core.provisioning.policies import POLICIES
+from core.runtime.policies import simulated_papers
+from core.runtime.tasks.worker import Worker
+from core.scheduling.policies import POLICIES as SCHEDULING
+from core.store import inspect_file
+from core.store.formats.register import titles
+from core.traces.layouts import recognise
+from tests.builders import small_traces, write_csv
+from tests.runtime.kinds_for_tests import until
+
+
+def command(*arguments: object) -> dict:
+    """What a command answers with --json."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+        main.app([*(str(each) for each in arguments), "--json"])
+    return json.loads(said.getvalue())
+
+
+def screen(*parts: object) -> str:
+    """Components as the browser gets them."""
+    return json.dumps(parts, cls=PlotlyJSONEncoder)
+
+
+def provisioning(outside: Path) -> dict:
+    """The policy of the walk-through, by form, command line, file, comparison and exam."""
+    traces = small_traces(8, samples=80)
+    csv = write_csv(outside / "jobs.csv", traces)
+    model = outside / "model"
+    command("model", "train", csv, "--encoder", "window", "--phases", 2, "--out", model)
+    asked = ("evaluate", model, csv, "--policies", "last.sample,prev.step.max", "--cycle", 100)
+    by_set = command(*asked, "--set", "last.sample.margin=0.5")
+    by_file = command(*asked, "--settings", outside / "settings.yaml")
+    return {
+        "exam": policy_exam.sit(POLICIES["last.sample"]),
+        "form": "What is added to the last sample." in screen(*controls(["last.sample"], {})),
+        "compared": sorted({row["policy"] for row in by_set["results"]}),
+        "by_set": by_set["policy_settings"]["last.sample"],
+        "by_file": by_file["policy_settings"]["last.sample"],
+    }
+
+
+def scheduling(outside: Path) -> dict:
+    """The policy of the walk-through, by form, command line, run and exam."""
+    made = command("simulate", outside / "mine.yaml", "--set", "fixed.share.share=0.25")
+    return {
+        "exam": simulated_papers.sit(SCHEDULING["fixed.share"]),
+        "form": "Of its worker, for every job." in screen(*settings_form("fixed.share")),
+        "chosen": "fixed.share" in screen(*experiment_form(begun("new"))),
+        "ran": {run["policy"]: run["settings"] for run in made["runs"]},
+    }
+
+
+def files(outside: Path) -> dict:
+    """The format and the layout of the walk-through."""
+    log = outside / "upload"
+    log.write_text("".join(f"time={10 * i} name=a cpu_cores=0.{i} memory_bytes=5\n" for i in range(5)))
+    listed = command("traces", "formats")
+    return {
+        "read": inspect_file(log).to_dict()["mapping"] is not None,
+        "title": "key=value lines" in titles(),
+        "formats": [each["name"] for each in listed["formats"]],
+        "layouts": [each["name"] for each in listed["layouts"]],
+        "recognised": recognise(("JobID", "Timestamp", "CPUs", "RSS"), (("1", "10", "2", "9"),)).layout,
+    }
+
+
+def application() -> dict:
+    """The page and the kind of task of the walk-through, and which policies the screen offers."""
+    server = create_app(load_settings()).server
+    workspace = server.extensions["phasedock"]
+    traces = workspace.traces.add(small_traces(2, samples=80), None, name="set")
+    task = workspace.tasks.submit("count_samples", "Count samples", {"trace_set": traces.id})
+    worker = Worker(workspace, threads=1)
+    worker.start()
+    until(lambda: workspace.tasks.get(task).state.ended)
+    worker.stop()
+    client = server.test_client()
+    with server.test_request_context("/notes", base_url="http://127.0.0.1:8050"):
+        shown = screen(PAGES["Notes"].layout())
+        offered = screen(PAGES["Provisioning"].layout())
+    return {
+        "task": workspace.tasks.get(task).result,
+        "samples": traces.n_samples,
+        "page": "1 trace sets" in shown,
+        "status": client.get("/notes", base_url="http://127.0.0.1:8050").status_code,
+        "offered": [name for name in ("last.sample", "my.max", "their.p95") if f'"{name}"' in offered],
+    }
+
+
+def tell() -> None:
+    """Print everything."""
+    outside = Path(sys.argv[1])
+    found = {
+        "core": core.__file__,
+        "provisioning": provisioning(outside),
+        "scheduling": scheduling(outside),
+        "files": files(outside),
+        "application": application(),
+        "listed": {each["policy"]: each["source"] for each in command("policies")["policies"]},
+        "refused": command("policies")["refused"],
+    }
+    sys.stdout.write(json.dumps(found))
+
+
+if __name__ == "__main__":
+    tell()

@@ -1,0 +1,130 @@
+"""The examples of docs/extending.md are added to a copy of PhaseDock, and are then everywhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+) (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+INSIDE = ("core/", "app/")
+
+
+def changed(text: str, diff: str) -> str:
+    """A file after a change; its lines begin with a space, a minus or a plus."""
+    lines = diff.splitlines()
+    before = "\n".join(line[1:] for line in lines if line[:1] in " -")
+    after = "\n".join(line[1:] for line in lines if line[:1] in " +")
+    assert text.count(before) == 1, before
+    return text.replace(before, after)
+
+
+def entry_points(outside: Path, declared: str) -> None:
+    """What installing a package leaves: its metadata beside its modules."""
+    groups = tomllib.loads(declared)["project"]["entry-points"]
+    info = outside / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    lines = [
+        f"[{group}]\n{name} = {value}\n" for group, all_ in groups.items() for name, value in all_.items()
+    ]
+    (info / "entry_points.txt").write_text("".join(lines))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """Where everything is, in a copy to which all examples were added."""
+    copy, outside = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("outside")
+    for name in ("core", "app", "assets", "data"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for language, name, text in BLOCKS:
+        target = (copy if name.startswith(INSIDE) else outside) / name
+        if language == "diff":
+            target.write_text(changed(target.read_text(encoding="utf-8"), text), encoding="utf-8")
+        elif language == "toml":
+            entry_points(outside, text)
+        else:
+            assert not target.exists(), name
+            target.write_text(text, encoding="utf-8")
+    environ = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(str(path) for path in (copy, outside, ROOT)),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PHASEDOCK_HOME": str(outside / "home"),
+        "PHASEDOCK_POLICIES": str(outside / "mine.py"),
+    }
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("everywhere.py")), str(outside)],
+        check=False, cwd=outside, env=environ, capture_output=True, text=True, timeout=110,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    answer = json.loads(done.stdout.splitlines()[-1])
+    assert Path(answer["core"]).is_relative_to(copy)
+    return answer
+
+
+def test_a_provisioning_policy_is_everywhere(found: dict) -> None:
+    there = found["provisioning"]
+    assert there["exam"] is None
+    assert there["form"]
+    assert there["compared"] == ["last.sample", "prev.step.max"]
+    assert (there["by_set"], there["by_file"]) == ({"margin": 0.5}, {"margin": 0.4})
+    assert found["listed"]["last.sample"] == "PhaseDock"
+
+
+def test_a_scheduling_policy_is_everywhere(found: dict) -> None:
+    there = found["scheduling"]
+    assert there["exam"] is None
+    assert there["form"]
+    assert there["chosen"]
+    assert set(there["ran"]) == {"free", "fixed.share"}
+    assert there["ran"]["fixed.share"]["share"] == 0.25
+    assert found["listed"]["fixed.share"] == "PhaseDock"
+
+
+def test_policies_that_live_elsewhere_are_beside_the_others(found: dict) -> None:
+    assert found["refused"] == []
+    assert found["listed"]["my.max"].endswith("mine.py")
+    assert found["listed"]["my.free"].endswith("mine.py")
+    assert "their_policies:POLICIES" in found["listed"]["their.p95"]
+    assert found["application"]["offered"] == ["last.sample", "my.max", "their.p95"]
+
+
+def test_a_format_and_a_layout_are_everywhere(found: dict) -> None:
+    there = found["files"]
+    assert there["read"]
+    assert there["title"]
+    assert "key_values" in there["formats"]
+    assert "slurm" in there["layouts"]
+    assert there["recognised"] == "slurm"
+
+
+def test_a_kind_of_task_is_done_and_a_page_is_shown(found: dict) -> None:
+    there = found["application"]
+    assert there["task"] == {"samples": there["samples"]}
+    assert there["page"]
+    assert there["status"] == 200
+
+
+def test_each_thing_is_one_file_and_one_line() -> None:
+    added = {
+        name: sum(line.startswith("+") for line in text.splitlines())
+        for language, name, text in BLOCKS
+        if language == "diff" and "tasks" not in name and "pages" not in name
+    }
+    assert set(added.values()) == {1}
+    assert len(added) == 4
+
+
+def test_every_file_that_is_named_is_there() -> None:
+    for path in re.findall(r"`((?:core|app|tests|assets)/[\w./-]+)`", TEXT):
+        assert (ROOT / path).exists(), path
