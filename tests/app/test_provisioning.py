@@ -332,7 +332,7 @@ def test_what_is_kept_is_shown_at_once_and_run_again_makes_it_anew(settings: Set
     names = ["prev.step.max", "static.peak"]
     asked = {
         "evaluate_policies": names,
-        "evaluate_about": {"traces": info.id, "model": None},
+        "evaluate_about": {"traces": info.id, "model": None, "own": {}},
         "_pages_location": "",
     }
     press = Page(app).call

@@ -113,7 +113,8 @@ _CUT = r"""() => {
     const end = range.getBoundingClientRect().right;
     for (let box = owner; ; box = box.parentElement) {
       if (box !== card && scrolls(box)) break;
-      const figure = quantity.test(owner.textContent) && !/[.]$/.test(owner.textContent); // no sentence
+      const prose = /[.]$|, | · /.test(owner.textContent); // a sentence or a list may end in an ellipsis
+      const figure = quantity.test(owner.textContent) && !prose;
       const hides = figure && getComputedStyle(box).overflowX !== "visible";
       const clips = box === card ? !getComputedStyle(owner).textOverflow.includes("ellipsis") : hides;
       if (clips && end > box.getBoundingClientRect().right + 0.5) found.push(owner.textContent);

@@ -55,6 +55,4 @@ def test_cells_of_csv_are_guarded_as_the_server_guards_them(bare: Page) -> None:
     cells = bare.evaluate("texts => texts.map(phasedock.csv.cell)", [case["in"] for case in cases])
     assert [(case, said) for case, said in zip(cases, cells, strict=True) if said != case["out"]] == []
     table = [["name", "loss"], ['=say "hi"', -1.5], ["two\nlines", None]]
-    assert (
-        bare.evaluate("phasedock.csv.file", table) == 'name,loss\r\n"\'=say ""hi""",-1.5\r\n"two\nlines",\r\n'
-    )
+    assert bare.evaluate("phasedock.csv.file", table) == 'name,loss\r\n"\'=say ""hi""",-1.5\r\ntwo lines,\r\n'
