@@ -43,20 +43,24 @@ SETTINGS: tuple[SettingDoc, ...] = (
     SettingDoc(
         "REDIS_URL", "none", "A redis:// or rediss:// address for the task queue and the cache of pages."
     ),
-    SettingDoc("PHASEDOCK_PASSWORD", "none", "Password that the page asks for, at least 8 characters."),
-    SettingDoc("PHASEDOCK_CONTROL", "off", "on lets PhaseDock change running containers; off only watches."),
+    SettingDoc("PHASEDOCK_PASSWORD", "none", "Password to sign in with, at least 8 characters."),
+    SettingDoc(
+        "PHASEDOCK_CONTROL", "off", "on lets PhaseDock change running containers; with off it only watches."
+    ),
     SettingDoc(
         "PHASEDOCK_DOCKER",
         "local, where Docker's own settings point",
         "Docker Engines by name, such as local=unix:///var/run/docker.sock;box=ssh://me@box.",
     ),
-    SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest file that may be sent, such as 500MB or 2GiB."),
+    SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest upload, such as 500MB or 2GiB."),
     SettingDoc(
         "PHASEDOCK_ALLOWED_HOSTS",
         "loopback names and HOST",
         "Further host names under which browsers may reach PhaseDock, separated by commas.",
     ),
-    SettingDoc("PHASEDOCK_TASK_THREADS", "2", "How many tasks one worker does at the same time, 1 to 64."),
+    SettingDoc(
+        "PHASEDOCK_TASK_THREADS", "2", "Number of tasks that one worker runs at the same time, 1 to 64."
+    ),
 )
 
 

@@ -87,7 +87,7 @@ class Cancelled(PhaseDockError):  # noqa: N818 - it is a wish that was granted, 
     """A person asked for this work to stop."""
 
     def __init__(self) -> None:
-        super().__init__("Cancelled.", "Start it again when you like; nothing was kept.")
+        super().__init__("Cancelled.", "Start it again if you like; nothing was saved.")
 
 
 class Interrupted(PhaseDockError):  # noqa: N818 - the worker was asked to end; nobody did wrong

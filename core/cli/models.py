@@ -28,18 +28,20 @@ def register(app: typer.Typer) -> None:
 def model_train(
     file: File,
     out: Out,
-    phases: Annotated[int, typer.Option(help="How many phases to look for.")] = 5,
-    hidden: Annotated[int, typer.Option(help="Length of the code: hidden units.")] = 10,
-    history: Annotated[int, typer.Option(help="Earlier samples in a window.")] = 3,
-    learning_rate: Annotated[float, typer.Option(help="Size of a training step.")] = 1e-3,
-    epochs: Annotated[int, typer.Option(help="Passes over all samples, at most.")] = 100,
-    solver: Annotated[str, typer.Option(help="minibatch, momentum or online.")] = "minibatch",
-    encoder: Annotated[str, typer.Option(help="crbm, window or pca.")] = "crbm",
-    warmup: Annotated[str, typer.Option(help="label, or zeros as AI4DL has it.")] = "label",
-    patience: Annotated[int, typer.Option(help="Epochs without a smaller error before stopping.")] = 3,
-    batch_size: Annotated[int, typer.Option(help="Samples per step of the minibatch solvers.")] = 8,
+    phases: Annotated[int, typer.Option(help="Number of phases.")] = 5,
+    hidden: Annotated[int, typer.Option(help="Number of hidden units (the length of the code).")] = 10,
+    history: Annotated[int, typer.Option(help="Number of earlier samples in each window.")] = 3,
+    learning_rate: Annotated[float, typer.Option(help="Learning rate.")] = 1e-3,
+    epochs: Annotated[int, typer.Option(help="Maximum number of passes over all samples.")] = 100,
+    solver: Annotated[str, typer.Option(help="Solver: minibatch, momentum or online.")] = "minibatch",
+    encoder: Annotated[str, typer.Option(help="Encoder: crbm, window or pca.")] = "crbm",
+    warmup: Annotated[str, typer.Option(help="Warm-up samples: label, or zeros as in AI4DL.")] = "label",
+    patience: Annotated[int, typer.Option(help="Epochs without improvement before training stops.")] = 3,
+    batch_size: Annotated[int, typer.Option(help="Batch size of the minibatch solvers.")] = 8,
     seed: Annotated[int, typer.Option(help="The same seed gives the same model.")] = 0,
-    feature: Annotated[list[str] | None, typer.Option(help="A column to read; repeat for more.")] = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Column to use as a feature; may be repeated.")
+    ] = None,
     mapping: Mapping = None,
     force: Force = False,
     as_json: Json = False,
@@ -71,7 +73,9 @@ def model_train(
 
 @answers
 def model_import_ai4dl(
-    folder: Annotated[Path, typer.Argument(help="Folder with AI4DL's CRBM folder and two joblib files.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that holds AI4DL's CRBM folder and its two joblib files.")
+    ],
     out: Out,
     force: Force = False,
     as_json: Json = False,
@@ -86,8 +90,8 @@ def model_import_ai4dl(
 def model_expand(
     model: Model,
     file: File,
-    phase: Annotated[int, typer.Option(help="Id of the phase to divide, as predict prints it (φ1 is 0).")],
-    into: Annotated[int, typer.Option(help="How many new phases.")],
+    phase: Annotated[int, typer.Option(help="Id of the phase to divide, as printed by predict (φ1 is 0).")],
+    into: Annotated[int, typer.Option(help="Number of new phases.")],
     out: Out,
     seed: Annotated[int, typer.Option(help="The same seed gives the same phases.")] = 0,
     mapping: Mapping = None,

@@ -43,7 +43,7 @@ def address(where: str, home: Path, ready: bool) -> None:
     console = _console()
     if not ready:
         console.print(
-            f"\n[bold]PhaseDock does not answer yet.[/] The log is in {plain(str(home / 'logs'))}\n"
+            f"\n[bold]PhaseDock is not responding yet.[/] The log is in {plain(str(home / 'logs'))}\n"
         )
         return
     console.print(f"\n  [bold]PhaseDock is ready.[/] Open  [bold cyan]{where}[/]")
@@ -67,7 +67,7 @@ def checked(file: Path, found: Checked) -> None:
     for sentence in sentences:
         console.print(f"• {plain(sentence)}", highlight=False)
     if not sentences:
-        console.print("Nothing was wrong with it.")
+        console.print("No problems found.")
 
 
 def store_check(found: StoreCheck) -> None:

@@ -23,19 +23,21 @@ def evaluate_policies(
     model: Model,
     file: File,
     cycle: Annotated[float, typer.Option(help="Seconds between two allocations.")] = 600.0,
-    policies: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
-    group_by: Annotated[str, typer.Option(help="Column whose groups are held out whole.")] = "",
-    holdout: Annotated[float, typer.Option(help="Share of containers or groups to be judged on.")] = 0.3,
+    policies: Annotated[str, typer.Option(help="Comma-separated policy names, or all.")] = "all",
+    group_by: Annotated[str, typer.Option(help="Column to group by; groups are held out as a whole.")] = "",
+    holdout: Annotated[float, typer.Option(help="Share of containers or groups held out for testing.")] = 0.3,
     seed: Annotated[int, typer.Option(help="The same seed gives the same result.")] = 0,
-    tolerance: Annotated[float, typer.Option(help="Share of time that may fall short when matched.")] = 0.05,
+    tolerance: Annotated[
+        float, typer.Option(help="Share of time that may fall short, for every policy.")
+    ] = 0.05,
     kappa: Annotated[
-        float, typer.Option(help="Own samples that weigh as much as the training set's.")
+        float, typer.Option(help="Prior weight: own samples that count as much as the training set.")
     ] = 20.0,
     refit: Annotated[
-        bool, typer.Option("--refit", help="Fit the phases anew on training containers.")
+        bool, typer.Option("--refit", help="Refit the phases on the training containers only.")
     ] = False,
     allocations: Annotated[
-        Path | None, typer.Option(help="CSV for every policy's allocation of each held-out sample.")
+        Path | None, typer.Option(help="Write every policy's allocation of each held-out sample to this CSV.")
     ] = None,
     mapping: Mapping = None,
     as_json: Json = False,
@@ -67,10 +69,10 @@ def evaluate_policies(
 def recommend_resources(
     model: Model,
     file: File,
-    style: Annotated[str, typer.Option("--format", help="json, csv, docker, vpa or patch.")] = "json",
-    group_by: Annotated[str, typer.Option(help="Column that says which containers are alike.")] = "",
+    style: Annotated[str, typer.Option("--format", help="Output: json, csv, docker, vpa or patch.")] = "json",
+    group_by: Annotated[str, typer.Option(help="Column that groups similar containers.")] = "",
     tolerance: Annotated[float, typer.Option(help="Share of time that may exceed the request.")] = 0.05,
-    headroom: Annotated[float, typer.Option(help="What the limit has above the highest demand.")] = 0.1,
+    headroom: Annotated[float, typer.Option(help="Headroom of the limit above the highest demand.")] = 0.1,
     mapping: Mapping = None,
     as_json: Json = False,
 ) -> None:

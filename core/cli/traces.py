@@ -11,7 +11,7 @@ from core.cli.options import File, Mapping
 
 def register(app: typer.Typer) -> None:
     """Add the group ``traces`` to the ``phasedock`` command."""
-    group = typer.Typer(help="Look into trace files.", no_args_is_help=True)
+    group = typer.Typer(help="Inspect trace files.", no_args_is_help=True)
     group.command("check")(traces_check)
     app.add_typer(group, name="traces")
 

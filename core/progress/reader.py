@@ -105,7 +105,7 @@ class ProgressReader:
     def why(self) -> str | None:
         """One sentence why there is no E now and what to do, or None where there is one."""
         if self._no_number:
-            return "Its last value is no number (nan or inf): look at its learning rate and its data."
+            return "Its last value is not a number (nan or inf): look at its learning rate and its data."
         if self._readings:
             return None
         if not self._lines:

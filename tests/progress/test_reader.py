@@ -46,7 +46,7 @@ def test_a_label_may_be_an_expression() -> None:
 @pytest.mark.parametrize(
     ("label", "says"),
     [
-        ("ELBO ([0-9", "is no regular expression"),
+        ("ELBO ([0-9", "is not a regular expression"),
         ("ELBO [0-9]+", "has 0 groups"),
         ("(a)(b)", "has 2 groups"),
         ("((a+)+)$", "has 2 groups"),

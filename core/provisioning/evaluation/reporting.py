@@ -68,7 +68,7 @@ def model_notes(seen: str | None) -> list[str]:
         case "held_out":
             return [_SEEN]
         case "unknown":
-            return ["Whether the phase model has seen the held-out containers cannot be told."]
+            return ["It is not known whether the phase model was trained on the held-out containers."]
         case _:
             return []
 

@@ -243,7 +243,7 @@ def _reason(
     honest: bool,
     containers: int,
 ) -> str:
-    few = f" These are few: {len(values)} samples." if len(values) < _FEW else ""
+    few = f" Caution: only {len(values)} samples." if len(values) < _FEW else ""
     how = "containers left out" if honest else "this one container itself"
     who = f"{containers:,} containers" if containers > 1 else "1 container"
     return (

@@ -239,5 +239,5 @@ def silent(address: HostAddress) -> EngineInfo:
         address.url,
         EngineState.LOST,
         f"The engine {address.name} ({address.shown}) has not answered yet.",
-        "Wait a moment; if it stays so, see that Docker is alive there.",
+        "Wait a moment; if it still does not, check that Docker is running there.",
     )

@@ -121,7 +121,7 @@ class Repository(Generic[Row]):
         with self._changing(thing) as (session, row):
             if name != row.name and name in self._names(session):
                 raise ConflictError(
-                    f"There is a {self._what} called “{name}” already.", "Choose another name."
+                    f"There is already a {self._what} called “{name}”.", "Choose another name."
                 )
             row.name = name
 
@@ -145,7 +145,7 @@ class Repository(Generic[Row]):
         """
         with self._changing(thing) as (session, row):
             if row.trashed is None:
-                raise ConflictError(f"“{row.name}” is not in the trash.", "Put it into the trash first.")
+                raise ConflictError(f"“{row.name}” is not in the trash.", "Move it to the trash first.")
             session.delete(row)
         doomed = self._scratch / new_id()
         self.path(thing).rename(doomed)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
-NOTHING_KEPT = "Nothing was kept; retry it when you like."
+NOTHING_KEPT = "Nothing was saved; retry it if you like."
 
 
 @dataclass(frozen=True, slots=True)

@@ -274,5 +274,5 @@ def explain(error: Exception, reference: str) -> tuple[str, str]:
         return said
     return (
         f"Something went wrong inside PhaseDock (reference {reference}).",
-        "Retry it; if it happens again, report it with this reference, under which the log has the details.",
+        "Retry it; if it happens again, report it with this reference. The log has the details.",
     )

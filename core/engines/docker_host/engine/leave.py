@@ -37,9 +37,9 @@ def put_back(host: Host, job: LiveJob) -> str:
     except ContainerGone:
         return ""
     except PhaseDockError as error:
-        return f"The limits of {job.id[:12]} could not be put back: {error.message}"
+        return f"The limits of {job.id[:12]} could not be restored: {error.message}"
     except OSError as error:
-        return f"The threads of {job.id[:12]} could not be put back: {error}."
+        return f"The threads of {job.id[:12]} could not be restored: {error}."
     return ""
 
 

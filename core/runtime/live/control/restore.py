@@ -114,5 +114,5 @@ class EngineNotReached(ConflictError):  # noqa: N818 - it says what happened
 def _not_reached(hold: SavedLimits) -> EngineNotReached:
     return EngineNotReached(
         f"The engine that {hold.name} is on, then called {hold.engine.name}, is none that answers now.",
-        "Start it, or name it in PHASEDOCK_DOCKER, however you call it; the limits stay saved until then.",
+        "Start it, or add it to PHASEDOCK_DOCKER under any name; the limits stay saved until then.",
     )
