@@ -1,4 +1,4 @@
-"""Settings: what the environment decides, read once and checked before anything starts.
+"""Settings from environment variables, read once and checked before anything starts.
 
 This is the only module that reads `os.environ`. `SETTINGS` is the table that people read (the
 README shows it); `load_settings` makes the frozen `Settings` that everything else is given.

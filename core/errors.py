@@ -1,4 +1,4 @@
-"""What can go wrong, said so that a person can act on it.
+"""The errors of PhaseDock, each with a sentence that a person can act on.
 
 Every error of PhaseDock carries one sentence about what is wrong (`message`) and one about what
 to do next (`hint`). The screen and the command line show these two; everything else goes to the log.

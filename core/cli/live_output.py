@@ -1,4 +1,4 @@
-"""How running containers look on the command line."""
+"""Terminal output for running containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the command line looks to people: tables with units, sentences, and a bar while work goes on."""
+"""Terminal output for people: tables with units, messages and progress bars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How experiments and their runs look on the command line."""
+"""Terminal output for experiments and their runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of tasks: whether what they left in the store is sound."""
+"""The command that checks the consistency of tasks and of what they stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that look into trace files."""
+"""The commands that inspect trace files."""
 
 from __future__ import annotations
 

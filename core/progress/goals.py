@@ -1,4 +1,4 @@
-"""What a program's printed value means: E(t) is lower when it is better, whatever is printed."""
+"""Turning a printed value into E(t), where lower is always better."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a program's lines as they come and keeps what they say: E(t), steps, and why there is no E."""
+"""Incremental reader of a program's output: E(t), steps, and, if there is no E, the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From traces and a phase model to what policies look at; what cannot work is said beforehand."""
+"""Preparing policies' inputs from traces and a phase model; what cannot work is refused at once."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def cell_cases():
         for value in NEGATIVE:
             yield case(
                 f"{column} is {value}", with_cell(6, place, value),
-                f"Column “{column}”", "row 8", "below zero", "rejected", kept=2 * N - 1, kind="negative",
+                f"Column “{column}”", "row 8", "below zero", "dropped", kept=2 * N - 1, kind="negative",
             )  # fmt: skip
         for value in HUGE:
             yield case(
@@ -124,12 +124,12 @@ def cell_cases():
     for value in MISSING:
         yield case(
             f"time is missing as “{value}”", with_cell(3, 1, value),
-            "Column “timestamp”", "row 5", "no time", kept=2 * N - 1, kind="missing_time",
+            "Column “timestamp”", "row 5", "without a time", kept=2 * N - 1, kind="missing_time",
         )  # fmt: skip
     for value in ("", " ", "   ", '""'):
         yield case(
             f"execution is missing as “{value}”", with_cell(3, 0, value),
-            "Column “execution”", "row 5", "name no execution", kept=2 * N - 1, kind="missing_execution",
+            "Column “execution”", "row 5", "without an execution", kept=2 * N - 1, kind="missing_execution",
         )  # fmt: skip
 
 

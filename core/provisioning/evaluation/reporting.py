@@ -1,4 +1,4 @@
-"""How an evaluation says on what it was made: the split, the phase model, and what it had seen before."""
+"""Describing an evaluation's basis: the split, the phase model, and what that had seen before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which containers are judged on, and which are learned from: split by container or by whole groups."""
+"""Train/test split of containers, by container or by whole groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a database says when it cannot go on, in sentences for people; its own words go to the log."""
+"""Database errors turned into sentences for people; the database's own message goes to the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engines that the settings name, and whether they can be used.
+"""The configured engines, and whether each can be reached.
 
 An engine that does not answer must not hold up a page: it is asked in a thread of its own, waited for only a
 moment, and its answer holds for a few seconds.

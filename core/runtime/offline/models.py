@@ -1,4 +1,4 @@
-"""What the command line does with files alone, without a workspace: check, train, import, expand, predict."""
+"""Use cases on files, without a workspace: check, train, import, expand, predict."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Whether what is stored contradicts itself: rows in impossible states, folders without rows, and so on.
+"""Consistency check of the store: rows in impossible states, folders without rows, and so on.
 
 A healthy store gives no finding at any moment, whatever was killed before: what processes leave behind when
 they die is either no contradiction (a task whose worker is dead is an interrupted one) or is swept by the
-next worker. ViewBuilder changes nothing.
+next worker. The check changes nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files that are there completely or not at all.
+"""Publishing files atomically: they exist completely or not at all.
 
 Whatever is published is written to a place of its own first, brought to the disk, and then moved
 into its place in one step. A process that dies on the way leaves only something in `tmp`, which

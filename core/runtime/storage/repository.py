@@ -1,4 +1,4 @@
-"""What trace sets and models have in common: a row and a folder each, names, and a trash.
+"""Base of the repositories of trace sets and models: a row and a folder each, unique names, and a trash.
 
 The folder is written first and the row last, so whatever has a row is complete. Deleting goes the
 other way round. A folder without a row was left by a process that died, and is swept later.

@@ -1,4 +1,4 @@
-"""Files that people send: streamed to disk, exact to the byte, visible only when complete.
+"""Uploaded files: streamed to disk, exact to the byte, visible only when complete.
 
 One folder per upload, ``uploads/<id>``: ``info.json`` says what was announced, ``part`` grows while
 bytes arrive, and ``file/<name>`` is the whole file. The part is locked by the process that receives

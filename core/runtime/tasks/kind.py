@@ -1,4 +1,4 @@
-"""What a kind of task is, to the worker that does it and to whoever shows it."""
+"""The definition of a kind of task: how it is run, and how it is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long work: submitted here, done by a worker, recorded in the database from first to last.
+"""The store of tasks: submitted here, run by a worker, recorded in the database throughout.
 
 Which states a task can be in, and how it gets from one to the next, is in `core.runtime.tasks.states`. A task
 whose worker is dead is shown as interrupted from the first look on, whether or not another worker lives;

@@ -1,4 +1,4 @@
-"""One Docker host's API, spoken to through the Docker SDK, with its faults said in sentences.
+"""Requests to one Docker host's API, through the Docker SDK, with its errors turned into readable sentences.
 
 The SDK's low-level client is a `requests` session that knows addresses and TLS, and its `CancellableStream`
 ends an answer that goes on. Requests are made with the session directly rather than with the SDK's methods:

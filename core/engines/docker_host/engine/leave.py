@@ -1,4 +1,4 @@
-"""Leaving a run: nothing of it stays on the hosts, and adopted containers have what they had."""
+"""Cleaning up after a run: its containers are removed, adopted ones get their original limits back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bringing what is known of jobs up to date with what the hosts show."""
+"""Updating the state of jobs from what the hosts report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changing a container's limits, and proof that they took."""
+"""Changing a container's limits, and verifying that Docker applied them."""
 
 from __future__ import annotations
 

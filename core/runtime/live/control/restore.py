@@ -1,4 +1,4 @@
-"""Putting limits back, exactly, whoever changed them and whether or not that process still lives.
+"""Restoring saved limits exactly, whoever changed them and whether or not that process still runs.
 
 What is held belongs to an engine's own id, so it is put back under whatever name that engine can be reached
 now, and never on another one that has taken its name.
