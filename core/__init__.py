@@ -1,1 +1,1 @@
-"""The library of PhaseDock: traces, phases, and all that is decided from them. It knows no screen."""
+"""The PhaseDock library: traces, phases, and decisions made from them. It knows nothing of the web app."""

@@ -1,4 +1,4 @@
-"""Settings: what the environment decides, read once and checked before anything starts.
+"""Settings from environment variables, read once and checked before anything starts.
 
 This is the only module that reads `os.environ`. `SETTINGS` is the table that people read (the
 README shows it); `load_settings` makes the frozen `Settings` that everything else is given.
@@ -43,14 +43,16 @@ SETTINGS: tuple[SettingDoc, ...] = (
     SettingDoc(
         "REDIS_URL", "none", "A redis:// or rediss:// address for the task queue and the cache of pages."
     ),
-    SettingDoc("PHASEDOCK_PASSWORD", "none", "Password that the page asks for, at least 8 characters."),
-    SettingDoc("PHASEDOCK_CONTROL", "off", "on lets PhaseDock change running containers; off only watches."),
+    SettingDoc("PHASEDOCK_PASSWORD", "none", "Password to sign in with, at least 8 characters."),
+    SettingDoc(
+        "PHASEDOCK_CONTROL", "off", "on lets PhaseDock change running containers; with off it only watches."
+    ),
     SettingDoc(
         "PHASEDOCK_DOCKER",
         "local, where Docker's own settings point",
         "Docker Engines by name, such as local=unix:///var/run/docker.sock;box=ssh://me@box.",
     ),
-    SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest file that may be sent, such as 500MB or 2GiB."),
+    SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest upload, such as 500MB or 2GiB."),
     SettingDoc(
         "PHASEDOCK_ALLOWED_HOSTS",
         "loopback names and HOST",
@@ -61,7 +63,9 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "none",
         "Python files with policies of your own, such as /path/a.py:/path/b.py; their code is run.",
     ),
-    SettingDoc("PHASEDOCK_TASK_THREADS", "2", "How many tasks one worker does at the same time, 1 to 64."),
+    SettingDoc(
+        "PHASEDOCK_TASK_THREADS", "2", "Number of tasks that one worker runs at the same time, 1 to 64."
+    ),
 )
 
 

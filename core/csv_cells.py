@@ -1,4 +1,4 @@
-"""CSV that other programs read: no cell is a formula to a spreadsheet, or a command to a terminal.
+"""Making CSV exports safe: no cell acts as a formula in a spreadsheet or as a command in a terminal.
 
 The rule, for texts only (numbers are written as they are):
 

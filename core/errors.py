@@ -1,4 +1,4 @@
-"""What can go wrong, said so that a person can act on it.
+"""The errors of PhaseDock, each with a sentence that a person can act on.
 
 Every error of PhaseDock carries one sentence about what is wrong (`message`) and one about what
 to do next (`hint`). The screen and the command line show these two; everything else goes to the log.
@@ -87,7 +87,7 @@ class Cancelled(PhaseDockError):  # noqa: N818 - it is a wish that was granted, 
     """A person asked for this work to stop."""
 
     def __init__(self) -> None:
-        super().__init__("Cancelled.", "Start it again when you like; nothing was kept.")
+        super().__init__("Cancelled.", "Start it again if you like; nothing was saved.")
 
 
 class Interrupted(PhaseDockError):  # noqa: N818 - the worker was asked to end; nobody did wrong

@@ -1,4 +1,4 @@
-"""Texts from files and containers, without what a terminal or an editor would obey instead of show."""
+"""Stripping control characters and escape sequences from text that comes from files and containers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long work says how far it is, whoever does it and whoever listens."""
+"""Progress callbacks for long work."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The ``phasedock`` command: one file a group of commands, and how their answers look."""
+"""The ``phasedock`` command: one file per group of commands, and the formatting of their output."""

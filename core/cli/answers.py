@@ -1,4 +1,4 @@
-"""How every command answers: errors in sentences, one JSON document where that is asked for, exit codes.
+"""What every command has in common: readable errors, ``--json`` output, exit codes.
 
 Exit codes: 0 done, 1 could not be done, 2 wrong usage or settings, 130 stopped with Ctrl+C or SIGTERM.
 """

@@ -12,7 +12,7 @@ from core.cli.answers import Json, answers, print_json
 from core.config import load_settings
 
 Engine = Annotated[
-    str, typer.Option("--engine", help="An engine of PHASEDOCK_DOCKER; the first if left out.")
+    str, typer.Option("--engine", help="Name of an engine in PHASEDOCK_DOCKER. Default: the first.")
 ]
 
 
@@ -26,10 +26,10 @@ def register(app: typer.Typer) -> None:
 @answers
 def watch(
     engine: Engine = "",
-    seconds: Annotated[float, typer.Option(help="How long; 0: until Ctrl+C.")] = 0.0,
+    seconds: Annotated[float, typer.Option(help="Duration in seconds; 0 runs until Ctrl+C.")] = 0.0,
     as_json: Json = False,
 ) -> None:
-    """Show what labelled and picked containers use, once a second; --json shows one sample."""
+    """Show what managed containers use, once a second; --json shows one sample."""
     settings = load_settings()
     from core.cli import live_output as table
     from core.runtime.bootstrap import open_workspace
@@ -50,13 +50,13 @@ def watch(
 
 @answers
 def record(
-    name: Annotated[str, typer.Argument(help="What the trace set is to be called.")],
-    seconds: Annotated[float, typer.Option(help="How long; 0: until Ctrl+C.")] = 0.0,
+    name: Annotated[str, typer.Argument(help="Name of the new trace set.")],
+    seconds: Annotated[float, typer.Option(help="Duration in seconds; 0 runs until Ctrl+C.")] = 0.0,
     container: Annotated[
         list[str] | None,
-        typer.Option(help="A container's name or id; repeat for more. All ours if left out."),
+        typer.Option(help="Container name or id; may be repeated. Default: all managed ones."),
     ] = None,
-    model: Annotated[str, typer.Option(help="Id of a model in the workspace, to record its phases.")] = "",
+    model: Annotated[str, typer.Option(help="Id of a stored model whose phases are recorded, too.")] = "",
     engine: Engine = "",
     as_json: Json = False,
 ) -> None:
@@ -90,7 +90,9 @@ def record(
 
 @answers
 def release(
-    engine: Annotated[str, typer.Option("--engine", help="Only this engine; all if left out.")] = "",
+    engine: Annotated[
+        str, typer.Option("--engine", help="Restore limits on this engine only. Default: all engines.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Detach every policy and put every limit back that PhaseDock changed; needs no worker."""

@@ -1,4 +1,4 @@
-"""How running containers look on the command line."""
+"""Terminal output for running containers."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def released(done: Released) -> None:
     """What releasing came to."""
     console = Console(soft_wrap=True)
     if not (done.restored or done.gone or done.failed):
-        console.print("Nothing was held: PhaseDock has changed no limit.")
+        console.print("Nothing to restore: PhaseDock has changed no limits.")
     for name in done.restored:
-        console.print(f"The limits of {plain(name)} are back.", highlight=False)
+        console.print(f"The limits of {plain(name)} are restored.", highlight=False)
     for name in done.gone:
-        console.print(f"{plain(name)} is not there any more.", highlight=False)
+        console.print(f"{plain(name)} no longer exists.", highlight=False)
     for name, why in done.failed:
-        console.print(f"[bold red]{plain(name)}[/] could not be put back: {plain(why)}", highlight=False)
+        console.print(f"[bold red]{plain(name)}[/] could not be restored: {plain(why)}", highlight=False)
 
 
 def _table(view: LiveView) -> Table:
@@ -65,7 +65,7 @@ def _table(view: LiveView) -> Table:
         table.add_row(*_cells(row))
     totals = view.totals
     table.title = f"{view.engine.name}: {_cores(totals.cpu)} of {_cores(totals.cores)}"
-    table.caption = f"{view.others:,} other containers are neither labelled nor picked."
+    table.caption = f"{view.others:,} other containers are neither labelled nor selected."
     return table
 
 

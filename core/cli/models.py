@@ -36,7 +36,9 @@ def model_train(
     context: typer.Context,
     file: File,
     out: Out,
-    feature: Annotated[list[str] | None, typer.Option(help="A column to read; repeat for more.")] = None,
+    feature: Annotated[
+        list[str] | None, typer.Option(help="Column to use as a feature; may be repeated.")
+    ] = None,
     mapping: Mapping = None,
     force: Force = False,
     as_json: Json = False,
@@ -55,7 +57,9 @@ def model_train(
 
 @answers
 def model_import_ai4dl(
-    folder: Annotated[Path, typer.Argument(help="Folder with AI4DL's CRBM folder and two joblib files.")],
+    folder: Annotated[
+        Path, typer.Argument(help="Folder that holds AI4DL's CRBM folder and its two joblib files.")
+    ],
     out: Out,
     force: Force = False,
     as_json: Json = False,
@@ -70,8 +74,8 @@ def model_import_ai4dl(
 def model_expand(
     model: Model,
     file: File,
-    phase: Annotated[int, typer.Option(help="Id of the phase to divide, as predict prints it (φ1 is 0).")],
-    into: Annotated[int, typer.Option(help="How many new phases.")],
+    phase: Annotated[int, typer.Option(help="Id of the phase to divide, as printed by predict (φ1 is 0).")],
+    into: Annotated[int, typer.Option(help="Number of new phases.")],
     out: Out,
     seed: Annotated[int, typer.Option(help="The same seed gives the same phases.")] = 0,
     mapping: Mapping = None,

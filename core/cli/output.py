@@ -1,4 +1,4 @@
-"""How the command line looks to people: tables with units, sentences, and a bar while work goes on."""
+"""Terminal output for people: tables with units, messages and progress bars."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def address(where: str, home: Path, ready: bool) -> None:
     console = _console()
     if not ready:
         console.print(
-            f"\n[bold]PhaseDock does not answer yet.[/] The log is in {plain(str(home / 'logs'))}\n"
+            f"\n[bold]PhaseDock is not responding yet.[/] The log is in {plain(str(home / 'logs'))}\n"
         )
         return
     console.print(f"\n  [bold]PhaseDock is ready.[/] Open  [bold cyan]{where}[/]")
@@ -92,7 +92,7 @@ def checked(file: Path, found: Checked) -> None:
     for sentence in sentences:
         console.print(f"• {plain(sentence)}", highlight=False)
     if not sentences:
-        console.print("Nothing was wrong with it.")
+        console.print("No problems found.")
 
 
 def store_check(found: StoreCheck) -> None:

@@ -33,9 +33,13 @@ def predict(model: Model, file: File, mapping: Mapping = None, as_json: Json = F
 def sequences(
     model: Model,
     file: File,
-    memory: Annotated[int, typer.Option(help="How many of the last phases the graph remembers: 1 to 3.")] = 1,
-    step: Annotated[str, typer.Option(help="run, sample (with self-loops) or window (of samples).")] = "run",
-    warmup: Annotated[str, typer.Option(help="skip, or own to count warm-up like a phase.")] = "skip",
+    memory: Annotated[
+        int, typer.Option(help="Number of previous phases that the graph remembers: 1 to 3.")
+    ] = 1,
+    step: Annotated[
+        str, typer.Option(help="Step of the graph: run, sample (with self-loops) or window (of samples).")
+    ] = "run",
+    warmup: Annotated[str, typer.Option(help="skip warm-up, or own to count it as a phase.")] = "skip",
     mapping: Mapping = None,
     as_json: Json = False,
 ) -> None:

@@ -38,11 +38,11 @@ def evaluate_policies(
     context: typer.Context,
     model: Model,
     file: File,
-    policies: Annotated[str, typer.Option(help="Names with commas between, or all.")] = "all",
+    policies: Annotated[str, typer.Option(help="Comma-separated policy names, or all.")] = "all",
     change: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Set one of a policy's settings, such as event.tries=20; repeat for more."
+            "--set", help="Set one of a policy's settings, such as event.tries=20; may be repeated."
         ),
     ] = None,
     settings: Annotated[
@@ -50,7 +50,7 @@ def evaluate_policies(
         typer.Option(help="YAML or JSON with “comparison” and, by policy, “policies”: their settings."),
     ] = None,
     allocations: Annotated[
-        Path | None, typer.Option(help="CSV for every policy's allocation of each held-out sample.")
+        Path | None, typer.Option(help="Write every policy's allocation of each held-out sample to this CSV.")
     ] = None,
     mapping: Mapping = None,
     as_json: Json = False,
@@ -98,7 +98,7 @@ def recommend_resources(
     context: typer.Context,
     model: Model,
     file: File,
-    style: Annotated[str, typer.Option("--format", help="json, csv, docker, vpa or patch.")] = "json",
+    style: Annotated[str, typer.Option("--format", help="Output: json, csv, docker, vpa or patch.")] = "json",
     mapping: Mapping = None,
     as_json: Json = False,
 ) -> None:

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 @answers
 def experiments(
-    name: Annotated[str, typer.Option("--show", help="Print this one as it is written, in YAML.")] = "",
+    name: Annotated[str, typer.Option("--show", help="Print the YAML of this experiment.")] = "",
     as_json: Json = False,
 ) -> None:
     """List the bundled experiments."""
@@ -43,19 +43,23 @@ def experiments(
 
 @answers
 def simulate(
-    experiment: Annotated[str, typer.Argument(help="A YAML or JSON file, or the name of a bundled one.")],
-    seeds: Annotated[int, typer.Option(help="How many seeds; as the experiment says when left out.")] = 0,
-    policies: Annotated[str, typer.Option(help="Labels with commas between; all when left out.")] = "",
-    baseline: Annotated[str, typer.Option(help="The label that the others are compared with.")] = "",
+    experiment: Annotated[
+        str, typer.Argument(help="YAML or JSON file, or the name of a bundled experiment.")
+    ],
+    seeds: Annotated[int, typer.Option(help="Number of seeds. Default: those of the experiment.")] = 0,
+    policies: Annotated[str, typer.Option(help="Comma-separated policy labels. Default: all.")] = "",
+    baseline: Annotated[
+        str, typer.Option(help="Label of the policy that the others are compared with.")
+    ] = "",
     change: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
-            help="Change a field or a policy's setting, such as flowcon.alpha=0.05; repeat for more.",
+            help="Change a field or a policy's setting, such as flowcon.alpha=0.05; may be repeated.",
         ),
     ] = None,
     ledgers: Annotated[
-        str, typer.Option(help="Keep ledgers of: first (seed of each policy), all, none.")
+        str, typer.Option(help="Save ledgers for: first (seed of each policy), all or none.")
     ] = "first",
     as_json: Json = False,
 ) -> None:

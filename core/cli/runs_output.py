@@ -1,4 +1,4 @@
-"""How experiments and their runs look on the command line."""
+"""Terminal output for experiments and their runs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def simulated(report: Mapping[str, Any]) -> None:
     )
     first = next((run for run in report["runs"] if run["ticks"]), None)
     if first:
-        console.print(f"Step through a ledger on the screen, or: phasedock replay {first['run']}")
+        console.print(f"Step through a ledger in the browser, or run: phasedock replay {first['run']}")
 
 
 def _where(report: Mapping[str, Any]) -> str:
@@ -82,10 +82,11 @@ def replayed(report: Mapping[str, Any]) -> None:
     console, n = _console(), len(report["differences"])
     if report["equal"]:
         console.print(
-            f"{plain(report['label'])} decides the same at all {report['ticks']:,} ticks.", highlight=False
+            f"{plain(report['label'])} makes the same decisions at all {report['ticks']:,} ticks.",
+            highlight=False,
         )
         return
-    console.print(f"{plain(report['label'])} decides otherwise at {n:,} of {report['ticks']:,} ticks:")
+    console.print(f"{plain(report['label'])} decides differently at {n:,} of {report['ticks']:,} ticks:")
     for each in report["differences"][:10]:
         decided, recorded = plain(str(each["decided"])), plain(str(each["recorded"]))
         console.print(f"• tick {each['tick']}: {decided} instead of {recorded}", highlight=False)

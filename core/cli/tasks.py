@@ -1,4 +1,4 @@
-"""The commands of tasks: whether what they left in the store is sound."""
+"""The command that checks the consistency of tasks and of what they stored."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from core.cli import output as show
 from core.cli.answers import Json, answers, print_json
 from core.config import load_settings
 
-tasks_app = typer.Typer(help="Look after tasks and what they made.", no_args_is_help=True)
+tasks_app = typer.Typer(help="Check tasks and their results.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:

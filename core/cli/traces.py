@@ -1,4 +1,4 @@
-"""The commands that look into trace files."""
+"""The commands that inspect trace files."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from core.cli.options import File, Mapping
 
 def register(app: typer.Typer) -> None:
     """Add the group ``traces`` to the ``phasedock`` command."""
-    group = typer.Typer(help="Look into trace files.", no_args_is_help=True)
+    group = typer.Typer(help="Inspect trace files.", no_args_is_help=True)
     group.command("check")(traces_check)
     group.command("formats")(traces_formats)
     app.add_typer(group, name="traces")

@@ -1,1 +1,1 @@
-"""The worlds that a scheduler can steer; each fills the `Engine` port."""
+"""The engines that a scheduler can run jobs on; each implements the `Engine` port."""

@@ -1,4 +1,4 @@
-"""What can go wrong between PhaseDock and a host of containers, whatever kind of engine it has."""
+"""Errors that any engine with containers can raise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine that is only looked at: what a policy would do is noted and not done."""
+"""A dry-run engine: what a policy would do is recorded, not done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a job's loss reached its goals, from the times and values that it printed."""
+"""When a job's loss reached its goals, from the values it printed."""
 
 from __future__ import annotations
 

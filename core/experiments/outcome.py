@@ -1,4 +1,4 @@
-"""What a run comes to: per job and in all, folded from its ledger entry by entry.
+"""A run's results, per job and in total, accumulated from its ledger.
 
 Only what every engine shows is used, so that a simulated run and a real one are judged alike. What only a
 simulator knows (when the noiseless loss reaches a goal, how long fair sharing would take) comes in as

@@ -1,4 +1,4 @@
-"""The parts of an experiment as typed settings, from which forms draw themselves and files are checked.
+"""The parts of an experiment as typed settings: forms are made from them, files checked against them.
 
 Every field says its unit, bounds and meaning; see `core.settings_fields`.
 """

@@ -1,4 +1,4 @@
-"""What the simulator says of real runs: calibrated from the arm without policy, then asked about the others.
+"""Predicting real runs with the simulator, calibrated on the run without a policy.
 
 For each repeat the baseline's own run is the recording: its γ, works and loss curves make a scenario
 (`core.simulation.calibration.calibrate`), on which every policy of the experiment is then simulated. So a

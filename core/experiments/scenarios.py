@@ -1,4 +1,4 @@
-"""From an experiment and a seed to the scenario that every policy of that seed meets.
+"""The scenario (jobs, arrivals, machines) that an experiment and a seed give; the same for every policy.
 
 Chance is drawn in separate streams for kinds, times, sizes and claims, so that changing one of them leaves
 the others as they were. Nothing here depends on the policy: differences between policies are paired.

@@ -1,4 +1,4 @@
-"""A run's lines over time, folded from its ledger: usage, limits and lists of jobs, use of workers, moves.
+"""A run's time series, accumulated from its ledger: usage, limits and lists of jobs, use of workers, moves.
 
 Values belong to the interval that ends with their observation: within it limits do not change, so a
 processor's share drawn as steps is what was really used.

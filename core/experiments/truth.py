@@ -1,4 +1,4 @@
-"""What a simulated world knows of its jobs and no scheduler does: when losses fall, what fairness gives."""
+"""Ground truth that only the simulator has: when losses reach their goals, and fair shares."""
 
 from __future__ import annotations
 

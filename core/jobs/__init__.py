@@ -1,1 +1,1 @@
-"""What runs inside training containers: programs, and the agent that speaks with whoever steers them."""
+"""What runs inside training containers: the programs, and the agent that talks to the scheduler."""

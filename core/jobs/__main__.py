@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         program = make(chosen.name, chosen.seed, chosen.size)
     except ImportError as error:
         agent.finish("failed")
-        _say(f"{chosen.name} needs {error.name}, which this image has not; use phasedock-jobs:torch.")
+        _say(f"{chosen.name} needs {error.name}, which this image does not have; use phasedock-jobs:torch.")
         return 2
     checkpoint = chosen.checkpoint
     if checkpoint is None and agent.folder is not None:
@@ -62,7 +62,7 @@ def _thread_choice(text: str) -> str:
 def _whole(low: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if not text.isdecimal() or int(text) < low:
-            raise argparse.ArgumentTypeError(f"“{text}” is no whole number from {low}")
+            raise argparse.ArgumentTypeError(f"“{text}” is not a whole number from {low}")
         return int(text)
 
     return read
@@ -72,7 +72,7 @@ def _size(text: str) -> float:
     with suppress(ValueError):
         if 0 < float(text) < math.inf:
             return float(text)
-    raise argparse.ArgumentTypeError(f"“{text}” is no number above 0")
+    raise argparse.ArgumentTypeError(f"“{text}” is not a number above 0")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -83,17 +83,21 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", choices=CATALOGUE, metavar="NAME", help="the program, see below")
-    parser.add_argument("--seed", type=_whole(0), default=1, help="decides everything that is drawn")
+    parser.add_argument("--seed", type=_whole(0), default=1, help="seed of all random numbers")
     parser.add_argument("--steps", type=_whole(1), default=200, help="printed steps (200)")
-    parser.add_argument("--size", type=_size, default=1.0, help="how much data, and work a step (1)")
-    parser.add_argument("--every", type=_whole(0), default=20, help="steps between own checkpoints (20)")
+    parser.add_argument("--size", type=_size, default=1.0, help="amount of data, and of work per step (1)")
+    parser.add_argument(
+        "--every", type=_whole(0), default=20, help="steps between the program's own checkpoints (20)"
+    )
     parser.add_argument(
         "--threads",
         type=_thread_choice,
         default="follow",
         help="follow the cores (default), static, or a number",
     )
-    parser.add_argument("--checkpoint", type=Path, help="its file, where no agent's folder is mounted")
+    parser.add_argument(
+        "--checkpoint", type=Path, help="the checkpoint's file, where no agent's folder is mounted"
+    )
     return parser
 
 

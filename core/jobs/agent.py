@@ -1,4 +1,4 @@
-"""The half of the agent that lives inside a job: it speaks with whoever steers the container, by files.
+"""The agent inside a job: it talks to whoever steers the container, through files in a shared folder.
 
 A folder is mounted into the container and named by ``PHASEDOCK_AGENT``. There the other side writes
 what it wants (``wants.json``: threads, a checkpoint, to stand still), and the job, at its step

@@ -1,4 +1,4 @@
-"""Files that are replaced at once: whoever reads sees the old one or the new one, never half of either."""
+"""Atomic file replacement: a reader sees the old file or the new one, never half of either."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two sides of the agent's folder tell each other, and how it is read where some is missing."""
+"""The messages exchanged through the agent's folder, read leniently where parts are missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The life of a training job: get ready, go through the steps, look at unseen data, keep checkpoints, end."""
+"""The life cycle of a training job: prepare, train, validate, checkpoint, finish."""
 
 from __future__ import annotations
 

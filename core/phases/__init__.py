@@ -1,4 +1,4 @@
-"""Phases: what a container does, learned from its samples (AI4DL: CRBM and k-means)."""
+"""Phases: recurring patterns of resource usage, learned from samples (AI4DL: CRBM and k-means)."""
 
 from core.phases.choosing.hyper_parameters import SearchSpace, Trial, search
 from core.phases.choosing.phase_count import Candidate, Choice, choose_k, choose_k_for

@@ -167,8 +167,8 @@ class CrbmEncoder(_Affine):
         if not fits:
             shapes = ", ".join(f"{part.shape}" for part in parts)
             raise InputError(
-                f"The CRBM's matrices do not belong together: {shapes} for {features} features.",
-                "Take the model files from one and the same training.",
+                f"The CRBM's matrices do not fit together: {shapes} for {features} features.",
+                "Use model files from the same training run.",
             )
         return cls(Crbm(W, A, B, visible, hidden))
 

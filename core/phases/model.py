@@ -143,14 +143,14 @@ class PhaseModel:
         sizes = (self.encoder.features, len(self.scaler.mean), len(self.scaler.scale))
         if sizes != (n, n, n):
             raise MismatchError(
-                f"The model's parts do not belong together: {n} features are named, its encoder takes "
+                f"The model's parts do not fit together: {n} features are named, its encoder takes "
                 f"{sizes[0]} and its scaler {sizes[1]}.",
-                "Take encoder and scaler from one and the same training.",
+                "Take the encoder and the scaler from the same training run.",
             )
         widths = [self.centres.shape[1], *(each.centres.shape[1] for each in self.expansions)]
         if any(width != size for width in widths):
             raise MismatchError(
-                f"The model's parts do not belong together: its codes have {size} numbers, "
+                f"The model's parts do not fit together: its codes have {size} numbers, "
                 f"its phases’ centres {widths[0]}.",
-                "Take the phases from the same training as the encoder.",
+                "Take the phases from the same training run as the encoder.",
             )

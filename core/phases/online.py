@@ -1,4 +1,4 @@
-"""Phases of running containers, one new sample at a time.
+"""Predicting the phases of running containers, one new sample at a time.
 
 The detector keeps the last window of every container in one array, so a round of a thousand containers is
 one shift, one standardisation and two calls of kernels; it gives the labels that `predict` gives.

@@ -1,4 +1,4 @@
-"""From a trace set to what loops read: standardised rows and the places of windows in them."""
+"""From a trace set to the kernels' input: standardised rows and the positions of windows in them."""
 
 from __future__ import annotations
 

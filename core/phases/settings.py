@@ -1,4 +1,4 @@
-"""What a person can choose about a phase model, with the published presets."""
+"""The settings of a phase model, with the published presets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of each phase over labelled samples: values, without how they are found or said."""
+"""Statistics of a phase, as plain values."""
 
 from __future__ import annotations
 

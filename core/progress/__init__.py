@@ -1,4 +1,4 @@
-"""E(t): what a training program says of its loss, read from the lines that it prints."""
+"""E(t), the loss of a training program, read from the lines that it prints."""
 
 from core.progress.goals import Evaluation, Goal, read_goal
 from core.progress.labels import LABEL, labelled_value

@@ -131,7 +131,7 @@ def _reason(error: str) -> str:
         return _too_large()
     what = shortened(error.partition(": ")[2])
     said = next((words for pattern, words in _REASONS if re.match(pattern, error)), None)
-    return f"is no regular expression: {shortened(error)}" if said is None else said.format(what)
+    return f"is not a regular expression: {shortened(error)}" if said is None else said.format(what)
 
 
 def _in_re2(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What a program's printed value means: E(t) is lower when it is better, whatever is printed."""
+"""Turning a printed value into E(t), where lower is always better."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read_goal(text: str) -> Goal:
         return Goal(word)
     except ValueError:
         raise InputError(
-            f"“{text}” is no goal of a printed value.",
+            f"“{text}” is not a goal for a printed value.",
             "Label it phasedock.goal=min for a loss, max for a score up to 1, best for another score.",
         ) from None
 

@@ -1,4 +1,4 @@
-"""What a person's label asks to be read: a name, or a regular expression with one group."""
+"""The container label that says which value to read: a name, or a regular expression with one group."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def labelled_value(text: str) -> LabelledValue:
     Raises
     ------
     InputError
-        If it is too long, is no regular expression, has not exactly one group, or needs what cannot be
+        If it is too long, is not a regular expression, has not exactly one group, or needs what cannot be
         searched for in bounded time; see `core.progress.expressions`.
     """
     label = text.strip()

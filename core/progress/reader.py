@@ -1,4 +1,4 @@
-"""Reads a program's lines as they come and keeps what they say: E(t), steps, and why there is no E."""
+"""Incremental reader of a program's output: E(t), steps, and, if there is no E, the reason."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class ProgressReader:
     def why(self) -> str | None:
         """One sentence why there is no E now and what to do, or None where there is one."""
         if self._no_number:
-            return "Its last value is no number (nan or inf): look at its learning rate and its data."
+            return "Its last value is not a number (nan or inf): look at its learning rate and its data."
         if self._readings:
             return None
         if not self._lines:

@@ -1,4 +1,4 @@
-"""What a job's agent reported: the lines of its ``readings.csv``."""
+"""Parsing ``readings.csv``, in which a job's agent reports its losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From traces and a phase model to what policies look at; what cannot work is said beforehand."""
+"""Preparing policies' inputs from traces and a phase model; what cannot work is refused at once."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def require_past(fleet: Fleet) -> None:
     if fleet.n_cycles == fleet.n_containers:
         raise InputError(
             f"No execution is longer than one cycle of {format_duration(fleet.cycle)}, "
-            "so no policy has a past to go by.",
+            "so no policy has any history to go by.",
             "Choose a shorter cycle, or traces of longer executions.",
         )
 
@@ -150,7 +150,7 @@ def groups_of(traces: TraceSet, group_by: str | None) -> tuple[str, ...]:
 def _check_cycle(cycle: float) -> None:
     if not CYCLE_LOW <= cycle <= CYCLE_HIGH:
         raise InputError(
-            f"A cycle cannot be {cycle:g} s long.", "Choose from 1 s to 30 days; the paper takes 600 s."
+            f"A cycle cannot be {cycle:g} s long.", "Choose from 1 s to 30 days; the paper uses 600 s."
         )
 
 

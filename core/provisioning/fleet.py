@@ -1,4 +1,4 @@
-"""What a policy may look at: many containers' demand for a resource, cut into cycles.
+"""The input of every policy: many containers' demand for a resource, cut into rescaling cycles.
 
 Time is cut into rescaling cycles of T seconds, counted from each container's first sample. A cycle
 without samples (inside a gap) does not exist: the cycle before another one is the last that had any.

@@ -1,4 +1,4 @@
-"""Learning what comes from training containers, so that it can be calibrated without fooling oneself.
+"""Cross-fitted demand forecasts, so that policies can be calibrated without overfitting.
 
 A forest knows the containers it was grown on. Prices are therefore fitted on predictions for each fold of
 training containers by a forest grown on the other folds (whole groups at a time), while containers never

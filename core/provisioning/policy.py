@@ -1,4 +1,4 @@
-"""The one port through which every policy is asked: fitted on training containers, it allocates for others.
+"""The port of every policy: fitted on training containers, it allocates for others.
 
 A policy is one file with one `Policy` value and one line in the register. Its `fit` sees training
 containers only; what it gives back maps a fleet's demand to one allocation per sample, where the

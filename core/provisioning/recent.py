@@ -1,4 +1,4 @@
-"""What a container's recent past says, at every sample, in units of its own recent level.
+"""Features of a container's recent past, at every sample, in units of its own recent level.
 
 The level of sample t is the largest demand of the last cycle length before t. Everything else is a ratio
 to it, so what is learned on one container holds for others of another scale, and times are measured in

@@ -1,4 +1,4 @@
-"""What the runtime tells about its things: frozen values, without a database behind them.
+"""Trace sets, models, tasks and so on as frozen values, detached from the database.
 
 Screens and the command line get these; nothing in them changes after they were handed out.
 """

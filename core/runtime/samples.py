@@ -111,11 +111,12 @@ def verify(folder: Path) -> None:
         ]
     except OSError as error:
         raise NotFoundError(
-            "The bundled samples are not beside the program.", "Start PhaseDock from its own folder."
+            "The bundled samples were not found beside the program.",
+            "Start PhaseDock from its project folder.",
         ) from error
     if wrong:
         raise NotFoundError(
-            f"The bundled sample “{wrong[0]}” is damaged.", "Get the folder “data” of PhaseDock anew."
+            f"The bundled sample “{wrong[0]}” is damaged.", "Download PhaseDock's folder “data” again."
         )
 
 

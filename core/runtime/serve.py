@@ -47,13 +47,15 @@ def check_port(settings: Settings) -> None:
 
 def _port_error(settings: Settings, error: OSError) -> ConflictError:
     if error.errno == errno.EADDRINUSE:
-        twin = "PhaseDock itself may run there already. " if is_serving(settings.address) else ""
+        twin = "It may be PhaseDock itself. " if is_serving(settings.address) else ""
         return ConflictError(
-            f"Port {settings.port} on {settings.host} is taken by another program. {twin}".strip(),
+            f"Port {settings.port} on {settings.host} is used by another program. {twin}".strip(),
             f"End that program, or set PORT to another number, such as PORT={settings.port + 1}.",
         )
     if error.errno in (errno.EACCES, errno.EPERM):
-        return ConflictError(f"Port {settings.port} needs more rights than you have.", "Set PORT above 1023.")
+        return ConflictError(
+            f"You do not have permission to use port {settings.port}.", "Set PORT above 1023."
+        )
     return ConflictError(f"PhaseDock cannot listen on “{settings.host}”.", "Set HOST to 127.0.0.1.")
 
 
@@ -109,7 +111,7 @@ def serve(
         lines = parse_procfile((root / "Procfile").read_text(encoding="utf-8")).processes
     except OSError as error:
         raise NotFoundError(
-            "The Procfile is not beside the program.", "Start PhaseDock from its own folder."
+            "The Procfile was not found beside the program.", "Start PhaseDock from its project folder."
         ) from error
     supervisor = Supervisor(lines, _environment(settings), root, times)
     return supervisor.run(lambda: announce(wait_until_serving(settings.address)))

@@ -215,10 +215,10 @@ class Supervisor:
         if self._ending is not None:
             self._say(f"{name} ended")
         elif again:
-            self._say(f"{name} {how} and is started again in {each.delay:g} s")
+            self._say(f"{name} {how} and will be restarted in {each.delay:g} s")
         else:
             self._code = event
-            self._end(f"{name} {how} before it had come up, so all end")
+            self._end(f"{name} {how} before it had started, so PhaseDock stops")
 
     def _start_due(self) -> None:
         for name, each in self._supervised.items():

@@ -34,7 +34,8 @@ class SpeedUp:
     def __post_init__(self) -> None:
         if min(self.fixed, self.parallel, self.overhead) < 0 or self.seconds(1.0) <= 0:
             raise InputError(
-                "A speed-up curve has a negative part, or none.", "Give a, b and d ≥ 0, not all zero."
+                "A speed-up curve has a negative coefficient, or only zeros.",
+                "Give a, b and d ≥ 0, not all zero.",
             )
 
     def seconds(self, cores: float) -> float:

@@ -164,7 +164,7 @@ class World:
         waiting = ", ".join(list(self.jobs)[:5])
         if moment == inf:
             return ConflictError(
-                f"Nothing can happen any more after {self.now:.1f} s, and {len(self.jobs)} jobs have not "
+                f"Nothing more can happen after {self.now:.1f} s, but {len(self.jobs)} jobs have not "
                 f"ended ({waiting}).",
                 "Let the policy start every job that waits, and resume every job that it pauses.",
             )

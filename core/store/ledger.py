@@ -60,7 +60,7 @@ def unpack(data: bytes) -> tuple[Entry, ...]:
         if document["format"] != FORMAT:
             raise InputError(
                 f"The ledger has format {document['format']}; this PhaseDock reads {FORMAT}.",
-                "Use the PhaseDock that wrote it.",
+                "Use the version of PhaseDock that wrote it.",
             )
         reader = _Reader(document["fields"])
         return tuple(reader.value(entry) for entry in document["entries"])

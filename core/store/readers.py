@@ -127,6 +127,6 @@ def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Repo
     unused = [name for name in source.header if name not in mapping.columns]
     if not unused:
         return report
-    message = f"{many(len(unused), 'column')} outside the mapping: {listed(unused)}."
+    message = f"{many(len(unused), 'column')} not in the mapping: {listed(unused)}."
     extra = problem("columns_unused", message, column=unused[0], count=len(unused))
     return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)

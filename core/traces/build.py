@@ -61,7 +61,7 @@ def build(
     work = Working.of(raw, mapping, log)
     clean(work)
     _require(work.n > 0, log, raw.rows_read)
-    say(0.5, "Bringing the samples to one period")
+    say(0.5, "Resampling to one period")
     traces = _resampled(work)
     say(0.8, "Checking the executions")
     traces, rows_kept = _long_enough(traces, work, mapping.min_samples)

@@ -50,7 +50,7 @@ def _drop_nameless(work: Working) -> None:
     if work.n and work.codes.min() < 0:
         bad = work.codes < 0
         count, row = int(bad.sum()), work.first_row(bad)
-        message = f"Column “{column}”: {many(count, 'row')} that name no execution, first in row {row}."
+        message = f"Column “{column}”: {many(count, 'row')} without an execution, first in row {row}."
         work.log.add("missing_execution", message, row=row, column=column, count=count)
         work.take(~bad)
     if work.n and not np.isfinite(work.time.sum()):
@@ -58,7 +58,9 @@ def _drop_nameless(work: Working) -> None:
         empty = work.unreported(bad, work.mapping.time)
         if empty.any():
             count, row = int(empty.sum()), work.first_row(empty)
-            message = f"Column “{work.mapping.time}”: {many(count, 'row')} with no time, first in row {row}."
+            message = (
+                f"Column “{work.mapping.time}”: {many(count, 'row')} without a time, first in row {row}."
+            )
             work.log.add("missing_time", message, row=row, column=work.mapping.time, count=count)
         work.take(~bad)
 

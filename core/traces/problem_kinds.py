@@ -41,11 +41,11 @@ class Kind:
 
 
 _DROP_ROW = "The rows were dropped."
-_FILL = "The execution's last value was held; where there was none, or for too long, the row was dropped."
+_FILL = "Each got its execution's last value; rows without one, or long after it, were dropped."
 
 KINDS: dict[str, Kind] = {
     "columns_unused": Kind(
-        Severity.INFO, Action.IGNORED, "They were left out.", "Add them to the mapping if you need them."
+        Severity.INFO, Action.IGNORED, "They were ignored.", "Add them to the mapping if you need them."
     ),
     "duplicate_column": Kind(
         Severity.WARNING,
@@ -59,7 +59,7 @@ KINDS: dict[str, Kind] = {
     "unnamed_index": Kind(
         Severity.INFO,
         Action.KEPT,
-        "The first column was taken for an index without a name.",
+        "The first column was read as an index without a name.",
         "Name every column in the header if that is wrong.",
     ),
     "encoding": Kind(
@@ -74,7 +74,7 @@ KINDS: dict[str, Kind] = {
         "They were read as “�”.",
         "Copy or export the whole file again if they matter.",
     ),
-    "utf16": Kind(Severity.INFO, Action.CONVERTED, "It was decoded.", "Nothing needs to be done."),
+    "utf16": Kind(Severity.INFO, Action.CONVERTED, "It was decoded.", "No action is needed."),
     "preamble": Kind(
         Severity.INFO,
         Action.IGNORED,
@@ -82,7 +82,7 @@ KINDS: dict[str, Kind] = {
         "Check that the row taken as the header is the right one.",
     ),
     "repeated_header": Kind(
-        Severity.INFO, Action.IGNORED, "The repetitions were skipped.", "Nothing needs to be done."
+        Severity.INFO, Action.IGNORED, "The repetitions were skipped.", "No action is needed."
     ),
     "ragged": Kind(
         Severity.ERROR,
@@ -107,19 +107,19 @@ KINDS: dict[str, Kind] = {
     ),
     "missing": Kind(Severity.WARNING, Action.HELD, _FILL, "Fill the gaps if they matter."),
     "missing_kept": Kind(
-        Severity.INFO, Action.KEPT, "The cells stay empty.", "Nothing needs to be done: they are optional."
+        Severity.INFO, Action.KEPT, "The cells stay empty.", "No action is needed: they are optional."
     ),
     "infinite": Kind(Severity.ERROR, Action.HELD, _FILL, "Check what wrote these values."),
     "negative": Kind(
         Severity.ERROR,
         Action.REJECTED,
-        "The rows were rejected.",
+        "The rows were dropped.",
         "Usage cannot be below zero: check the unit and what wrote these values.",
     ),
     "implausible": Kind(
         Severity.ERROR,
         Action.REJECTED,
-        "The rows were rejected.",
+        "The rows were dropped.",
         "Check the unit in the mapping and what wrote these values.",
     ),
     "missing_time": Kind(Severity.ERROR, Action.DROPPED, _DROP_ROW, "Give every row a time."),
@@ -133,7 +133,7 @@ KINDS: dict[str, Kind] = {
         Severity.ERROR, Action.DROPPED, _DROP_ROW, "Give every row the name of its execution."
     ),
     "interleaved": Kind(
-        Severity.INFO, Action.GROUPED, "The rows were grouped by execution.", "Nothing needs to be done."
+        Severity.INFO, Action.GROUPED, "The rows were grouped by execution.", "No action is needed."
     ),
     "unsorted": Kind(
         Severity.WARNING,
@@ -151,13 +151,13 @@ KINDS: dict[str, Kind] = {
         Severity.INFO,
         Action.DROPPED,
         "It was dropped.",
-        "Nothing needs to be done: a growing counter gives usage from its second sample on.",
+        "No action is needed: a growing counter gives usage from its second sample on.",
     ),
     "counter_reset": Kind(
-        Severity.INFO, Action.KEPT, "Counting went on from zero.", "Nothing needs to be done."
+        Severity.INFO, Action.KEPT, "Counting continued from zero.", "No action is needed."
     ),
     "empty_column": Kind(
-        Severity.WARNING, Action.IGNORED, "It was left out.", "Map another column if this one matters."
+        Severity.WARNING, Action.IGNORED, "It was ignored.", "Map another column if this one matters."
     ),
     "too_short": Kind(
         Severity.WARNING,
@@ -174,13 +174,13 @@ KINDS: dict[str, Kind] = {
     "mixed_periods": Kind(
         Severity.INFO,
         Action.RESAMPLED,
-        "All were brought to one period.",
+        "All were resampled to one period.",
         "Set another period in the mapping if you prefer.",
     ),
     "irregular": Kind(
         Severity.INFO,
         Action.RESAMPLED,
-        "They were brought to the sampling period.",
+        "They were resampled to the sampling period.",
         "Choose “as they come” in the mapping to keep the rows of the file.",
     ),
     "gap": Kind(

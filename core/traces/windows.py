@@ -32,7 +32,7 @@ def window_ends(segments: IntArray, history: int) -> IntArray:
         If `history` is negative.
     """
     if history < 0:
-        raise InputError(f"A history of {history} samples cannot be.", "Give 0 or more.")
+        raise InputError(f"A history of {history} samples is not possible.", "Give 0 or more.")
     n_samples = int(segments[-1]) if len(segments) else 0
     age = np.arange(n_samples) - np.repeat(segments[:-1], np.diff(segments))
     return np.flatnonzero(age >= history)

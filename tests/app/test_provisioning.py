@@ -160,7 +160,7 @@ def test_a_comparison_that_is_gone_is_said(server: Flask) -> None:
         f"/api/provisioning/{'0' * 32}/policies.csv", base_url="http://127.0.0.1:8050"
     )
     assert answer.status_code == 404
-    assert "not kept any more" in answer.get_json()["error"]["message"]
+    assert "no longer exists" in answer.get_json()["error"]["message"]
 
 
 def test_settings_go_into_the_address_and_come_back() -> None:

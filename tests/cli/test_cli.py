@@ -233,7 +233,7 @@ def test_serving_loads_the_samples_once_and_says_where(monkeypatch, tmp_path):
     outcomes = iter([True, False, True])
     monkeypatch.setattr("core.runtime.serve.serve", lambda _, announce: announce(next(outcomes)) or 0)
     assert "http://127.0.0.1:8050" in run("serve").stdout
-    assert "does not answer yet" in run("serve").stdout
+    assert "is not responding yet" in run("serve").stdout
     assert run_json("serve") == {"address": "http://127.0.0.1:8050", "ready": True}
     workspace = open_workspace(load_settings())
     assert len(workspace.traces.list()) == len(workspace.models.list()) == 1

@@ -95,7 +95,7 @@ def test_an_experiment_is_run_and_replayed(file):
         said = run_json("replay", each)
         assert said["equal"]
         assert said["ticks"] > 5
-        assert "decides the same" in run("replay", each).stdout
+        assert "makes the same decisions" in run("replay", each).stdout
     again = run_json("simulate", file, "--seeds", 2)
     assert [each["run"] for each in again["runs"]] == [each["run"] for each in report["runs"]]
     shown = run("simulate", file, "--seeds", 2).stdout
@@ -117,7 +117,7 @@ def test_a_ledger_that_was_changed_is_found_out(file):
     assert not said["equal"]
     assert said["differences"][0]["tick"] == 0
     assert said["differences"][0]["recorded"] == []
-    assert "decides otherwise at 1 of" in run("replay", chosen, code=1).stdout
+    assert "decides differently at 1 of" in run("replay", chosen, code=1).stdout
 
 
 def test_policies_baseline_and_fields_are_chosen(file):
@@ -138,7 +138,7 @@ def test_policies_baseline_and_fields_are_chosen(file):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("nowhere.yaml",), "no file and no bundled experiment called “nowhere.yaml”"),
+        (("nowhere.yaml",), "neither a file nor a bundled experiment called “nowhere.yaml”"),
         (("flowcon-3-fixed", "--policies", "best"), "no policy labelled “best”"),
         (("flowcon-3-fixed", "--baseline", "best"), "no policy labelled “best”"),
         (("flowcon-3-fixed", "--seeds", "-1"), "--seeds cannot be -1"),
@@ -159,7 +159,7 @@ def test_a_wrong_file_is_refused_with_its_line(tmp_path):
     said = run_json("simulate", path, code=1)["error"]
     assert said["message"].startswith("wrong.yaml: Line 11: Arrives at (at) cannot be in “cores”")
     path.write_bytes(b"\xff\xfe\x00\x01")
-    assert "no text in UTF-8" in run_json("simulate", path, code=1)["error"]["message"]
+    assert "not UTF-8 text" in run_json("simulate", path, code=1)["error"]["message"]
     assert "no run" in run_json("replay", "0" * 16, code=1)["error"]["message"]
 
 

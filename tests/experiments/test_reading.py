@@ -72,9 +72,9 @@ def test_json_says_the_same_as_yaml(text):
         ("name: Three jobs", "name: Three jobs\nengine: docker", 7, "kind “VAE” have no program", "program"),
         ("name: Three jobs", "name: Three jobs\nbaseline: NO", 3, "No policy is labelled “NO”", "NA"),
         ("name: Three jobs", "name: Three jobs\nseeds: 0", 3, "seeds (seeds) cannot be “0”", "from 1"),
-        ("name: Three jobs", "name: Three jobs\nseeds: [1, 1]", 3, "one stands there twice", "once"),
-        ("name: Three jobs", "name: a\nname: b", 3, "“name” stands there twice", "one"),
-        ("{noise: 0}", "{noise: 0", 5, "no YAML or JSON", "brackets"),
+        ("name: Three jobs", "name: Three jobs\nseeds: [1, 1]", 3, "one of them appears twice", "once"),
+        ("name: Three jobs", "name: a\nname: b", 3, "“name” appears twice", "one"),
+        ("{noise: 0}", "{noise: 0", 5, "not YAML or JSON", "brackets"),
         ("{noise: 0}", "&a {noise: 0}", 4, "anchors", "plain"),
         ("{noise: 0}", "!!python/object:os.system x", 4, "tags", "plain"),
         ("{noise: 0}", "[1]", 4, "world must be a mapping", "name: value"),
@@ -243,10 +243,10 @@ def test_a_policy_may_have_threads_of_its_own():
 @pytest.mark.parametrize(
     ("was", "wrong", "line", "said"),
     [
-        ("cores: 1", "cores: 0.5", 5, "a set of processors is made of whole ones"),
+        ("cores: 1", "cores: 0.5", 5, "containers are pinned to whole processors"),
         ("program: mlp --size 2", "program: ' '", 8, "no program"),
         ("drawn: {count: 2}", "jobs: [{id: a, work: 3}]", 9, "Job “a” has no kind"),
-        ("[free, flowcon]", "[free, srpt]", 10, "looks at work that is left"),
+        ("[free, flowcon]", "[free, srpt]", 10, "needs to know how much work is left"),
         ("threads: static", "threads: some", 6, "Threads"),
     ],
 )

@@ -153,7 +153,7 @@ def test_a_container_that_we_were_not_told_about_is_refused_before_anything_is_s
         lambda: host.remove(container),
     ]
     for change in changes:
-        with pytest.raises(NotOurs, match="is not PhaseDock's to change"):
+        with pytest.raises(NotOurs, match="PhaseDock may not change the container"):
             change()
     assert sent == []
     assert docker_client.api.inspect_container(container) == before

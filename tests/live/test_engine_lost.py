@@ -100,7 +100,7 @@ def test_an_engine_that_comes_back_is_waited_for_and_the_run_goes_on(daemon, tmp
         finally:
             again.join()
         assert [(job.id, job.state) for job in ended] == [("a", JobState.FAILED)]
-        assert engine.reasons["a"].startswith("Docker on local ended and was started again")
+        assert engine.reasons["a"].startswith("Docker on local was restarted")
         while engine.observe().jobs == ():
             engine.wait(None)
         assert engine.apply([Start("b", "worker-1")]) == ()

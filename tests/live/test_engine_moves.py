@@ -79,7 +79,7 @@ def test_a_move_that_is_not_confirmed_goes_back_from_the_checkpoint(
         assert engine.apply([Migrate("a", "worker-1")]) == ()
         engine.wait(None)
         after = engine.observe()
-        assert "did not go on on worker-1" in after.failures[0].why
+        assert "did not resume on worker-1" in after.failures[0].why
         assert (after.jobs[0].state, after.jobs[0].worker) == (JobState.RUNNING, "worker-0")
         assert engine.containers["a"] == container
         (folder,) = tmp_path.glob("*/*")

@@ -78,7 +78,7 @@ def test_a_program_that_fails_says_why(docker_url, light_image, tmp_path):
         begun(engine, Start("a", "worker-0"))
         ended = to_the_end(engine)[-1].ended
     assert [job.state for job in ended] == [JobState.FAILED]
-    assert engine.reasons["a"] == "Its program ended with code 1: no data."
+    assert engine.reasons["a"] == "Its program exited with code 1: no data."
 
 
 def test_an_image_that_is_not_there_is_a_failure_and_the_job_waits_on(docker_url, tmp_path):

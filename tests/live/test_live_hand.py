@@ -36,7 +36,7 @@ def test_a_limit_by_hand_is_undone_step_by_step(space, sleeper):
     assert docker_limits(sleeper)["Memory"] == 200 * 2**20
     back = space.live.undo("local", sleeper.id)
     assert back.after == Allowed(0.5, 300 * 2**20)
-    with pytest.raises(ConflictError, match="nothing to take back"):
+    with pytest.raises(ConflictError, match="nothing to undo"):
         space.live.undo("local", sleeper.id)
     assert space.live.release("local").restored == (sleeper.name,)
     assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)

@@ -86,7 +86,7 @@ def test_the_elbow_is_recommended_if_it_is_stable_and_separates():
 def test_an_elbow_that_does_not_hold_gives_way_to_the_best_stable_silhouette(elbow):
     choice = recommend(candidates((2, 0.9, 0.7, 0.97), elbow, (4, 0.1, 0.9, 0.5)))
     assert (choice.recommended, choice.elbow) == (2, 3)
-    assert "2 phases separate best among the stable choices; the elbow at 3 does not hold" in choice.reason
+    assert "2 phases separate best among the stable choices; the elbow at 3 does not qualify" in choice.reason
 
 
 def test_where_nothing_is_stable_the_steadiest_are_chosen_from():

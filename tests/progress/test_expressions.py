@@ -138,7 +138,7 @@ def seconds_for(reader: ProgressReader, line: str) -> float:
         ("(" + "x" * LONGEST_EXPRESSION, f"is longer than {LONGEST_EXPRESSION} characters"),
         ("x" * (LONGEST_EXPRESSION + 1), f"is longer than {LONGEST_EXPRESSION} characters"),
         ("(\ud800)", "half a surrogate pair"),
-        ("([0-9", "is no regular expression: missing ]"),
+        ("([0-9", "is not a regular expression: missing ]"),
     ],
 )
 def test_what_cannot_be_searched_for_is_refused_by_its_name(text: str, says: str) -> None:

@@ -46,7 +46,7 @@ def test_a_label_may_be_an_expression() -> None:
 @pytest.mark.parametrize(
     ("label", "says"),
     [
-        ("ELBO ([0-9", "is no regular expression"),
+        ("ELBO ([0-9", "is not a regular expression"),
         ("ELBO [0-9]+", "has 0 groups"),
         ("(a)(b)", "has 2 groups"),
         ("((a+)+)$", "has 2 groups"),
@@ -101,8 +101,8 @@ def test_an_unknown_goal_is_refused_in_words() -> None:
         (["hello", "world"], "", "No loss was found in its 2 lines"),
         (["val_loss=3"], "", "label it phasedock.loss=val_loss"),
         (["loss=3"], "reward", "“reward” gave no value in its only line"),
-        (["loss=nan"], "", "no number"),
-        (["loss=3", "loss=inf"], "", "no number"),
+        (["loss=nan"], "", "not a number"),
+        (["loss=3", "loss=inf"], "", "not a number"),
         (["x" * 5000], "", "too long"),
     ],
 )

@@ -192,9 +192,9 @@ def test_it_can_be_cancelled_and_keeps_nothing(stored):
 
 def test_what_is_not_there_is_said(stored):
     workspace, _, question = stored
-    with pytest.raises(NotFoundError, match="not kept any more"):
+    with pytest.raises(NotFoundError, match="no longer exists"):
         workspace.evaluations.get("0" * 32)
-    with pytest.raises(NotFoundError, match="not kept any more"):
+    with pytest.raises(NotFoundError, match="no longer exists"):
         workspace.evaluations.get("../models")
     with pytest.raises(NotFoundError, match="no policy called"):
         workspace.evaluations.submit(Question(question.trace_set, question.model, SETTINGS, ("best",)))

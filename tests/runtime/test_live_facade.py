@@ -68,7 +68,7 @@ def test_nothing_to_end_is_said(space):
         space.live.stop_recording("here")
     with pytest.raises(NotFoundError):
         space.live.finish_recording("0123456789abcdef")
-    with pytest.raises(ConflictError, match="nothing to take back"):
+    with pytest.raises(ConflictError, match="nothing to undo"):
         space.live.undo("here", "a")
 
 

@@ -58,7 +58,7 @@ def test_a_process_that_dies_later_is_started_again_for_ever(settings, tmp_path,
     assert serving.serve(settings, eight, root=tmp_path, times=QUICK) == 0
     out = capfd.readouterr().out
     said = [line.partition("| ")[2] for line in out.splitlines() if "started again" in line]
-    assert said[0] == "worker ended with exit code 9 and is started again in 0.01 s"
+    assert said[0] == "worker ended with exit code 9 and will be restarted in 0.01 s"
     assert said[1].endswith("0.02 s")
     assert all(line.endswith("0.04 s") for line in said[2:7])
     assert set(said) <= set(caplog.messages)
@@ -71,7 +71,7 @@ def test_what_was_killed_is_started_again_however_young_it_was(settings, tmp_pat
     three = stop_when(lambda: lives.exists() and len(lives.read_text().split()) == 3)
     times = replace(QUICK, up_after=60.0)
     assert serving.serve(settings, three, root=tmp_path, times=times) == 0
-    assert capfd.readouterr().out.count("worker was killed by SIGKILL and is started again") == 2
+    assert capfd.readouterr().out.count("worker was killed by SIGKILL and will be restarted") == 2
 
 
 def test_what_a_dead_process_leaves_behind_is_killed_before_the_next_start(settings, tmp_path, monkeypatch):

@@ -38,7 +38,7 @@ def test_a_store_with_something_of_everything_is_healthy(workspace, traces):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"state": "asleep"}, "It is in the state “asleep”, which there is not."),
+        ({"state": "asleep"}, "It is in the unknown state “asleep”."),
         ({"state": "running"}, "It is running but has no time of its start."),
         ({"finished": 1.0}, "It is queued but has a time of its end already."),
         ({"progress": 1.5}, "Its progress is 1.5, not between 0 and 1."),
@@ -82,7 +82,7 @@ def test_parts_of_what_is_gone_are_found(workspace, settings):
     assert [found[:2] for found in findings(workspace)] == [("task", "gone"), ("run", "lost")]
 
 
-@pytest.mark.parametrize(("state", "said"), [("done", "no result"), ("asleep", "which there is not")])
+@pytest.mark.parametrize(("state", "said"), [("done", "no result"), ("asleep", "unknown state")])
 def test_an_impossible_run_is_found(workspace, state, said):
     from core.runtime.database.tables import RunRow
 

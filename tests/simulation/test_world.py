@@ -113,7 +113,7 @@ def test_a_job_that_never_trains_is_refused():
 
 def test_a_policy_that_starts_nothing_is_told_so():
     idle = SchedulingPolicy("idle", "", lambda *_: None, lambda *_: Decision(None))
-    with pytest.raises(ConflictError, match="Nothing can happen any more"):
+    with pytest.raises(ConflictError, match="Nothing more can happen"):
         run(Scenario(NODE, (JobSpec("j", 1.0),)), idle)
     asking = SchedulingPolicy(
         "asking", "", lambda *_: None, lambda _, seen: Decision(None, wake=seen.time + 10)

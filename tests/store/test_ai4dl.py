@@ -168,7 +168,7 @@ def test_missing_files_are_named(folder, tmp_path):
 def test_the_wrong_file_in_a_place_is_said(folder):
     with pytest.raises(InputError, match="is not a KMeans of scikit-learn"):
         read_kmeans(folder / "our_scaler1.joblib")
-    with pytest.raises(InputError, match="is not a CRBM"):
+    with pytest.raises(InputError, match="is not an AI4DL CRBM"):
         read_crbm(folder / "our_scaler1.joblib")
 
 
@@ -200,7 +200,7 @@ def test_matrices_that_do_not_belong_together_are_said(tmp_path):
     parts = {"W": odd.W, "A": crbm.A, "B": crbm.B, "v_bias": crbm.visible_bias, "h_bias": crbm.hidden_bias}
     body = b"".join(data.text(key) + data.array(values) for key, values in parts.items())
     (folder / "crbm1" / "model_dict.pickle").write_bytes(pickled(b"}(" + body + b"u"))
-    with pytest.raises(InputError, match="do not belong together"):
+    with pytest.raises(InputError, match="do not fit together"):
         read_crbm(folder / "crbm1")
 
 

@@ -105,7 +105,7 @@ def cell_cases():
         for value in NEGATIVE:
             yield case(
                 f"{column} is {value}", with_cell(6, place, value),
-                f"Column “{column}”", "row 8", "below zero", "rejected", kept=2 * N - 1, kind="negative",
+                f"Column “{column}”", "row 8", "below zero", "dropped", kept=2 * N - 1, kind="negative",
             )  # fmt: skip
         for value in HUGE:
             yield case(
@@ -124,12 +124,12 @@ def cell_cases():
     for value in MISSING:
         yield case(
             f"time is missing as “{value}”", with_cell(3, 1, value),
-            "Column “timestamp”", "row 5", "no time", kept=2 * N - 1, kind="missing_time",
+            "Column “timestamp”", "row 5", "without a time", kept=2 * N - 1, kind="missing_time",
         )  # fmt: skip
     for value in ("", " ", "   ", '""'):
         yield case(
             f"execution is missing as “{value}”", with_cell(3, 0, value),
-            "Column “execution”", "row 5", "name no execution", kept=2 * N - 1, kind="missing_execution",
+            "Column “execution”", "row 5", "without an execution", kept=2 * N - 1, kind="missing_execution",
         )  # fmt: skip
 
 
@@ -207,10 +207,10 @@ def file_cases():
     whole = text_of(good_rows())
     packed = gzip.compress(whole.encode())
     yield case("empty", b"", "broken.csv", "is empty")
-    yield case("line ends only", "\n\n\n", "broken.csv", "nothing but empty rows")
-    yield case("blanks only", "   \n  \n", "broken.csv", "nothing but empty rows")
-    yield case("separators only", ",,,\n,,,\n", "broken.csv", "nothing but empty rows")
-    yield case("byte order mark only", b"\xef\xbb\xbf", "broken.csv", "nothing but empty rows")
+    yield case("line ends only", "\n\n\n", "broken.csv", "only empty rows")
+    yield case("blanks only", "   \n  \n", "broken.csv", "only empty rows")
+    yield case("separators only", ",,,\n,,,\n", "broken.csv", "only empty rows")
+    yield case("byte order mark only", b"\xef\xbb\xbf", "broken.csv", "only empty rows")
     for name, start in (
         ("zip", b"PK\x03\x04junk"), ("bzip2", b"BZh91AY"), ("xz", b"\xfd7zXZ\x00\x00"),
         ("7z", b"7z\xbc\xaf\x27"), ("zstd", b"\x28\xb5\x2f\xfd\x00"), ("pdf", b"%PDF-1.7"),
@@ -243,7 +243,7 @@ def file_cases():
     yield case("one latin-1 letter", late, "Row 25", "UTF-8", kind="encoding", kept=23)
     yield case("utf-16", whole.encode("utf-16"), "UTF-16", kept=24, kind="utf16")
     yield case("html", "<!DOCTYPE html>\n<html><body>Not found</body></html>\n", "Row 1", "“execution”")
-    yield case("json of another kind", '{"a": 1}', "broken.csv", "not an answer")
+    yield case("json of another kind", '{"a": 1}', "broken.csv", "not the response")
     yield case("json cut off", '{"data": [', "broken.csv", "row 1")
     yield case("an error page", "502 Bad Gateway\n", "Row 1", "“execution”")
     yield case("a line without end", HEADER + "\n" + "1," * 3_000_000, "Row 2", "longer than")
@@ -281,7 +281,7 @@ def file_cases():
 CASES = [*cell_cases(), *row_cases(), *header_cases(), *file_cases()]
 NEXT_STEP = re.compile(
     r"\b(Write|Fill|Check|Give|Close|Copy|Save|Choose|Lower|Name|Set|Raise|Change|Map|Open|Export|Unpack|Keep|Add|"
-    r"Nothing needs to be done|An attribute should|Usage cannot)\b"
+    r"No action is needed|An attribute should|Usage cannot)\b"
 )
 
 

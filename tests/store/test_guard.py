@@ -128,7 +128,7 @@ def test_texts_of_parquet_that_are_not_utf_8_are_named(tmp_path, numbers):
     broken = pa.Array.from_buffers(pa.string(), len(names), names.buffers())
     cpu = pa.array([float(i) for i in range(61)]).cast(numbers)
     pq.write_table(pa.table({"pod": broken, "time": list(range(61)), "cpu": cpu}), path)
-    with pytest.raises(InputError, match="column “pod” has texts that are not UTF-8"):
+    with pytest.raises(InputError, match="column “pod” has text that is not UTF-8"):
         read_traces(path)
 
 

@@ -160,7 +160,7 @@ def test_changed_arrays_are_noticed(model):
     parts = parts_of(model)
     arrays = bytearray(parts["arrays.npz"])
     arrays[60] ^= 1
-    assert "not those it was saved with" in refused(zipped({**parts, "arrays.npz": bytes(arrays)}))
+    assert "not the ones it was saved with" in refused(zipped({**parts, "arrays.npz": bytes(arrays)}))
 
 
 def test_bombs_are_refused(model, monkeypatch):
@@ -264,7 +264,7 @@ def test_a_file_with_changed_bytes_is_a_model_or_a_sentence(model, data):
 def test_half_a_folder_is_not_a_model(model, tmp_path: Path):
     save_model(model, tmp_path / "m")
     (tmp_path / "m" / "arrays.npz").write_bytes(b"")
-    with pytest.raises(InputError, match="not those it was saved with"):
+    with pytest.raises(InputError, match="not the ones it was saved with"):
         load_model(tmp_path / "m")
     (tmp_path / "m" / "arrays.npz").unlink()
     with pytest.raises(InputError, match="There is no model"):

@@ -240,7 +240,7 @@ def test_inspection_says_what_it_can(tmp_path):
     found = inspect_file(path)
     assert found.mapping is None
     assert [one.dtype for one in found.columns] == ["text", "date", "empty"]
-    assert "None of the columns has numbers" in found.reasons[0]
+    assert "None of the columns contains numbers" in found.reasons[0]
     assert Inspection.from_dict(found.to_dict()) == found
 
 

@@ -302,8 +302,8 @@ def test_a_prometheus_table_with_one_value_per_row(tmp_path):
     [
         ('{"status": "error", "error": "bad query"}', "bad query"),
         ('{"status": "success", "data": {"result": []}}', "without a single sample"),
-        ('{"some": "thing"}', "not an answer"),
-        ("[1, 2]", "not an answer"),
+        ('{"some": "thing"}', "not the response"),
+        ("[1, 2]", "not the response"),
         ('{"data": ', "row 1, column"),
         ('{"data": {"result": [{"metric": {}, "values": [[1, "x"]]}]}}', "Series 1"),
         ('{"data": {"result": [3]}}', "Series 1"),

@@ -191,7 +191,7 @@ def test_a_damaged_file_is_a_sentence(data):
     "data", [bz2.compress(b"x"), b"PK\x03\x04", b"\xfd7zXZ\x00", b"]\x00\x00\x80", b"\x04\x22M\x18"]
 )
 def test_other_packings_are_named(data):
-    with pytest.raises(InputError, match="is packed with"):
+    with pytest.raises(InputError, match="is compressed with"):
         read_pickle(data)
 
 

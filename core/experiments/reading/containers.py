@@ -31,7 +31,7 @@ def check_docker(
         if group.cores != int(group.cores):
             raise SpecError(
                 ("workers", at, "cores"),
-                f"“{group.id}” has {group.cores:g} cores, and a set of processors is made of whole ones.",
+                f"“{group.id}” has {group.cores:g} cores, but containers are pinned to whole processors.",
                 "Give every machine a whole number of cores.",
             )
     for name, kind in kinds.items():
@@ -50,6 +50,6 @@ def check_docker(
         if POLICIES[arm.policy].oracle:
             raise SpecError(
                 ("policies", at),
-                f"“{arm.policy}” looks at work that is left, which no real engine can show.",
+                f"“{arm.policy}” needs to know how much work is left, which no real engine can tell.",
                 "Leave it out, or run the experiment in the simulator.",
             )

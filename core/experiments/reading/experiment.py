@@ -114,7 +114,7 @@ def _workers(value: Any) -> tuple[WorkerGroup, ...]:
         group = typed(WorkerGroup, mapping(each, where, "A worker"), where, "A worker")
         again = seen & set(group.names)
         if again:
-            raise SpecError(where, f"There are two workers “{min(again)}”.", "Give every one its own id.")
+            raise SpecError(where, f"There are two workers “{min(again)}”.", "Give each its own id.")
         seen |= set(group.names)
         made.append(group)
     if not made:
@@ -152,7 +152,7 @@ def _jobs(value: Any, kinds: Mapping[str, JobKind]) -> tuple[ListedJob, ...]:
         if not job.kind and job.work is None:
             raise SpecError(path, f"Job “{job.id}” has no work and no kind.", "Write “work: …” or “kind: …”.")
         if job.id in made:
-            raise SpecError((*path, "id"), f"There are two jobs “{job.id}”.", "Give every one its own id.")
+            raise SpecError((*path, "id"), f"There are two jobs “{job.id}”.", "Give each its own id.")
         if job.kind and job.kind not in kinds:
             raise SpecError(
                 (*path, "kind"), f"There is no kind of job “{job.kind}”.", f"There are: {', '.join(kinds)}."
@@ -183,7 +183,7 @@ def _refuse_demands(
     taken = {f"{prefix}-{n + 1}" for n in range(count)} & {job.id for job in jobs}
     if taken:
         raise SpecError(
-            ("drawn",), f"A drawn job would be called “{min(taken)}” too.", "Give drawn jobs another “id”."
+            ("drawn",), f"A drawn job would also be called “{min(taken)}”.", "Give drawn jobs another “id”."
         )
 
 

@@ -97,7 +97,7 @@ def read_marked(text: str) -> Marked:
         raise _unreadable(error) from None
     except yaml.YAMLError as error:
         what = str(error).splitlines()[0].rstrip(".")
-        raise InputError(f"This is no YAML or JSON: {what}.", "Save it as plain text in UTF-8.") from None
+        raise InputError(f"This is not YAML or JSON: {what}.", "Save it as plain text in UTF-8.") from None
     return Marked(values, lines)
 
 
@@ -132,7 +132,7 @@ def _unreadable(error: yaml.MarkedYAMLError) -> InputError:
     mark = error.problem_mark or error.context_mark
     where = f"Line {mark.line + 1}: " if mark else ""
     return InputError(
-        f"{where}this is no YAML or JSON: {error.problem or error.context}.",
+        f"{where}this is not YAML or JSON: {error.problem or error.context}.",
         "Look at the indentation, brackets and colons there and just above.",
     )
 
@@ -166,7 +166,7 @@ def _mapping(events: Iterator[Any], path: Path, lines: dict[Path, int]) -> dict[
             raise InputError(f"Line {_line(key)}: a key must be text.", "Write “name: value”.")
         name = str(key.value)
         if name in values:
-            raise InputError(f"Line {_line(key)}: “{name}” stands there twice.", "Keep one of them.")
+            raise InputError(f"Line {_line(key)}: “{name}” appears twice.", "Keep one of them.")
         lines[*path, name] = _line(key)
         values[name] = _value(next(events), events, (*path, name), lines)
     return values

@@ -101,5 +101,5 @@ def seeds(value: Any) -> tuple[int, ...]:
         return tuple(range(1, 1 + one(_COUNT, value, path)))
     listed = tuple(one(_SEED, each, (*path, at)) for at, each in enumerate(value))
     if not listed or len(set(listed)) < len(listed):
-        raise SpecError(path, "The seeds are none, or one stands there twice.", "List each seed once.")
+        raise SpecError(path, "There are no seeds, or one of them appears twice.", "List each seed once.")
     return listed

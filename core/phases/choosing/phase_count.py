@@ -178,7 +178,7 @@ def recommend(candidates: Sequence[Candidate]) -> Choice:
     bent = next((each for each in stable if each.k == elbow), None)
     if bent is not None and bent.silhouette >= KEPT_SILHOUETTE * best.silhouette:
         return Choice(tuple(candidates), elbow, elbow, _reason(bent, "are at the elbow and stable"))
-    why = f"separate best among the stable choices; the elbow at {elbow} does not hold"
+    why = f"separate best among the stable choices; the elbow at {elbow} does not qualify"
     return Choice(tuple(candidates), elbow, best.k, _reason(best, why))
 
 

@@ -183,7 +183,7 @@ def _epoch(
     error = total / len(starts)
     if not np.isfinite(error):
         raise InputError(
-            f"Training went out of bounds in epoch {epoch + 1}: the learning rate "
+            f"Training diverged in epoch {epoch + 1}: the learning rate "
             f"{settings.learning_rate:g} is too large for these traces.",
             "Choose a smaller learning rate, or the minibatch solver.",
         )

@@ -1,4 +1,4 @@
-"""How kernels are compiled: at their first call, without the interpreter's lock, and kept on disk.
+"""How kernels are compiled: at their first call, without the GIL, and cached on disk.
 
 Sums may be reordered and multiply-adds contracted, but values that are not numbers stay what they are.
 """

@@ -1,4 +1,4 @@
-"""All policies on the same traces: who allocates least at the same risk, on containers never seen.
+"""Evaluating policies on the same traces: which allocates least at the same risk, on held-out containers.
 
 Containers are split by group. Policies learn from the training containers, where also the factor is
 fixed that makes each fall short for the same share of time (5%); they are judged on the others.

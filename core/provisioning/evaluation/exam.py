@@ -1,4 +1,4 @@
-"""One policy's exam: fitted on training containers, its factor fixed there, judged on others never seen."""
+"""Evaluating one policy: fitted and scaled on training containers, judged on held-out ones."""
 
 from __future__ import annotations
 

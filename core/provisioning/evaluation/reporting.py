@@ -1,4 +1,4 @@
-"""How an evaluation says on what it was made: the split, the phase model, and what it had seen before."""
+"""Describing an evaluation's basis: the split, the phase model, and what that had seen before."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def model_notes(seen: str | None) -> list[str]:
         case "held_out":
             return [_SEEN]
         case "unknown":
-            return ["Whether the phase model has seen the held-out containers cannot be told."]
+            return ["It is not known whether the phase model was trained on the held-out containers."]
         case _:
             return []
 

@@ -1,4 +1,4 @@
-"""Which containers are judged on, and which are learned from: split by container or by whole groups."""
+"""Train/test split of containers, by container or by whole groups."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def split(fleet: Fleet, holdout: float, seed: int) -> Split:
             f"{n} group of {fleet.n_containers:,} containers cannot be split into training and held-out ones."
             if fleet.n_containers > 1
             else f"{fleet.n_containers} container cannot be split into training and held-out ones.",
-            "Give traces of more containers, or group by another column.",
+            "Use traces of more containers, or group by another column.",
         )
     out = int(np.clip(round(holdout * n), 1, n - 1))
     chosen = np.zeros(n, bool)

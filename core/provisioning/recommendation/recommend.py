@@ -1,4 +1,4 @@
-"""What to give: request and limit per phase and group of containers, with the reason and the risk.
+"""Recommended requests and limits per phase and group of containers, with the reason and the risk.
 
 The request is the (1 − tolerance) quantile of demand over the samples of a group in a phase, so that it
 is exceeded for the tolerated share of time. The limit is the highest demand seen plus headroom. The
@@ -243,7 +243,7 @@ def _reason(
     honest: bool,
     containers: int,
 ) -> str:
-    few = f" These are few: {len(values)} samples." if len(values) < _FEW else ""
+    few = f" Caution: only {len(values)} samples." if len(values) < _FEW else ""
     how = "containers left out" if honest else "this one container itself"
     who = f"{containers:,} containers" if containers > 1 else "1 container"
     return (

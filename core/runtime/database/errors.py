@@ -1,4 +1,4 @@
-"""What a database says when it cannot go on, in sentences for people; its own words go to the log."""
+"""Database errors turned into sentences for people; the database's own message goes to the log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FULL = (
 )
 _READ_ONLY = (
     "The database cannot be written, so this could not be stored.",
-    "Let the user who runs PhaseDock write to it and to its folder, then try again.",
+    "Give the user who runs PhaseDock write access to it and its folder, then try again.",
 )
 _BUSY = (
     "The database was busy for too long, so this could not be done.",
@@ -30,7 +30,7 @@ _BUSY = (
 )
 _DAMAGED = (
     "The database is damaged.",
-    "Stop PhaseDock, and put a copy of the database that you kept in its place.",
+    "Stop PhaseDock and restore the database from a backup.",
 )
 _DISK = (
     "The disk failed while the database was read or written.",

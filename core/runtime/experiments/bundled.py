@@ -55,11 +55,11 @@ def load(source: str) -> Experiment:
         with path.open(encoding="utf-8") as file:
             written = file.read(LARGEST + 1)
     except UnicodeDecodeError:
-        raise InputError(f"{path.name} is no text in UTF-8.", "Save it as UTF-8.") from None
+        raise InputError(f"{path.name} is not UTF-8 text.", "Save it as UTF-8.") from None
     except OSError:
         raise NotFoundError(
-            f"There is no file and no bundled experiment called “{source}”.",
-            f"Bundled are: {', '.join(names())}.",
+            f"There is neither a file nor a bundled experiment called “{source}”.",
+            f"Bundled experiments: {', '.join(names())}.",
         ) from None
     try:
         return read_experiment(written)

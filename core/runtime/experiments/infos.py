@@ -1,4 +1,4 @@
-"""What the runtime tells about experiments and their runs: frozen values, without a database behind them."""
+"""Experiments and their runs as frozen values, detached from the database."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class Ledgers:
         if part is None or number - part.first >= len(entries):
             raise NotFoundError(
                 f"The ledger of this run has no tick {number}.",
-                "Choose a tick of the run, or run it again with its ledger kept.",
+                "Choose a tick of the run, or run it again and save its ledger.",
             )
         found: Entry = entries[number - part.first]
         return found
@@ -169,7 +169,7 @@ class Ledgers:
             row = session.get(SeriesRow, run)
         if row is None:
             raise NotFoundError(
-                "The lines over time of this run were not kept.", "Run it again with its ledger kept."
+                "The time series of this run were not saved.", "Run it again and save its ledger."
             )
         values: dict[str, Any] = orjson.loads(zlib.decompress(row.data))
         return values

@@ -1,4 +1,4 @@
-"""Running an experiment: every policy on every seed that is missing, and then the report.
+"""Running an experiment: every policy on every missing seed, then the report.
 
 Real runs are told apart from simulated ones here: they always keep their ledgers, and the simulator says what
 it would have expected of them.

@@ -170,7 +170,7 @@ class Runs:
         """
         for run in runs:
             if self.get(run).state is RunState.RUNNING:
-                raise ConflictError("A run that goes on cannot be removed.", "Cancel its task first.")
+                raise ConflictError("A run in progress cannot be removed.", "Cancel its task first.")
         return self._records.delete_runs(runs)
 
     def count(self) -> int:
@@ -291,7 +291,7 @@ class Runs:
         """
         info = self.get(run)
         if not info.ticks:
-            raise NotFoundError("The ledger of this run was not kept.", "Run it again with its ledger kept.")
+            raise NotFoundError("The ledger of this run was not saved.", "Run it again and save its ledger.")
         return replay_arm(info.policy, info.settings, info.seed, self.entries(run))
 
     def sweep(self) -> int:

@@ -1,4 +1,4 @@
-"""The engines that the settings name, and whether they can be used.
+"""The configured engines, and whether each can be reached.
 
 An engine that does not answer must not hold up a page: it is asked in a thread of its own, waited for only a
 moment, and its answer holds for a few seconds.
@@ -239,5 +239,5 @@ def silent(address: HostAddress) -> EngineInfo:
         address.url,
         EngineState.LOST,
         f"The engine {address.name} ({address.shown}) has not answered yet.",
-        "Wait a moment; if it stays so, see that Docker is alive there.",
+        "Wait a moment; if it still does not, check that Docker is running there.",
     )

@@ -1,4 +1,4 @@
-"""Running containers, as screens and the command line see them: look, change, attach, record, release.
+"""The service for running containers: view, change limits, attach policies, record, release.
 
 Nothing here takes long. A worker's watcher samples the engines that somebody looks at and leaves what it saw
 in files; looking reads these. Policies and recordings are tasks. What changes containers is refused unless

@@ -60,7 +60,7 @@ class Starter:
         chosen = POLICIES[policy]
         if chosen.oracle:
             raise InputError(
-                f"{policy} looks at what only a simulator knows, so it cannot be attached.",
+                f"{policy} needs what only a simulator knows, so it cannot be attached.",
                 "Choose another policy.",
             )
         chosen.chosen(settings)
@@ -69,7 +69,7 @@ class Starter:
         if mode == Mode.CONTROL and not self._control:
             raise switched_off()
         if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
-            raise ConflictError(f"A policy is attached to {engine} already.", "Detach it first.")
+            raise ConflictError(f"A policy is already attached to {engine}.", "Detach it first.")
         params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}
         return self._tasks.submit(ATTACH, Mode(mode).called(policy, engine), {**params, "seed": int(seed)})
 
@@ -82,11 +82,11 @@ class Starter:
         self._check_ready(engine)
         name = checked_name(name, "trace set")
         if ids is not None and not ids:
-            raise InputError("No container was chosen to be recorded.", "Choose one, or record all.")
+            raise InputError("No container was chosen for recording.", "Choose one, or record all.")
         if model is not None:
             PhaseTracker(self._models.load(model))
         if RECORD in self._sessions.of(engine):
-            raise ConflictError(f"Something is being recorded on {engine} already.", "Stop that first.")
+            raise ConflictError(f"A recording is already running on {engine}.", "Stop that first.")
         return self._submit(engine, name, ids, model, new_id(), finish=False)
 
     def stop_recording(self, engine: str) -> str:

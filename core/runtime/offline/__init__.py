@@ -1,1 +1,1 @@
-"""What the command line does with files alone, without a workspace."""
+"""Use cases of the command line that work on files, without a workspace."""

@@ -1,4 +1,4 @@
-"""What the command line does about experiments: choose, change, run here and now, replay."""
+"""Use cases of the command line for experiments: choose, change, run in this process, replay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command line does with files alone, without a workspace: check, train, import, expand, predict."""
+"""Use cases on files, without a workspace: check, train, import, expand, predict."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def read_mapping(path: Path | None) -> ColumnMapping | None:
     except (OSError, ValueError) as error:
         raise InputError(
             f"The mapping “{path.name}” cannot be read.",
-            "Give a JSON file as `traces check --json` writes it.",
+            "Give a JSON file as printed by `traces check --json`.",
         ) from error
     return ColumnMapping.from_dict(data.get("mapping", data) if isinstance(data, dict) else {})
 
@@ -217,9 +217,7 @@ def room_for(out: Path, *, force: bool) -> None:
     """
     taken = any(out.iterdir()) if out.is_dir() else out.exists()
     if taken and not force:
-        raise ConflictError(
-            f"There is something at “{out}” already.", "Choose another --out, or add --force."
-        )
+        raise ConflictError(f"“{out}” already exists.", "Choose another --out, or add --force.")
     if taken and out.is_dir() and not (out / "model.json").exists():
         raise ConflictError(f"“{out}” holds something that is not a model.", "Choose another --out.")
 

@@ -1,4 +1,4 @@
-"""What the command line does about provisioning with files alone: compare policies, recommend."""
+"""Use cases on files, without a workspace: compare provisioning policies, recommend."""
 
 from __future__ import annotations
 

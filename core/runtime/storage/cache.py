@@ -1,4 +1,4 @@
-"""Values that are dear to make, kept in the process up to a number of bytes.
+"""A size-bounded in-process LRU cache for values that are expensive to compute.
 
 The least recently used go first. Two threads that want the same value at the same time make it
 once: the second waits for the first (*single flight*). Values are shared, so nobody may change them.

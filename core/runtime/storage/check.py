@@ -1,8 +1,8 @@
-"""Whether what is stored contradicts itself: rows in impossible states, folders without rows, and so on.
+"""Consistency check of the store: rows in impossible states, folders without rows, and so on.
 
 A healthy store gives no finding at any moment, whatever was killed before: what processes leave behind when
 they die is either no contradiction (a task whose worker is dead is an interrupted one) or is swept by the
-next worker. ViewBuilder changes nothing.
+next worker. The check changes nothing.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _runs(session: Session) -> Iterator[Finding]:
         select(RunRow.id, RunRow.state, RunRow.entries, RunRow.summary).order_by(RunRow.created)
     ):
         if state not in list(RunState):
-            yield Finding("run", run, f"It is in the state “{state}”, which there is not.")
+            yield Finding("run", run, f"It is in the unknown state “{state}”.")
         elif state == RunState.DONE and summary is None:
             yield Finding("run", run, "It is done but has no result.")
         if entries < 0:
@@ -121,6 +121,6 @@ def _runs(session: Session) -> Iterator[Finding]:
 
 def _folders(what: str, shelf: Repository[Any]) -> Iterator[Finding]:
     for thing, name in shelf.without_folder().items():
-        yield Finding(what, thing, f"“{name}” has no files any more.")
+        yield Finding(what, thing, f"The files of “{name}” are missing.")
     for thing in shelf.without_row():
-        yield Finding(what, thing, "Its files are there, but it is in no list; a worker will remove them.")
+        yield Finding(what, thing, "Its files exist, but no row names them; a worker will remove them.")

@@ -1,4 +1,4 @@
-"""Files that are there completely or not at all.
+"""Publishing files atomically: they exist completely or not at all.
 
 Whatever is published is written to a place of its own first, brought to the disk, and then moved
 into its place in one step. A process that dies on the way leaves only something in `tmp`, which
@@ -81,7 +81,7 @@ def disk_sentence(error: OSError, what: str) -> tuple[str, str] | None:
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return (
             f"PHASEDOCK_HOME cannot be written, so {what} could not be stored.",
-            "Let the user who runs PhaseDock write there, or choose another PHASEDOCK_HOME.",
+            "Give the user who runs PhaseDock write access, or choose another PHASEDOCK_HOME.",
         )
     return None
 

@@ -1,4 +1,4 @@
-"""How much memory caches may take, and how much a trace set takes."""
+"""Memory budgets of the caches, and the size of a trace set in memory."""
 
 from __future__ import annotations
 

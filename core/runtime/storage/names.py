@@ -1,4 +1,4 @@
-"""File names that come from outside, made harmless.
+"""Sanitising file names that come from outside.
 
 Whatever a browser or an archive calls a file, here it becomes one plain name: no folders, no control
 characters, not hidden, of a length that every file system takes, and still telling its suffix.

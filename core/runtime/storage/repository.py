@@ -1,4 +1,4 @@
-"""What trace sets and models have in common: a row and a folder each, names, and a trash.
+"""Base of the repositories of trace sets and models: a row and a folder each, unique names, and a trash.
 
 The folder is written first and the row last, so whatever has a row is complete. Deleting goes the
 other way round. A folder without a row was left by a process that died, and is swept later.
@@ -121,7 +121,7 @@ class Repository(Generic[Row]):
         with self._changing(thing) as (session, row):
             if name != row.name and name in self._names(session):
                 raise ConflictError(
-                    f"There is a {self._what} called “{name}” already.", "Choose another name."
+                    f"There is already a {self._what} called “{name}”.", "Choose another name."
                 )
             row.name = name
 
@@ -145,7 +145,7 @@ class Repository(Generic[Row]):
         """
         with self._changing(thing) as (session, row):
             if row.trashed is None:
-                raise ConflictError(f"“{row.name}” is not in the trash.", "Put it into the trash first.")
+                raise ConflictError(f"“{row.name}” is not in the trash.", "Move it to the trash first.")
             session.delete(row)
         doomed = self._scratch / new_id()
         self.path(thing).rename(doomed)

@@ -1,4 +1,4 @@
-"""What code a stored result was made by: a digest of sources, to be part of the key that it is kept under.
+"""A digest of the source code that made a stored result, as part of its cache key.
 
 All files of a package count, so nothing that a policy uses can be forgotten; the price is that a change to
 one policy makes the results of all of them old. A policy that lives elsewhere adds its own file, and where

@@ -1,4 +1,4 @@
-"""Files that people send: streamed to disk, exact to the byte, visible only when complete.
+"""Uploaded files: streamed to disk, exact to the byte, visible only when complete.
 
 One folder per upload, ``uploads/<id>``: ``info.json`` says what was announced, ``part`` grows while
 bytes arrive, and ``file/<name>`` is the whole file. The part is locked by the process that receives
@@ -114,7 +114,7 @@ class Uploads:
         """
         info = self.get(upload)
         if info.complete:
-            raise ConflictError(f"“{info.name}” has arrived already.", "Go on with it, or send it anew.")
+            raise ConflictError(f"“{info.name}” has already arrived.", "Continue with it, or send it again.")
         part = self._folder / upload / "part"
         with disk_errors(_WHAT), _locked(part, info.name) as file:
             try:
@@ -223,7 +223,7 @@ class Uploads:
             received += len(chunk)
             if received > info.size:
                 raise InputError(
-                    f"More bytes came than “{info.name}” was announced with ({format_bytes(info.size)}).",
+                    f"“{info.name}” was announced with {format_bytes(info.size)}, and more arrived.",
                     "Send the file again; it may have changed while it was read.",
                 )
             file.write(chunk)
@@ -264,7 +264,7 @@ def _locked(part: Path, name: str) -> Iterator[BinaryIO]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise ConflictError(f"“{name}” is being sent already.", "Wait until it has arrived.") from None
+            raise ConflictError(f"“{name}” is already being sent.", "Wait until it has arrived.") from None
         file.truncate(0)
         yield file
 

@@ -1,4 +1,4 @@
-"""What a task sees of the world while it runs: where to say how far it is, and whether to stop.
+"""What a running task can use: the workspace, progress reporting, and cancellation.
 
 Work calls `progress` as often as it likes, thousands of times a second if need be; the database
 hears of it a few times a second. Every call may raise `Cancelled`: that is how work is stopped.

@@ -1,4 +1,4 @@
-"""What a kind of task is, to the worker that does it and to whoever shows it."""
+"""The definition of a kind of task: how it is run, and how it is shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo
     from core.runtime.tasks.context import TaskContext
 
-NOTHING_KEPT = "Nothing was kept; retry it when you like."
+NOTHING_KEPT = "Nothing was saved; retry it if you like."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Whether a worker process still lives.
+"""Detecting whether a worker process is still alive.
 
 On the same machine the kernel knows: a process of that id, born at that moment, exists or not.
 No clock is asked, so a clock that jumps declares nobody dead. For a worker on another machine only

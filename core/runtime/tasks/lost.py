@@ -1,4 +1,4 @@
-"""What became of tasks whose worker died: found by looking alone, so that whoever looks need not write.
+"""Deriving what became of tasks whose worker died, by reading alone.
 
 The answer depends only on what is stored, so everybody who looks gets the same one, and it does not matter
 who writes it down at last (`core.runtime.tasks.store.Tasks.reap`).

@@ -148,7 +148,7 @@ def _stamps(state: TaskState) -> dict[str, Any]:
 def contradictions(row: TaskRow) -> list[str]:
     """What is wrong with a row, in a sentence each; nothing for a row that `transition` can have made."""
     if row.state not in list(TaskState):
-        return [f"It is in the state “{row.state}”, which there is not."]
+        return [f"It is in the unknown state “{row.state}”."]
     columns = COLUMNS[TaskState(row.state)]
     filled = {name for name in OPTIONAL if getattr(row, name) is not None}
     said = [f"It is {row.state} but has no {_called(name)}." for name in columns.always if name not in filled]

@@ -1,4 +1,4 @@
-"""Long work: submitted here, done by a worker, recorded in the database from first to last.
+"""The store of tasks: submitted here, run by a worker, recorded in the database throughout.
 
 Which states a task can be in, and how it gets from one to the next, is in `core.runtime.tasks.states`. A task
 whose worker is dead is shown as interrupted from the first look on, whether or not another worker lives;
@@ -94,7 +94,7 @@ class Tasks:
         if info.state not in RETRYABLE:
             raise ConflictError(
                 f"“{info.title}” is {info.state}, so there is nothing to retry.",
-                "Only what failed, was cancelled or was interrupted can be retried.",
+                "Only tasks that failed, were cancelled or were interrupted can be retried.",
             )
         return self._add(info.kind, info.title, dict(info.params), info.attempt + 1, info.id)
 
@@ -176,7 +176,7 @@ class Tasks:
         """
         info = self.get(task)
         if info.state.ended or not self._cancel(info.id):
-            raise ConflictError(f"“{info.title}” has ended already.", "There is nothing left to cancel.")
+            raise ConflictError(f"“{info.title}” has already ended.", "There is nothing left to cancel.")
         return self.get(task)
 
     def _cancel(self, task: str) -> bool:

@@ -1,4 +1,4 @@
-"""The worker process: takes tasks from the queue and does them, a few at a time, in threads.
+"""The worker process: takes tasks from the queue and runs a few at a time, in threads.
 
 Compiled kernels, pyarrow and NumPy let other threads run, so threads suffice; and when the process
 is killed, all that it did ends with it, which is what makes *interrupted* a truth that can be seen
@@ -274,5 +274,5 @@ def explain(error: Exception, reference: str) -> tuple[str, str]:
         return said
     return (
         f"Something went wrong inside PhaseDock (reference {reference}).",
-        "Retry it; if it happens again, report it with this reference, under which the log has the details.",
+        "Retry it; if it happens again, report it with this reference. The log has the details.",
     )

@@ -108,7 +108,7 @@ def _cells(path: Path, name: str, column: pa.Array | pa.ChunkedArray) -> list[st
     try:
         return [_text(value) for value in column.to_pylist()]
     except UnicodeDecodeError:
-        reason = f"column “{name}” has texts that are not UTF-8"
+        reason = f"column “{name}” has text that is not UTF-8"
     except (OverflowError, ValueError):
         reason = f"column “{name}” has dates outside the years 1 to 9999"
     raise _damaged(path, ValueError(reason))

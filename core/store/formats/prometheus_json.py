@@ -107,8 +107,8 @@ def _answers(text: str, path: Path) -> list[dict[str, Any]]:
                 else "row 1"
             )
             raise InputError(
-                f"“{path.name}” is not valid JSON: it breaks in {place}.",
-                "Save the whole answer of the range query again.",
+                f"“{path.name}” is not valid JSON: it breaks off at {place}.",
+                "Save the whole response to the range query again.",
             ) from None
     return data if isinstance(data, list) else [data]
 
@@ -120,8 +120,8 @@ def _series(answers: Sequence[object], path: Path) -> list[Series]:
             raise _not_an_answer(path)
         if answer.get("status") == "error":
             raise InputError(
-                f"“{path.name}” holds an error of Prometheus: {answer.get('error', 'unknown')}.",
-                "Correct the query and save its answer again.",
+                f"“{path.name}” contains a Prometheus error: {answer.get('error', 'unknown')}.",
+                "Correct the query and save its response again.",
             )
         data = answer.get("data", answer)
         result = data.get("result") if isinstance(data, dict) else None
@@ -130,7 +130,7 @@ def _series(answers: Sequence[object], path: Path) -> list[Series]:
         found.extend(_one(entry, len(found) + 1, path) for entry in result)
     if not any(len(one.time) for one in found):
         raise InputError(
-            f"“{path.name}” is an answer of Prometheus without a single sample.",
+            f"“{path.name}” is a Prometheus response without a single sample.",
             "Ask for a time and containers that have samples.",
         )
     return found
@@ -138,7 +138,7 @@ def _series(answers: Sequence[object], path: Path) -> list[Series]:
 
 def _not_an_answer(path: Path) -> InputError:
     return InputError(
-        f"“{path.name}” is JSON, but not an answer to a range query of Prometheus.",
+        f"“{path.name}” is JSON, but not the response to a Prometheus range query.",
         "Save what /api/v1/query_range returns.",
     )
 

@@ -150,14 +150,14 @@ def _read(path: Path) -> bytes:
 def _attributes(path: Path, kind: str) -> dict[str, Any]:
     content = read_pickle(_read(path))
     if not isinstance(content, Bag) or content.name.short != kind:
-        raise InputError(f"“{path.name}” is not a {kind} of scikit-learn.", f"Choose the file of the {kind}.")
+        raise InputError(f"“{path.name}” is not a scikit-learn {kind}.", f"Choose the file of the {kind}.")
     return content.attributes
 
 
 def _array(values: dict[str, Any], key: str, dimensions: int, path: Path) -> Array:
     array = values.get(key)
     if not isinstance(array, np.ndarray) or array.ndim != dimensions or not fits_float32(array):
-        raise InputError(f"“{path.name}” has no usable “{key}”.", "Take the file again from its authors.")
+        raise InputError(f"“{path.name}” has no usable “{key}”.", "Get the file from its authors again.")
     return array
 
 
@@ -177,7 +177,7 @@ def read_crbm(path: str | Path) -> CrbmEncoder:
 def _crbm(file: Path) -> CrbmEncoder:
     values = read_pickle(_read(file))
     if not isinstance(values, dict):
-        raise InputError(f"“{file.name}” is not a CRBM of AI4DL.", f"Choose its {PARAMETERS}.")
+        raise InputError(f"“{file.name}” is not an AI4DL CRBM.", f"Choose its {PARAMETERS}.")
     W, A, B = (_array(values, key, 2, file) for key in ("W", "A", "B"))
     visible, hidden = (_array(_flattened(values, key), key, 1, file) for key in ("v_bias", "h_bias"))
     features = int(W.shape[1])
@@ -246,7 +246,7 @@ def _scaler(file: Path) -> Scaler:
     values = _attributes(file, "StandardScaler")
     mean, scale = (_array(values, key, 1, file).astype(np.float64) for key in ("mean_", "scale_"))
     if mean.shape != scale.shape or not (scale > 0).all():
-        raise InputError(f"“{file.name}” has no usable scale.", "Take the file again from its authors.")
+        raise InputError(f"“{file.name}” has no usable scale.", "Get the file from its authors again.")
     return Scaler(mean, scale)
 
 
@@ -289,4 +289,4 @@ def _initializer(given: str | Path | None, crbm: Path | None) -> dict[str, Any]:
         values = json.loads(_read(file))
         return {ours: values[theirs] for theirs, ours in SETTING_NAMES.items() if theirs in values}
     except (ValueError, TypeError) as error:
-        raise InputError(f"“{file.name}” is not JSON.", "Take the file again from its authors.") from error
+        raise InputError(f"“{file.name}” is not JSON.", "Get the file from its authors again.") from error

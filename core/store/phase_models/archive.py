@@ -42,7 +42,7 @@ MAX_VALUES = 1_000_000
 MAX_FEATURES = 4_096
 MAX_NUMBERS = 8_000_000
 MAX_EXPANSIONS = 256
-AGAIN = "Export the model again, or take the file again from where it came from."
+AGAIN = "Export the model again, or get a fresh copy of the file."
 
 Array = npt.NDArray[Any]
 _HEADER = re.compile(
@@ -264,7 +264,7 @@ def _check_version(facts: Any) -> None:
 
 def _check_digest(facts: dict[str, Any], arrays: bytes) -> None:
     if hashlib.sha256(arrays).hexdigest() != facts["arrays_sha256"]:
-        raise InputError("The model's arrays are not those it was saved with.", AGAIN)
+        raise InputError("The model's arrays are not the ones it was saved with.", AGAIN)
 
 
 def _array(data: bytes) -> Array:

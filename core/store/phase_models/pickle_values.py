@@ -27,7 +27,7 @@ KINDS = {
     "?": "?",
 }
 MAX_DIMENSIONS = 4
-ADVICE = "Nothing in the file was run. Take the model file from its authors again."
+ADVICE = "Nothing in the file was run. Get the model file from its authors again."
 
 
 def refused(what: str) -> RefusedError:
@@ -37,7 +37,7 @@ def refused(what: str) -> RefusedError:
 
 def broken(why: str) -> InputError:
     """The sentence for a file that is damaged rather than dangerous."""
-    return InputError(f"The model file cannot be read: {why}.", "Copy it again from where it came from.")
+    return InputError(f"The model file cannot be read: {why}.", "Get a fresh copy of it.")
 
 
 @dataclass(frozen=True, slots=True)

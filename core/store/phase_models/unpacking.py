@@ -28,8 +28,8 @@ def unpacked(data: bytes) -> bytes:
     for sign, packing in OTHER_PACKINGS.items():
         if data.startswith(sign):
             raise InputError(
-                f"The model file is packed with {packing}, which is not read here.",
-                "Unpack it first, or save it again with joblib without compression.",
+                f"The model file is compressed with {packing}, which is not supported.",
+                "Decompress it first, or save it again with joblib without compression.",
             )
     if data[:1] == b"\x78" or data[:2] == b"\x1f\x8b":
         data = _inflated(data)

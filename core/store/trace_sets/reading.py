@@ -48,7 +48,7 @@ def open_trace_set(directory: Path) -> StoredTraces:
     try:
         data = json.loads((directory / INFO).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise NotFoundError("This trace set is not stored here.", "Import it again.") from None
+        raise NotFoundError("This trace set is no longer stored.", "Import it again.") from None
     except (OSError, ValueError):
         raise InputError("The description of this trace set is damaged.", "Import it again.") from None
     if data.get("format") != FORMAT:

@@ -84,7 +84,7 @@ def write_trace_set(
     """
     directory.mkdir(parents=True, exist_ok=True)
     if any(directory.iterdir()):
-        raise ConflictError(f"The folder “{directory.name}” is not empty.", "Choose a new one.")
+        raise ConflictError(f"The folder “{directory.name}” is not empty.", "Choose a new folder.")
     bounds = _group_bounds(traces.offsets)
     with ThreadPoolExecutor(2) as pool:
         digests = [pool.submit(column_digest, values) for values in (*traces.columns, traces.time)]

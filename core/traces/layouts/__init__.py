@@ -70,7 +70,7 @@ def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Rec
         if mapping is not None:
             return Recognition(name, layout.label, mapping, _reasons(layout, mapping))
     raise InputError(
-        f"None of the columns has numbers: {listed(header)}.",
+        f"None of the columns contains numbers: {listed(header)}.",
         "Choose a file whose header is its first row and whose columns hold measurements.",
     )
 
@@ -86,11 +86,11 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
     cpu = next((f for f in mapping.features if f.role is Role.CPU), None)
     memory = next((f for f in mapping.features if f.role is Role.MEMORY), None)
     if cpu is None:
-        parts.append("No column was taken for CPU usage: choose one.")
+        parts.append("No column looks like CPU usage: choose one.")
     if memory is None:
-        parts.append("No column was taken for memory usage: choose one.")
+        parts.append("No column looks like memory usage: choose one.")
     if mapping.time is None:
-        parts.append("No column was taken for time: rows are counted instead.")
+        parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:
-        parts.append("No column names an execution: the whole file is one.")
+        parts.append("No column names an execution: the whole file is taken as one.")
     return tuple(parts)

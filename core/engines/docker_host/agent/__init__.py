@@ -1,1 +1,1 @@
-"""What jobs say: through their agent's files, or in what they print."""
+"""What jobs report: through their agent's files, or in their output."""

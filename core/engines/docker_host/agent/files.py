@@ -1,4 +1,4 @@
-"""The half of the agent that stays outside of a job: what is wanted of it, and what it says.
+"""The host's side of a job's agent: its requests to the job, and the replies, as files.
 
 The other half is `core.jobs.agent`. Files are replaced at once, never written in place, so whatever is read
 is whole; a version that grows by one with every wish comes back when the wish was read and fulfilled.

@@ -1,4 +1,4 @@
-"""Following what a job prints where no agent reports it: its container's log, line by line."""
+"""Reading losses from a container's log, for jobs without an agent."""
 
 from __future__ import annotations
 

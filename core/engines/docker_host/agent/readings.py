@@ -1,4 +1,4 @@
-"""Following what a job prints: its agent's file of readings, or the log of its container."""
+"""Reading a job's losses: from its agent's file, or else from its container's log."""
 
 from __future__ import annotations
 

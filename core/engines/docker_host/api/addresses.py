@@ -1,4 +1,4 @@
-"""Where Docker hosts are: the setting that names them, read."""
+"""Parsing `PHASEDOCK_DOCKER`, the setting that names the Docker hosts and their addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One Docker host's API, spoken to through the Docker SDK, with its faults said in sentences.
+"""Requests to one Docker host's API, through the Docker SDK, with its errors turned into readable sentences.
 
 The SDK's low-level client is a `requests` session that knows addresses and TLS, and its `CancellableStream`
 ends an answer that goes on. Requests are made with the session directly rather than with the SDK's methods:
@@ -145,7 +145,7 @@ class Connection:
             why = answer.reason or f"status {answer.status_code}"
         message = f"Docker on {self.address.name} says: {why.strip().rstrip('.')}."
         if answer.status_code == 404:
-            return ContainerGone(message, "Look at what is there now.")
+            return ContainerGone(message, "Refresh and see what is there now.")
         return ChangeRefused(message, "Nothing was changed.")
 
     def _open(self) -> Route:
@@ -167,7 +167,7 @@ class Connection:
         causes = tuple(_causes(error))
         if any(isinstance(cause, PermissionError) for cause in causes):
             return HostLost(
-                f"You may not open the socket of {where}.",
+                f"Permission to open the socket of {where} is denied.",
                 "Run PhaseDock as root, or as a member of the group docker.",
                 "denied",
             )
@@ -177,11 +177,11 @@ class Connection:
             )
         if any(isinstance(cause, (SSLError, TLSParameterError)) for cause in causes):
             return HostLost(
-                f"There is no trust between PhaseDock and {where}: a certificate was not accepted.",
-                "Correct ca, cert and key of its address in PHASEDOCK_DOCKER.",
+                f"The TLS certificates of PhaseDock and {where} do not match.",
+                "Correct ca, cert and key in its address in PHASEDOCK_DOCKER.",
                 "denied",
             )
-        return HostLost(f"There was no answer from {where}.", "See that Docker is alive there.")
+        return HostLost(f"There was no answer from {where}.", "Check that Docker is running there.")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -1,4 +1,4 @@
-"""A Docker host's events, followed in a thread that reconnects for as long as it lives."""
+"""The event stream of a Docker host, followed in a thread that reconnects when the stream breaks."""
 
 from __future__ import annotations
 

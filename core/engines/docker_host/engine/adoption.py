@@ -1,4 +1,4 @@
-"""Containers that were there already: how they become jobs of a run."""
+"""Adopting containers that are already running as jobs of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The clock of a run: seconds since its beginning, which never go back."""
+"""The clock of a run: seconds since its start, monotonic."""
 
 from __future__ import annotations
 

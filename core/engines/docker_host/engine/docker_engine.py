@@ -1,4 +1,4 @@
-"""The Docker engine: real containers and real time behind the port that the simulator has too."""
+"""The Docker engine: real containers in real time, behind the same port as the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job as the engine keeps it while a run goes on."""
+"""The engine's record of a job during a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaving a run: nothing of it stays on the hosts, and adopted containers have what they had."""
+"""Cleaning up after a run: its containers are removed, adopted ones get their original limits back."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def put_back(host: Host, job: LiveJob) -> str:
     except ContainerGone:
         return ""
     except PhaseDockError as error:
-        return f"The limits of {job.id[:12]} could not be put back: {error.message}"
+        return f"The limits of {job.id[:12]} could not be restored: {error.message}"
     except OSError as error:
-        return f"The threads of {job.id[:12]} could not be put back: {error}."
+        return f"The threads of {job.id[:12]} could not be restored: {error}."
     return ""
 
 

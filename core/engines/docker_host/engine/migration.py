@@ -113,7 +113,7 @@ def _moved(move: _Move) -> str:
             move,
             lambda says: says.started != before.started and _goes_on(says, before.checkpoint_step),
             CONFIRM_IN,
-            f"Job {move.job.id} did not go on on {move.to.name} within {CONFIRM_IN:g} s.",
+            f"Job {move.job.id} did not resume on {move.to.name} within {CONFIRM_IN:g} s.",
             (move.to.host, container),
         )
         _want(move, move.to, hold=False)
@@ -164,7 +164,7 @@ def _back(move: _Move) -> str:
             return _resume_origin(move)
         except (PhaseDockError, OSError) as error:
             if not isinstance(error, HostLost) or time.monotonic() >= deadline or move.giving_up.is_set():
-                return f"It could not be started again either: {getattr(error, 'message', error)}"
+                return f"It could not be restarted either: {getattr(error, 'message', error)}"
         time.sleep(PULSE)
 
 

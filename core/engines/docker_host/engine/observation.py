@@ -1,4 +1,4 @@
-"""Bringing what is known of jobs up to date with what the hosts show."""
+"""Updating the state of jobs from what the hosts report."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _update(
     if container is None:
         _gone(shared, host, job)
     elif job.adopted and shared.adopt is not None and not shared.adopt(container):
-        shared.end(job, JobState.FAILED, "It was taken out of PhaseDock's hands.")
+        shared.end(job, JobState.FAILED, "It is no longer selected for PhaseDock.")
         shared.executor.submit(put_back, host, job)
     else:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
@@ -113,7 +113,7 @@ def _gone(shared: SharedState, host: Host, job: LiveJob) -> None:
     read_one(shared, job, at_end=True)
     state, why = _ending(host, job, container)
     if state is JobState.FAILED and time.monotonic() - shared.returned.get(host.name, float("-inf")) < _JUST:
-        why = f"Docker on {host.name} ended and was started again, and its containers ended with it."
+        why = f"Docker on {host.name} was restarted, which ended its containers."
     shared.end(job, state, why)
     if not job.adopted:
         shared.executor.submit(_removed, host, job.container)
@@ -122,14 +122,14 @@ def _gone(shared: SharedState, host: Host, job: LiveJob) -> None:
 def _ending(host: Host, job: LiveJob, container: Container) -> tuple[JobState, str]:
     said = job.agent.says().state if job.agent is not None else ""
     if container.exit_code == 0 and said in ("", "done"):
-        return JobState.DONE, "It came to its end."
+        return JobState.DONE, "It finished."
     if container.oom_killed:
-        return JobState.FAILED, "It used more memory than it may, and the kernel ended it."
+        return JobState.FAILED, "It exceeded its memory limit, and the kernel killed it."
     if container.exit_code == 0:
-        return JobState.FAILED, "It was told to end before it was done."
+        return JobState.FAILED, "It was stopped before it had finished."
     return (
         JobState.FAILED,
-        f"Its program ended with code {container.exit_code}{_last_lines(host, container)}.",
+        f"Its program exited with code {container.exit_code}{_last_lines(host, container)}.",
     )
 
 

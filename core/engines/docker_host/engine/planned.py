@@ -1,4 +1,4 @@
-"""What a run on Docker is made of: workers, and jobs that are planned."""
+"""The workers and planned jobs of a run on Docker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of the engine share: workers, jobs, news, and the hands that do what takes long."""
+"""State that the parts of the engine share: workers, jobs, news, and the executor for slow operations."""
 
 from __future__ import annotations
 

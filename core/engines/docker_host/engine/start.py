@@ -1,4 +1,4 @@
-"""Giving a job a container: on its first worker, and on those that it moves to."""
+"""Starting a job's container, on its first worker and wherever it migrates to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""With how many threads a job computes: as many as it can have cores, beside its neighbours and in its limit.
+"""How many threads a job should use: as many as the cores that its neighbours and its limit leave it.
 
 Threads above its cores wait for each other and burn what they have. A limit alone does not say how many cores
 a job gets: three jobs that may each use both cores of a machine get two thirds of one. So a job that follows

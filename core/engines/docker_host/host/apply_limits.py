@@ -1,4 +1,4 @@
-"""Changing a container's limits, and proof that they took."""
+"""Changing a container's limits, and verifying that Docker applied them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def resize(
     seen = replace(after.limits, cpu_shares=0) if usual else after.limits
     if not seen.agrees(wanted, host.cores) or not _enforced(reader, after, wanted, host.cores):
         raise ChangeRefused(
-            f"Docker on {host.name} gave {now.name} other limits than it was asked for.",
-            "See its log; the limits that it had before are kept.",
+            f"Docker on {host.name} did not give {now.name} the limits that were asked for.",
+            "See Docker's log; the container's original limits stay saved.",
         )
     return after.limits
 

@@ -1,4 +1,4 @@
-"""A container as Docker describes it, and the host that it is on."""
+"""A container as Docker describes it, and facts about its host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a container has used: the kernel's cumulative counters, read from their texts.
+"""Parsing a container's cumulative usage counters (CPU, memory, I/O).
 
 Three sources say the same: the control groups of version 1, those of version 2, and the answer of Docker's
 API, which is all that a remote host has. Everything counts up from a container's start; whoever wants a rate

@@ -1,4 +1,4 @@
-"""What a new container is made of."""
+"""The options with which a new container is created."""
 
 from __future__ import annotations
 

@@ -175,6 +175,6 @@ class Host(HostReading):
         found = self._listing.known(container) or self.inspect(container)
         if not self.guard(found):
             raise NotOurs(
-                f"The container {found.name} on {self.name} is not PhaseDock's to change.",
-                f"Pick it on the page Live, or start it with the label {MANAGED}.",
+                f"PhaseDock may not change the container {found.name} on {self.name}.",
+                f"Select it on the Live page, or start it with the label {MANAGED}.",
             )

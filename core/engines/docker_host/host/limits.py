@@ -1,4 +1,4 @@
-"""What a container may use, as Docker writes it, and what that means.
+"""A container's resource limits, in Docker's own fields and as cores and bytes.
 
 Docker says the same limit in several ways: cores as a quota per period or as billionths of a CPU, "no limit"
 as 0, as −1 or as a number beyond any machine, weight 1 as 0 or as 1024 shares. `Limits` keeps the values as

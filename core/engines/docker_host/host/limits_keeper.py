@@ -1,4 +1,4 @@
-"""Who remembers what a container's limits were before PhaseDock first changed them."""
+"""The port through which a container's original limits are saved before PhaseDock first changes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which containers a host has, asked for only when something may have changed.
+"""The list of a host's containers, cached until something may have changed.
 
 Docker's list says little and inspecting fifty containers costs a tenth of a second, so what is known stays
 known until an event names a container, and the list itself is asked for again only after events, after ten

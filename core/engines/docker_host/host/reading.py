@@ -1,4 +1,4 @@
-"""What can be seen of a Docker host: its containers, what they use, what they print, what happens."""
+"""Read-only access to a Docker host: its containers, their usage and logs, its events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counters of many containers: from the kernel's files at hand, from Docker's API elsewhere."""
+"""Usage counters of many containers: from control groups on this machine, from Docker's API elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every export says: where it is from, which groups and phases it has, and why it says what it says."""
+"""The comments of every export: its origin, its groups and phases, and the reasons."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ class ManualControl:
         hold = self._by_hand(engine, container)
         if hold is None or hold.undo is None:
             raise ConflictError(
-                "No limit of this container was changed by hand, so there is nothing to take back.",
-                "Change a limit first; “Release” puts back what a policy changed.",
+                "No limit of this container was changed by hand, so there is nothing to undo.",
+                "Change a limit first; “Release” restores what a policy changed.",
             )
         with self._host(engine) as host:
             now = host.inspect(container)
@@ -109,7 +109,7 @@ class ManualControl:
         done = LimitRestorer(self._engines, self._holds).put_back(held)
         if done.failed:
             raise ConflictError(
-                f"The limits of {done.failed[0][0]} could not be put back, so it stays picked.",
+                f"The limits of {done.failed[0][0]} could not be restored, so it stays selected.",
                 done.failed[0][1],
             )
         self._holds.unpick(engine, [container])
@@ -159,7 +159,7 @@ def switched_off() -> ConflictError:
     """What is said where control is off."""
     return ConflictError(
         "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
-        "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
+        "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",
     )
 
 
@@ -171,11 +171,11 @@ def allowed(limits: Limits) -> Allowed:
 def _check_bounds(info: HostInfo, cores: float | None, memory: float | None) -> None:
     if cores is not None and not LEAST_CORES <= cores <= info.cores:
         raise InputError(
-            f"{format_cores(cores)} cannot be a limit here.",
+            f"A limit of {format_cores(cores)} is not possible here.",
             f"Choose from {LEAST_CORES} to {info.cores:g} cores, or no limit.",
         )
     if memory is not None and not _LEAST_MEMORY <= memory <= info.memory:
         raise InputError(
-            f"{format_bytes(memory)} cannot be a limit of memory here.",
+            f"A memory limit of {format_bytes(memory)} is not possible here.",
             f"Choose from {format_bytes(_LEAST_MEMORY)} to {format_bytes(info.memory)}.",
         )

@@ -1,4 +1,4 @@
-"""Putting limits back, exactly, whoever changed them and whether or not that process still lives.
+"""Restoring saved limits exactly, whoever changed them and whether or not that process still runs.
 
 What is held belongs to an engine's own id, so it is put back under whatever name that engine can be reached
 now, and never on another one that has taken its name.
@@ -114,5 +114,5 @@ class EngineNotReached(ConflictError):  # noqa: N818 - it says what happened
 def _not_reached(hold: SavedLimits) -> EngineNotReached:
     return EngineNotReached(
         f"The engine that {hold.name} is on, then called {hold.engine.name}, is none that answers now.",
-        "Start it, or name it in PHASEDOCK_DOCKER, however you call it; the limits stay saved until then.",
+        "Start it, or add it to PHASEDOCK_DOCKER under any name; the limits stay saved until then.",
     )

@@ -1,4 +1,4 @@
-"""What limits were before they were changed, kept where a killed process cannot lose it.
+"""Containers' original limits, saved before they are changed, so that no crash loses them.
 
 A hold is committed before the first change that it stands for, and removed only after the exact restore was
 verified. So whatever is killed at whatever moment, either nothing was changed or the hold is there, and

@@ -1,4 +1,4 @@
-"""What an attached policy does and thinks, kept short for the page."""
+"""The latest actions and reasons of an attached policy, for the Live page."""
 
 from __future__ import annotations
 

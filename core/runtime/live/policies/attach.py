@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 RECONNECT_WITHIN = 30.0
 """Seconds for which a lost engine is waited for; Docker takes a few to start again."""
 
-_NOT_BACK = "What was changed is still noted and is put back as soon as the engine answers."
+_NOT_BACK = "The original limits stay saved and are restored as soon as the engine answers."
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def attach(
     files = LiveFiles(workspace.settings.home, asked.engine)
     with locked(files.lock.with_suffix(".attach")) as mine:
         if not mine:
-            raise ConflictError(f"A policy is attached to {asked.engine} already.", "Detach it first.")
+            raise ConflictError(f"A policy is already attached to {asked.engine}.", "Detach it first.")
         run = AttachedRun(
             workspace.database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
         )
@@ -207,7 +207,7 @@ def _policy_errors(policy: str) -> Iterator[None]:
     except Exception as error:
         raise ConflictError(
             f"The policy {policy} failed and was detached: {type(error).__name__}.",
-            "Every limit was put back; the details are in the log of the task.",
+            "Every limit was restored; the details are in the task's log.",
         ) from error
 
 
@@ -221,4 +221,4 @@ def _put_back_after(workspace: Workspace, task: str, log: Callable[[str], None])
         left = [hold for hold in live.holds.all() if hold.owner == task]
         done = LimitRestorer(live.engine_registry, live.holds).put_back(left)
         for name, why in done.failed:
-            log(f"The limits of {name} could not be put back: {why} {_NOT_BACK}")
+            log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")

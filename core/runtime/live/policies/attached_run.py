@@ -1,4 +1,4 @@
-"""The run of an attached policy: its ledger and lines, kept like those of every other run."""
+"""The run of an attached policy: its ledger and time series, stored like any other run's."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def _until_ended(
         if time.time() - newest > _SILENT_AFTER and not _sampled(files):
             raise ConflictError(
                 f"The engine {files.engine} is not being sampled.",
-                "See that Docker answers; what was recorded so far can be finished.",
+                "Check that Docker answers; what was recorded so far can be finished.",
             )
         until = time.monotonic() + _EVERY
         while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""What a recording has so far, on the disk from the first sample on, and the trace set that it comes to.
+"""A recording's file on disk, appended to from the first sample on, and the trace set made from it.
 
 Samples are appended to one file of records of fixed size, facts about containers to another, a line for
 each. A process that is killed loses at most the samples since it last appended; half a record at the end is
@@ -117,7 +117,7 @@ class RecordingFile:
         if not len(samples):
             raise ConflictError(
                 "Nothing was recorded: no chosen container ran for two samples.",
-                "Start containers with the label phasedock, or pick some, and record again.",
+                "Start containers with the label phasedock, or select some, and record again.",
             )
         samples = samples[np.lexsort((samples["at"], samples["container"]))]
         there, counts = np.unique(samples["container"], return_counts=True)

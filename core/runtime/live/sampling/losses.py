@@ -1,4 +1,4 @@
-"""What running containers say of their loss: from their agent's file, or from what they print.
+"""Losses of running containers, from their agent's file or their log.
 
 An agent's file is read at every look, since that costs microseconds. Logs have to be asked of Docker, a few
 milliseconds for each container, so they are read in turn: at most so many in one look, those first that are

@@ -1,4 +1,4 @@
-"""One look at an engine: its containers, what they use, and what that comes to."""
+"""One sample of an engine: its containers, their usage, and totals."""
 
 from __future__ import annotations
 

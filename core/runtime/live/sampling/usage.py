@@ -1,4 +1,4 @@
-"""From cumulative counters to what was used since they were read before."""
+"""From cumulative counters to usage since the previous reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was seen of an engine, put together for the page: the watcher's sample and what tasks say."""
+"""Building the Live page's view of an engine from the watcher's sample and the running tasks."""
 
 from __future__ import annotations
 

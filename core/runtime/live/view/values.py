@@ -1,4 +1,4 @@
-"""What the runtime tells about running containers: frozen values, without an engine behind them.
+"""Running containers as frozen values, detached from any engine.
 
 CPU is in cores, memory in bytes, rates in bytes per second, moments in seconds since 1970. A value that is
 not known is None (in arrays: not a number), never a guess; where a person would ask why, a sentence says so.

@@ -72,9 +72,7 @@ def look(path: Path) -> CsvHead:
     separator = _separator(lines)
     rows = _rows(lines, separator, path.name)
     if not rows:
-        raise InputError(
-            f"“{path.name}” has nothing but empty rows.", "Choose a file with a header and samples."
-        )
+        raise InputError(f"“{path.name}” has only empty rows.", "Choose a file with a header and samples.")
     start, found = _header_at(rows)
     if found:
         problems.append(found)
