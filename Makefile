@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup run check test bench jobs-image lock format clean
+.PHONY: help setup run check test test-fast bench jobs-image lock format clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -33,11 +33,21 @@ check: .venv/.dev ## format, lint, types, architecture; of Python and of the scr
 	$(BIN)/deno check --quiet assets
 	$(BIN)/deno lint --quiet
 
+PYTEST := $(BIN)/python -m pytest
+COVERED := --cov --cov-report= --cov-fail-under=0
+
 test: .venv/.dev ## every test: those of one process and those in browsers two at a time, then those on Docker alone
 	@tests/install-what-tests-need.sh
-	$(BIN)/python -m pytest --cov --cov-report= --cov-fail-under=0 -n 2 --dist loadfile --ignore=tests/browser --ignore=tests/live
-	$(BIN)/python -m pytest --cov --cov-append --cov-report= --cov-fail-under=0 -n 2 --dist loadfile tests/browser -m "not live"
-	$(BIN)/python -m pytest --cov --cov-append tests/browser tests/live -m live
+	@$(BIN)/python -m tests.compiling
+	$(PYTEST) $(COVERED) -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live
+	$(PYTEST) $(COVERED) --cov-append -n 2 --dist loadfile tests/browser -m "not live"
+	$(PYTEST) $(COVERED) --cov-append tests/browser tests/live -m live
+	$(BIN)/coverage report --include='core/*' --fail-under=90
+	$(BIN)/coverage report --include='app/*' --fail-under=80
+
+test-fast: .venv/.dev ## the tests that need no browser, no Docker and no process of their own, in three minutes
+	@$(BIN)/python -m tests.compiling
+	$(PYTEST) -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live -m "not slow"
 
 bench: .venv/.dev ## measure speed against the slow twins and pyarrow; writes benchmarks/results.json
 	$(BIN)/python -m benchmarks
