@@ -67,7 +67,7 @@ def checked(file: Path, found: Checked) -> None:
     for sentence in sentences:
         console.print(f"• {plain(sentence)}", highlight=False)
     if not sentences:
-        console.print("Nothing was wrong with it.")
+        console.print("No problems found.")
 
 
 def store_check(found: StoreCheck) -> None:
@@ -92,7 +92,9 @@ def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
             highlight=False,
         )
     if trained.statistics:
-        table = _table("phase", "id", "share", "CPU", "memory", "stay", "description", right=(1, 2, 3, 4, 5))
+        table = _table(
+            "phase", "id", "share", "CPU", "memory", "dwell time", "description", right=(1, 2, 3, 4, 5)
+        )
         for each in trained.statistics:
             table.add_row(
                 phase_name(each.phase),
@@ -138,8 +140,8 @@ def sequences(found: FoundSequences) -> None:
     console.print(table)
     table = _table(
         "phase",
-        "stays",
-        "median",
+        "segments",
+        "median dwell time",
         *(f"in {format_duration(s)}" for s in found.within),
         right=range(1, 9),
     )

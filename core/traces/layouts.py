@@ -337,6 +337,6 @@ for _name, _label, _function in (
     ("sar", "sar", _sar),
     ("docker_stats", "docker stats", _docker_stats),
     ("prometheus", "Prometheus with cAdvisor metrics", _prometheus),
-    ("generic", "a table, guessed by its columns' names", _generic),
+    ("generic", "unknown format, columns guessed", _generic),
 ):
     LAYOUTS.add(_name, Layout(_label, _function))

@@ -102,7 +102,7 @@ class ColumnMapping:
 
     def _check_columns(self) -> None:
         if not self.features:
-            raise InputError("The mapping has no feature.", "Choose at least one column with numbers.")
+            raise InputError("No CPU or memory column is chosen.", "Choose a CPU or memory column.")
         names = [feature.column for feature in self.features]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

@@ -62,7 +62,7 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
         failed = ended(space, task)
         assert failed.state is TaskState.FAILED
         assert "was lost" in failed.error[0]
-        assert any("put back as soon as" in text for _, text in space.tasks.log(task))
+        assert any("restored as soon as" in text for _, text in space.tasks.log(task))
         assert [hold.container for hold in space.live.holds.all()] == [job.id]
         start_again(daemon)
         until(lambda: not space.live.holds.all(), 40)

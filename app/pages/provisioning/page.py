@@ -55,7 +55,7 @@ def _lead(report: Mapping[str, Any], view: View) -> str:
     split, settings = report["split"], report["settings"]
     words = [f"{len(split['held_out']):,} held-out containers", f"cycle {format_duration(settings['cycle'])}"]
     share = format_share(settings["tolerance"], 0 if settings["tolerance"] >= 0.01 else 1)
-    words.append(f"scaled to {share} under time on the others" if view.matched else "as published, unscaled")
+    words.append(f"scaled to {share} time short on the others" if view.matched else "as published, unscaled")
     return ", ".join(words)
 
 
@@ -74,7 +74,7 @@ def _notes(report: Mapping[str, Any]) -> Node:
     said += [f"Not compared: {', '.join(names)}. {reason}" for reason, names in by_reason.items()]
     if not said:
         return None
-    return card("To know", html.Ul([html.Li(each) for each in said], className="notes"))
+    return card("Caveats", html.Ul([html.Li(each) for each in said], className="notes"))
 
 
 def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
@@ -228,7 +228,7 @@ def start(
     given = given_settings(values_of(ids, values), values_of(ids, checked))
     settings, wrong = read(EvaluationSettings, given)
     if settings is None:
-        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of bounds.")
+        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of range.")
         return errors_for(ids, wrong), said, keep, keep
     if not names:
         said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")

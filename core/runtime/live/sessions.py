@@ -61,7 +61,7 @@ class Sessions:
         while left := self.alive(left):
             if time.monotonic() > until:
                 raise ConflictError(
-                    "The policy has not let go of its containers yet.", "Try again in a few seconds."
+                    "The policy has not released its containers yet.", "Try again in a few seconds."
                 )
             time.sleep(_POLL)
 

@@ -93,7 +93,7 @@ def _update(
     if container is None:
         _gone(shared, host, job)
     elif job.adopted and shared.adopt is not None and not shared.adopt(container):
-        shared.end(job, JobState.FAILED, "It was taken out of PhaseDock's hands.")
+        shared.end(job, JobState.FAILED, "It is no longer selected for PhaseDock.")
         shared.executor.submit(put_back, host, job)
     else:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING

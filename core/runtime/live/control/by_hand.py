@@ -109,7 +109,7 @@ class ManualControl:
         done = LimitRestorer(self._engines, self._holds).put_back(held)
         if done.failed:
             raise ConflictError(
-                f"The limits of {done.failed[0][0]} could not be put back, so it stays picked.",
+                f"The limits of {done.failed[0][0]} could not be put back, so it is still selected.",
                 done.failed[0][1],
             )
         self._holds.unpick(engine, [container])
@@ -159,7 +159,7 @@ def switched_off() -> ConflictError:
     """What is said where control is off."""
     return ConflictError(
         "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
-        "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
+        "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",
     )
 
 

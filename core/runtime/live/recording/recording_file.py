@@ -117,7 +117,7 @@ class RecordingFile:
         if not len(samples):
             raise ConflictError(
                 "Nothing was recorded: no chosen container ran for two samples.",
-                "Start containers with the label phasedock, or pick some, and record again.",
+                "Start containers with the label phasedock, or select some, and record again.",
             )
         samples = samples[np.lexsort((samples["at"], samples["container"]))]
         there, counts = np.unique(samples["container"], return_counts=True)
