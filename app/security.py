@@ -121,7 +121,7 @@ class Gate:
         if request.method == "GET":
             return make_response(render_template_string(LOGIN_PAGE, wrong=""))
         if self._too_often():
-            wrong = "Too many tries. Wait a minute, then try again."
+            wrong = "Too many attempts. Wait a minute, then try again."
             return make_response(render_template_string(LOGIN_PAGE, wrong=wrong), 429)
         given = request.form.get("password", "").encode()
         if hmac.compare_digest(given, self._password):
@@ -129,7 +129,7 @@ class Gate:
             session["signed_in"] = self._signed_in
             return redirect("/")
         self._tries.append(time.monotonic())
-        wrong = "That is not the password. It is the value of PHASEDOCK_PASSWORD."
+        wrong = "Wrong password. It is the value of PHASEDOCK_PASSWORD."
         return make_response(render_template_string(LOGIN_PAGE, wrong=wrong), 401)
 
     def sign_out(self) -> AnyResponse:

@@ -238,7 +238,7 @@
   function pause() {
     const node = live.page.node, paused = !live.paused();
     node.dataset.paused = paused ? "1" : "0";
-    dom.element("live-pause").setAttribute("aria-label", paused ? "Go on" : "Pause");
+    dom.element("live-pause").setAttribute("aria-label", paused ? "Resume" : "Pause");
     live.page.next = 0;
     age(live.page);
   }

@@ -125,7 +125,7 @@
     const button = node.querySelector("button");
     live.call(button, row.name);
     button.dataset.id = row.id;
-    button.title = "Look at and change " + row.name;
+    button.title = "Inspect or change " + row.name;
     node.append(plot("use"), plot("loss"), h("div", "xlabel num"));
     if (watcher) watcher.observe(node);
     return node;
@@ -222,11 +222,11 @@
       had.forEach((node, id) => { if (watcher) watcher.unobserve(node); seen.delete(id); node.remove(); });
       const n = page.rows.length, few = n <= SIX;
       const words = ["no", "one", "two", "three", "four", "five", "six"];
-      dom.element("live-small-title").textContent = all || few ? "Each container over time" : "The " + words[SIX] + " that use most CPU";
+      dom.element("live-small-title").textContent = all || few ? "Each container over time" : "Top " + words[SIX] + " by CPU";
       const button = dom.element("live-all");
       button.hidden = few && !all;
       button.setAttribute("aria-expanded", String(all));
-      dom.element("live-all-label").textContent = all ? "Only six" : "All " + n;
+      dom.element("live-all-label").textContent = all ? "Top six" : "All " + n;
     },
     toggle: function () {
       const page = live.page, all = page.node.dataset.all === "1";

@@ -41,7 +41,7 @@
       h("span", { className: "midcut strong", title: row.name, "aria-hidden": true }, h("span", null, head), h("span", null, tail)),
       h("span", { className: "sr" }, row.name),
       row.state !== "running" ? h("span", { className: "state" }, row.state) : null,
-      row.picked ? h("span", { className: "state", title: "Picked by hand; it does not carry the label" }, "picked") : null);
+      row.picked ? h("span", { className: "state", title: "Selected by hand; it does not carry the label" }, "selected") : null);
   };
   cells.LiveListCell = (props) => (props.value ? h("span", { className: live.listClass(props.value) }, props.value) : h("span", { className: "ink3" }, "–"));
   cells.LivePhaseCell = (props) => (known(props.value) ? h("span", { className: format.phaseClass(props.value) }, format.phaseName(props.value)) : h("span", { className: "ink3" }, "–"));
@@ -58,8 +58,8 @@
       "data-act": act, "data-id": row.id, "data-store": "live-act",
     }, h("span", { className: "icon sm i-" + icon, "aria-hidden": "true" }));
     return h("span", { className: "rowacts" },
-      row.acts ? button("undo", "arrow-back-up", "Put back the limits of") : null,
-      button("one", "dots-vertical", "Look at and change"));
+      row.acts ? button("undo", "arrow-back-up", "Restore the limits of") : null,
+      button("one", "dots-vertical", "Inspect or change"));
   };
 
   const by = (name) => (_a, _b, first, second) => {
@@ -198,7 +198,7 @@
     live.call(node.querySelector("h3"), row.name);
     const button = dom.find(node, "button");
     button.dataset.id = row.id;
-    button.setAttribute("aria-label", "Look at and change " + row.name);
+    button.setAttribute("aria-label", "Inspect or change " + row.name);
     return node;
   }
   function fill(node, row) {

@@ -39,8 +39,8 @@
   }
   function describe(entry) {
     const size = entry.file.size;
-    if (entry.state === "waits") return "Waits for the file before it, " + format.bytes(size);
-    if (entry.sent >= size) return "Arrived, being stored";
+    if (entry.state === "waits") return "Waiting for the previous file, " + format.bytes(size);
+    if (entry.sent >= size) return "Uploaded, being stored";
     const rate = pace(entry);
     const parts = [format.bytes(entry.sent) + " of " + format.bytes(size), Math.floor((100 * entry.sent) / size) + "%"];
     if (rate > 0) parts.push(format.bytes(rate) + "/s", format.duration(Math.ceil((size - entry.sent) / rate)) + " left");
@@ -115,7 +115,7 @@
       api.set_props("notices", { sendNotifications: [{
         action: "show", id: entry.id, color: "var(--ok)", autoClose: 10000,
         closeButtonProps: { "aria-label": "Close this message" },
-        title: "“" + done.name + "” has arrived.", message: "Choose its columns on the Traces page.",
+        title: "Uploaded “" + done.name + "”", message: "Choose its columns on the Traces page.",
       }] });
     }
     next();
@@ -173,7 +173,7 @@
     const limit = zone ? Number(zone.dataset.max) : Infinity;
     if (file.size > limit) {
       return {
-        message: "“" + file.name + "” has " + format.bytes(file.size) + "; at most " + format.bytes(limit) + " may be sent.",
+        message: "“" + file.name + "” has " + format.bytes(file.size) + "; the limit is " + format.bytes(limit) + ".",
         hint: "Send a smaller file (Parquet is the smallest), or raise PHASEDOCK_MAX_UPLOAD.",
       };
     }

@@ -36,7 +36,7 @@ _PULSE_MS = 4_000
 
 _SHORTCUTS = (
     ("Ctrl K", "Search, or jump to a page, a trace set, a model, an experiment or an execution"),
-    ("?", "Show these keys"),
+    ("?", "Show keyboard shortcuts"),
     ("Esc", "Close what is open"),
 )
 
@@ -79,7 +79,7 @@ def _overlays(pages: Sequence[Page]) -> list[Node]:
         dmc.Modal(
             id="help",
             title="Keys",
-            closeButtonProps=aria(label="Close the keys"),
+            closeButtonProps=aria(label="Close keyboard shortcuts"),
             children=html.Div(
                 [part for key, text in _keys(pages) for part in (html.Kbd(key), html.Span(text))],
                 className="kbdlist",
@@ -134,7 +134,7 @@ def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineP
         defaultColorScheme="auto",
         theme={"fontFamily": "var(--sans)", "primaryColor": "indigo", "defaultRadius": 6},
         children=[
-            html.A("Skip to the page", href="#page", className="skip"),
+            html.A("Skip to content", href="#page", className="skip"),
             dcc.Store(id="scheme"),
             dcc.Store(id="partners", data=dark_partners()),
             dcc.Store(id="changed"),

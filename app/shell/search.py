@@ -102,7 +102,11 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
 def _results(found: Sequence[tuple[str, str, str, str]]) -> Node:
     """What was found as links; Enter goes to the first."""
     if not found:
-        return html.Div("Nothing of that name is here.", className="ink3", style={"padding": "8px 10px"})
+        return html.Div(
+            "No match. Executions are searched in the chosen trace set.",
+            className="ink3",
+            style={"padding": "8px 10px"},
+        )
     return [
         dcc.Link(
             [icon(picture), html.Span(name, className="truncate"), html.Span(kind, className="kind")],

@@ -22,7 +22,7 @@ def _picker(component_id: str, label: str, state: Node = None) -> html.Div:
                 rightSection=icon("selector", "sm"),
                 className="picker",
                 comboboxProps={"width": 300, "position": "bottom-start"},
-                nothingFoundMessage="Nothing of that name",
+                nothingFoundMessage="No match",
             ),
         ],
         className="pick",
@@ -73,7 +73,9 @@ def topbar(*, may_sign_out: bool = False) -> html.Header:
                         c="var(--ink2)",
                         **aria(label="Switch between light and dark"),
                     ),
-                    icon_button("help-circle", "Keys and help", id="open-help", class_name="only-desktop"),
+                    icon_button(
+                        "help-circle", "Keyboard shortcuts", id="open-help", class_name="only-desktop"
+                    ),
                     _sign_out() if may_sign_out else None,
                 ],
                 className="right",

@@ -44,7 +44,7 @@ def attached_card() -> html.Section | None:
     heads = (("Policy", ""), ("State", ""), ("Decisions", "num"), ("When", ""))
     table = html.Table(
         [
-            html.Caption("Policies attached to running containers, the newest first", className="sr"),
+            html.Caption("Policies attached to running containers, newest first", className="sr"),
             html.Thead(html.Tr([html.Th(head, scope="col", className=kind) for head, kind in heads])),
             html.Tbody([_row(info) for info in found]),
         ],

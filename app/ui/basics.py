@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dash import dcc, html
 
 from app.figures.strips import gradient
 from app.figures.theme import phase_name
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,6 +30,19 @@ def data(**values: object) -> dict[str, Any]:
 
 
 _NOTICE_ICONS = {"bad": "circle-x", "warn": "alert-triangle", "ok": "circle-check", "info": "info-circle"}
+
+
+class _Sized(Protocol):
+    @property
+    def n_executions(self) -> int: ...
+
+    @property
+    def n_samples(self) -> int: ...
+
+
+def contents(of: _Sized, between: str = ", ") -> str:
+    """How much a trace set holds: ``1 execution, 1,200 samples``."""
+    return f"{many(of.n_executions, 'execution')}{between}{many(of.n_samples, 'sample')}"
 
 
 def icon(name: str, size: str = "") -> html.Span:

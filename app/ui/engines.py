@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 STATE_WORDS = {
     EngineState.READY: "ready",
-    EngineState.MISSING: "not there",
-    EngineState.DENIED: "no rights",
-    EngineState.LOST: "lost",
+    EngineState.MISSING: "not found",
+    EngineState.DENIED: "no permission",
+    EngineState.LOST: "not responding",
 }
 
 
@@ -37,14 +37,14 @@ def engine_options() -> list[dict[str, str]]:
 
 
 def _label(engine: EngineInfo) -> str:
-    state = "Docker" if engine.state is EngineState.READY else STATE_WORDS[engine.state]
+    state = "Docker" if engine.state is EngineState.READY else f"Docker: {STATE_WORDS[engine.state]}"
     return f"{engine.name} ({state})"
 
 
 def dot(engine: EngineInfo | None) -> tuple[str, str]:
     """The class and the title of the dot beside the chosen engine."""
     if engine is None:
-        return "enginedot", "No engine is named"
+        return "enginedot", "No engine is configured"
     return f"enginedot {engine.state}", f"{engine.name}: {STATE_WORDS[engine.state]}"
 
 

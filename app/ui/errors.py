@@ -30,8 +30,8 @@ def sentences(error: BaseException) -> tuple[str, str]:
     reference = secrets.token_hex(3)
     _log.error("unexpected error %s", reference, exc_info=error)
     return (
-        "Something went wrong here, and it is not your doing.",
-        f"Try again; if it comes back, look in the log of the web process for {reference}.",
+        "Something went wrong inside PhaseDock.",
+        f"Try again; if it happens again, look for {reference} in the log of the web process.",
     )
 
 

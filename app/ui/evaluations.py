@@ -92,7 +92,7 @@ def about(choice: Choice) -> dict[str, Any]:
 
 
 def tasks_on(choice: Choice) -> list[TaskInfo]:
-    """The tasks that compare policies on the chosen pair, the newest first."""
+    """The tasks that compare policies on the chosen pair, newest first."""
     wanted = about(choice)
     return [
         task

@@ -185,5 +185,5 @@ def numbers(text: str, label: str, kind: type[float] = float) -> list[float]:
         found = []
     if not found:
         what = "whole numbers" if kind is int else "numbers"
-        raise InputError(f"{label} cannot be “{text}”.", f"Write {what} with commas between them.")
+        raise InputError(f"{label} cannot be “{text}”.", f"Enter {what} separated by commas.")
     return found

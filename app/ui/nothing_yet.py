@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.context import Choice, address, workspace
 from app.ui.basics import Node, card, empty, link_button, notice
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from core.runtime.infos import TraceSetInfo
@@ -23,7 +24,7 @@ def no_traces(icon_name: str, text: str) -> Node:
 def no_model(choice: Choice, traces: TraceSetInfo, icon_name: str, title: str) -> Node:
     """Say that a model is needed to label the chosen traces."""
     text = (
-        f"A model is needed to label the {traces.n_executions:,} executions of "
+        f"A model is needed to label the {many(traces.n_executions, 'execution')} of "
         f"{traces.name}. Training takes well under a minute for most sets."
     )
     return card(None, empty(icon_name, title, text, [train_a_model(choice)]))
@@ -53,7 +54,7 @@ def misfit(choice: Choice, path: str) -> Node:
         error.hint,
         strong=f"{pair[1].name} does not fit {pair[0].name}. {error.message}",
         actions=[
-            link_button("Go on without it", address(path, traces=pair[0].id), "arrow-right", "small"),
+            link_button("Continue without it", address(path, traces=pair[0].id), "arrow-right", "small"),
             link_button(
                 "Train a model", address("/models", traces=pair[0].id, view="train"), "player-play", "small"
             ),

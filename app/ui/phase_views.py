@@ -12,6 +12,7 @@ from app.cache import cached
 from app.context import workspace
 from app.figures.spread import Box, frequencies, spread
 from app.ui.basics import Node, aria, card, phase_badge, plain_table
+from core.traces.validation import many
 from core.units import Unit, format_bytes, format_duration, format_number, format_share, format_value
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
         zip(table["execution"], notes, strips(labelling), strict=True)
     ):
         folder, _, title = name.rpartition("/")
-        said = f"{runs[place]:,} run{'' if runs[place] == 1 else 's'}"
+        said = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
         rows.append(
             {
                 "name": name,
@@ -142,7 +143,7 @@ def phase_card(each: PhaseStatistics) -> html.Div:
     lines: list[tuple[str, ...]] = [(title, *_range(feature)) for title, feature in _main(each)]
     if each.memory is not None:
         lines.append(("Growth", _growth(each), "MiB/min" if each.memory.unit is Unit.BYTES else "per min"))
-    lines.append(("Stay", *_split(format_duration(each.median_stay)), " median"))
+    lines.append(("Median dwell time", *_split(format_duration(each.median_stay))))
     return html.Div(
         [
             html.Div(
@@ -189,7 +190,8 @@ def spread_figures(trace_set_id: str, model_id: str) -> tuple[list[tuple[str, go
     figures = cached(lambda: _spread_figures(labelling), "spread", *prints)
     samples = sum(each.samples for each in _live(labelling))
     info = workspace().traces.get(trace_set_id)
-    note = f"whiskers 5th to 95th percentile; {info.n_executions:,} executions, {samples:,} labelled samples"
+    counts = f"{many(info.n_executions, 'execution')}, {many(samples, 'labelled sample')}"
+    note = f"whiskers 5th to 95th percentile; {counts}"
     return figures, note
 
 
@@ -207,15 +209,15 @@ def _spread_figures(labelling: Labelling) -> list[tuple[str, go.Figure]]:
     return figures
 
 
-BEFORE_A_WINDOW = "Before there is a full window"
+BEFORE_A_WINDOW = "Before the first full window"
 """What warm-up is."""
 PHASE_HEAD = (
     ("Phase", False),
-    ("What it is", False),
+    ("Description", False),
     ("Samples", True),
     ("Share", True),
-    ("Runs", True),
-    ("Median stay", True),
+    ("Segments", True),
+    ("Median dwell time", True),
 )
 
 

@@ -117,7 +117,9 @@ def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
             highlight=False,
         )
     if trained.statistics:
-        table = _table("phase", "id", "share", "CPU", "memory", "stay", "description", right=(1, 2, 3, 4, 5))
+        table = _table(
+            "phase", "id", "share", "CPU", "memory", "dwell time", "description", right=(1, 2, 3, 4, 5)
+        )
         for each in trained.statistics:
             table.add_row(
                 phase_name(each.phase),
@@ -163,8 +165,8 @@ def sequences(found: FoundSequences) -> None:
     console.print(table)
     table = _table(
         "phase",
-        "stays",
-        "median",
+        "segments",
+        "median dwell time",
         *(f"in {format_duration(s)}" for s in found.within),
         right=range(1, 9),
     )

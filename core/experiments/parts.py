@@ -78,11 +78,11 @@ class World:
         label="Size error",
         low=0.0,
         high=3.0,
-        help="Standard deviation of the logarithm of claimed by true training steps.",
+        help="Standard deviation of the logarithm of claimed over true training steps.",
     )
     control: float = setting(
         1.1,
-        label="Control of a migration",
+        label="Migration overhead",
         low=0.0,
         high=3600.0,
         unit="s",
@@ -166,7 +166,7 @@ class JobKind:
         ),
     )
     steps: int = setting(
-        200, label="Training steps", low=0, high=10**9, help="That it says it has; 0: it does not say."
+        200, label="Training steps", low=0, high=10**9, help="How many it claims to have; 0: it does not say."
     )
     checkpoint: Span | None = field(
         default=(1.5, 1.5),
@@ -185,7 +185,7 @@ class JobKind:
         ),
     )
     weight: float = setting(
-        1.0, label="Weight", low=0.0, high=1e6, help="How often it is drawn, by the others."
+        1.0, label="Weight", low=0.0, high=1e6, help="How often it is drawn, relative to the others."
     )
     program: str = setting(
         "", label="Program", help="What its containers run, such as “mlp --size 2”. Only for Docker."
@@ -219,7 +219,7 @@ class ListedJob:
             low=0.0,
             high=1e9,
             unit="s",
-            help="When it comes; by the arrivals if left out.",
+            help="When it arrives; as in “Arrivals” if left out.",
         ),
     )
 
@@ -230,13 +230,13 @@ class Drawn:
 
     count: int = setting(0, label="Jobs drawn", low=0, high=1_000_000, help="How many.")
     id: str = setting(
-        "Job", label="Named", help="What their names begin with; they are numbered as they come."
+        "Job", label="Name prefix", help="What their names begin with; they are numbered in order of arrival."
     )
     draw: str = setting(
         "weights",
-        label="Drawn",
+        label="Kinds drawn",
         choices={"weights": "By weight", "rotation": "In rotation"},
-        help="By the kinds' weights, or each kind as often as the others in an order left to chance.",
+        help="By the weights of the kinds, or each kind equally often in random order.",
     )
 
 
@@ -247,16 +247,16 @@ class Arrivals:
     by: str = setting(
         "together",
         label="Arrivals",
-        help="How jobs come.",
+        help="How jobs arrive.",
         choices={
             "together": "All at once",
             "spacing": "At fixed spacing",
             "uniform": "At random within a time",
-            "poisson": "At random for ever (Poisson)",
+            "poisson": "At random, without end (Poisson)",
             "list": "At listed times",
         },
     )
-    start: float = setting(0.0, label="From", low=0.0, high=1e9, unit="s", help="When the first can come.")
+    start: float = setting(0.0, label="From", low=0.0, high=1e9, unit="s", help="The earliest arrival.")
     spacing: float = setting(
         50.0, label="Spacing", low=0.0, high=1e9, unit="s", help="Between two jobs; for Poisson on average."
     )

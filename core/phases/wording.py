@@ -40,7 +40,7 @@ def _plain(each: PhaseStatistics, top_cpu: float) -> str:
     if each.phase < 0:
         return "Warm-up, too few samples before it"
     if not each.samples:
-        return "No sample here"
+        return "Does not occur in these traces"
     parts = [_cpu(each.cpu, top_cpu)] if each.cpu else []
     parts += [_memory(each.memory, each.memory_growth * each.median_stay / 60)] if each.memory else []
     if not parts:

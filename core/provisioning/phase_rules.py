@@ -36,10 +36,10 @@ class RuleSettings:
     """What the rule of a phase is made from."""
 
     statistics: str = setting(
-        "global", label="Statistics", choices=STATISTICS, help="Whose samples tell what a phase needs."
+        "global", label="Statistics", choices=STATISTICS, help="Whose samples determine what a phase needs."
     )
     kappa: float = setting(
-        20.0, label="κ", low=0.0, high=1e6, unit="samples",
+        20.0, label="Prior weight", low=0.0, high=1e6, unit="samples",
         help="How many own samples weigh as much as the training set; only for shrunk statistics.",
     )  # fmt: skip
 

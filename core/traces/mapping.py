@@ -102,10 +102,7 @@ class ColumnMapping:
 
     def _check_columns(self) -> None:
         if not self.features:
-            raise InputError(
-                "No column is chosen as a feature.",
-                "Choose a CPU or memory column, or another one with numbers.",
-            )
+            raise InputError("No CPU or memory column is chosen.", "Choose a CPU or memory column.")
         names = [feature.column for feature in self.features]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:

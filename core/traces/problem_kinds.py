@@ -181,7 +181,7 @@ KINDS: dict[str, Kind] = {
         Severity.INFO,
         Action.RESAMPLED,
         "They were resampled to the sampling period.",
-        "Choose “as they come” in the mapping to keep the rows of the file.",
+        "Choose “as recorded” in the mapping to keep the rows of the file.",
     ),
     "gap": Kind(
         Severity.INFO,

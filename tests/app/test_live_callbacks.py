@@ -113,7 +113,7 @@ def test_only_panels_whose_signature_changed_are_drawn(asker: Page) -> None:
 def test_a_container_is_opened_in_a_window_with_its_figure(asker: Page) -> None:
     answer = act(asker, "one", ROWS[0].id)
     shown = json.dumps(answer["response"]["live-window-what"])
-    assert "its label" in shown
+    assert "by its label" in shown
     assert '"name": "live-one"' in shown
     window = answer["sideUpdate"]["live-window"]
     assert window["opened"] is True
@@ -122,7 +122,7 @@ def test_a_container_is_opened_in_a_window_with_its_figure(asker: Page) -> None:
 
 def test_releasing_asks_first_and_names_what_is_put_back(asker: Page) -> None:
     shown = json.dumps(act(asker, "release")["response"])
-    assert "The limits of 3 containers go back" in shown
+    assert "The original limits of 3 containers are restored" in shown
     assert "bert-finetune" in shown
 
 
@@ -135,7 +135,7 @@ def test_without_control_nothing_is_changed_and_the_reason_is_said(asker: Page, 
 
 
 def test_what_is_not_there_is_refused_in_a_sentence(asker: Page) -> None:
-    assert "not there any more" in said(act(asker, "one", "gone"))
+    assert "no longer there" in said(act(asker, "one", "gone"))
     assert said(act(asker, "detach"))
     assert said(act(asker, "record-stop"))
     assert "sideUpdate" not in act(asker, "no such button")
@@ -159,7 +159,7 @@ def test_another_policy_brings_its_own_settings(asker: Page) -> None:
     unknown = asker.call("live-policy-name.value", live_policy_name="none of that name")
     assert unknown["response"] == {}
     words = asker.call("live-mode.value", live_mode="control")["response"]
-    assert "puts every limit back" in words["live-mode-words"]["children"]
+    assert "restores every limit" in words["live-mode-words"]["children"]
 
 
 def test_control_asks_first_and_an_engine_that_is_gone_is_said(asker: Page) -> None:
@@ -175,7 +175,7 @@ def test_control_asks_first_and_an_engine_that_is_gone_is_said(asker: Page) -> N
 def test_a_recording_needs_a_name_and_an_engine(asker: Page) -> None:
     values = {"live_record_start": 1, "_pages_location": SEARCH}
     unnamed = asker.call("live-record-start.n_clicks", live_record_name=" ", **values)["response"]
-    assert "needs a name" in unnamed["live-record-name"]["error"]
+    assert "Enter a name" in unnamed["live-record-name"]["error"]
     lost = asker.call("live-record-start.n_clicks", live_record_name="night", **values)["response"]
     assert "Nothing answers at" in lost["live-record-name"]["error"]
 

@@ -96,8 +96,8 @@ def test_the_engine_is_kept_in_the_address_and_an_unknown_one_falls_back(server:
 
 def test_the_dot_beside_an_engine_says_how_it_stands() -> None:
     assert dot(ENGINE) == ("enginedot ready", "box: ready")
-    assert dot(replace(ENGINE, state=EngineState.DENIED)) == ("enginedot denied", "box: no rights")
-    assert dot(None)[1] == "No engine is named"
+    assert dot(replace(ENGINE, state=EngineState.DENIED)) == ("enginedot denied", "box: no permission")
+    assert dot(None)[1] == "No engine is configured"
 
 
 def test_the_page_is_laid_out_for_its_address(server: Flask) -> None:
@@ -124,7 +124,7 @@ def test_without_any_engine_the_page_says_what_to_do(tmp_path: Path, monkeypatch
     [
         (EngineState.DENIED, "usermod -aG docker"),
         (EngineState.MISSING, "PHASEDOCK_DOCKER="),
-        (EngineState.LOST, "seen last"),
+        (EngineState.LOST, "last ones seen"),
     ],
 )
 def test_an_engine_that_cannot_be_used_says_why_and_what_to_do(state: EngineState, words: str) -> None:
@@ -173,8 +173,8 @@ def test_a_watching_policy_says_that_nothing_was_touched() -> None:
     attached = Attached("t", "specon", Mode.WATCH, resizes=1)
     shown = text(policy.panel(view(attached=attached), control=False))
     assert "SpeCon would have set 1 limit. Nothing has been touched." in shown
-    assert "Nothing was decided yet." in shown
-    assert policy.detached_words(view(attached=attached)) == "Nothing was touched while it watched."
+    assert "No decisions yet." in shown
+    assert policy.detached_words(view(attached=attached)) == "It was in watch mode, so nothing was touched."
     steering = replace(attached, mode=Mode.CONTROL)
     assert "4 containers" in policy.detached_words(view(attached=steering))
 
@@ -190,7 +190,7 @@ def test_the_form_has_the_settings_of_every_policy_and_no_oracle() -> None:
     for name in POLICIES:
         assert policy.settings_form(name)
     assert "Control needs PHASEDOCK_CONTROL=on" in policy.mode_words("watch", control=False)
-    assert "puts every limit back" in policy.mode_words("control", control=True)
+    assert "restores every limit" in policy.mode_words("control", control=True)
 
 
 def test_control_is_confirmed_by_naming_what_is_touched() -> None:
@@ -211,9 +211,9 @@ def test_the_recording_shows_how_much_there_is(server: Flask) -> None:
 
 def test_other_containers_are_listed_apart_and_picked_ones_too() -> None:
     shown = text(others.panel(view(), control=True))
-    assert "not touched" in shown
+    assert "left alone" in shown
     assert '"data-act": "pick"' in shown
-    assert "Picked by hand" not in shown
+    assert "Selected by hand" not in shown
     picked = replace(container(0), labelled=False, picked=True)
     both = text(others.panel(view(rows=(picked,)), control=False))
     assert '"data-act": "unpick"' in both
@@ -236,7 +236,7 @@ def test_the_window_of_a_container_says_what_it_is_and_when_it_cannot_be_changed
     assert '"data-act": "undo"' in on, "its limits were changed, so they can be put back"
     steered = replace(seen, attached=Attached("t", "flowcon", Mode.CONTROL))
     assert "Detach it" in text(limit.window(steered, first.id, control=True))
-    with pytest.raises(NotFoundError, match="not there any more"):
+    with pytest.raises(NotFoundError, match="no longer there"):
         limit.row_of(seen, "gone")
 
 
@@ -257,7 +257,7 @@ def test_changes_and_releases_are_said_in_words() -> None:
     assert actions.released_words(Released(("a", "b")))[:2] == ("ok", "Limits of 2 containers restored.")
     kind, title, rest = actions.released_words(Released((), ("c",), (("d", "Docker said no."),)))
     assert (kind, title) == ("bad", "Nothing was changed.")
-    assert rest == "c: not there any more. d: Docker said no."
+    assert rest == "c: no longer there. d: Docker said no."
 
 
 @pytest.mark.parametrize("name", ["notice", "policy", "record", "others"])

@@ -59,7 +59,7 @@ def test_an_empty_page_says_what_to_do(server: Flask) -> None:
 @pytest.mark.parametrize("view", ["train", "choose", "search", "compare"])
 def test_without_traces_every_view_says_so(server: Flask, view: str) -> None:
     text = shown(view=view)
-    assert "No traces yet" in text or "nothing to compare yet" in text
+    assert "No traces yet" in text or "Nothing to compare yet" in text
 
 
 def test_a_model_is_listed_and_shown(model: ModelInfo) -> None:
@@ -86,7 +86,7 @@ def test_a_model_that_is_gone_is_said(model: ModelInfo) -> None:
 
 
 def test_an_unknown_view_leads_back(model: ModelInfo) -> None:
-    assert "There is no such view" in shown(view="dance")
+    assert "No such view" in shown(view="dance")
 
 
 def test_training_asks_for_what_the_form_says(place: Workspace, traces: TraceSetInfo) -> None:
@@ -157,7 +157,7 @@ def test_a_search_gives_trials_to_use(place: Workspace, traces: TraceSetInfo) ->
     assert done.state is TaskState.DONE
     assert len(done.result["trials"]) == 2
     text = text_of(search.outcome(done))
-    assert text.count("Use these") == 2
+    assert text.count("Use these settings") == 2
     assert "hidden=2&history=2" in text
 
 
@@ -204,7 +204,7 @@ def test_trash_undo_and_delete(place: Workspace, model: ModelInfo, monkeypatch: 
     monkeypatch.setattr(dialogs, "notify", lambda *_: None)
     target = dialogs.perform("trash", model.id, Query("", {"traces": "t"}))
     assert target == f"?traces=t&trashed={model.id}"
-    assert "is in the trash" in shown(trashed=model.id)
+    assert "to the trash" in shown(trashed=model.id)
     assert "Delete for good" in shown(view="trash")
     assert dialogs.perform("restore", model.id, Query("", {})) == f"?model={model.id}"
     assert [info.id for info in place.models.list()] == [model.id]
@@ -243,7 +243,7 @@ def test_a_file_with_code_in_it_is_refused_by_name(place: Workspace, model: Mode
 
 
 def test_nothing_given_is_said(server: Flask) -> None:
-    with pytest.raises(InputError, match="No file was given"):
+    with pytest.raises(InputError, match="No file was chosen"):
         importing.bring_in({}, None, "")
 
 

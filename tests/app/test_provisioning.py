@@ -76,7 +76,7 @@ def test_without_a_comparison_the_form_is_open(model: ModelInfo) -> None:
     text = shown()
     assert "Not evaluated yet" in text
     assert "'open': True" in text
-    for spec in ("Cycle", "Tolerance", "κ", "Held out", "Seed"):
+    for spec in ("Cycle", "Tolerance", "Prior weight", "Held out", "Seed"):
         assert spec in text
     for name in POLICIES:
         assert name in text
@@ -92,7 +92,7 @@ def test_the_comparison_of_the_address_is_shown(evaluated: dict[str, str]) -> No
     text = shown(**evaluated)
     for expected in (
         *FEW,
-        "nothing can be better",
+        "lower bound",
         "reference",
         "Frontier",
         "Total over time",
@@ -203,7 +203,7 @@ def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: 
     assert len(drawn[0].y) == len(drawn[0].x)
     assert drawn[0].line.shape == "hv"
     assert sentence(result.id, "prev.step.max", inside) == ""
-    assert "learned from this execution" in sentence(result.id, "prev.step.max", outside)
+    assert "learned from this one" in sentence(result.id, "prev.step.max", outside)
     plain = execution_timeline(pair[0].id, pair[1].id, outside, None, (result.id, "prev.step.max"))
     assert not [trace for trace in plain.data if "allocation" in (trace.name or "")]
 
@@ -227,7 +227,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     report = evaluations.get(str((place.tasks.get(task).result or {})["evaluation"])).report
     alone = len(report["split"]["held_out_groups"]) == 1
     assert ("Hold out a larger share" in text) == alone
-    assert "Times short" not in text
+    assert "Times out of memory" not in text
 
 
 def test_the_card_of_a_comparison_leads_to_what_it_made(
@@ -304,7 +304,7 @@ def test_a_model_that_does_not_fit_is_said_before_anything_is_started(
     info = place.traces.add(plain, None, name="odd")
     text = shown(traces=info.id, model=model.id)
     assert "does not fit odd. The model needs" in text
-    assert "Go on without it" in text
+    assert "Continue without it" in text
     assert "does not fit" not in shown(traces=info.id)
     assert "does not fit" not in shown()
 

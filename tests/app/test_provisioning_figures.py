@@ -44,7 +44,7 @@ def test_a_policy_is_recommended_only_if_its_interval_excludes_zero() -> None:
     rule = _row("prev.step.max", "reactive", 0.4, (0.0, 0.0, 0.0))
     unsure = verdict("cpu", _part(rule, _row("phasedock", "ours", 0.3, (0.2, -0.01, 0.4))))
     assert (unsure.policy, unsure.better) == ("prev.step.max", False)
-    assert "surely beats" in unsure.sentence
+    assert "reliably beats" in unsure.sentence
     sure = verdict("cpu", _part(rule, _row("phasedock", "ours", 0.3, (0.2, 0.1, 0.3))))
     assert (sure.policy, sure.better) == ("phasedock", True)
     assert "20% less" in sure.sentence.replace("20.0", "20")

@@ -61,10 +61,16 @@ def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server: Flask
 
 def test_an_experiment_is_compared(experiment: str) -> None:
     text = text_of_page(experiment=experiment)
-    for words in ("Six jobs", "3 paired seeds", "Mean completion", "Step through fewest", "Lists, flowcon"):
+    for words in (
+        "Six jobs",
+        "3 paired seeds",
+        "Mean completion",
+        "Step through Fewest jobs",
+        "Lists, FlowCon",
+    ):
         assert words in text
     only = text_of_page(experiment=experiment, a="fewest", b="specon", seed="2")
-    assert "Lines over time were not kept for this seed" in only
+    assert "Lines over time were not saved for this seed" in only
 
 
 def test_differences_are_paired_and_exchange_their_sign(place: Workspace, experiment: str) -> None:

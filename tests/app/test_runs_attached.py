@@ -64,7 +64,7 @@ def test_what_a_container_used_before_the_policy_came_is_no_use_of_its_first_tic
 
 
 def test_one_that_saw_nothing_says_so(place: Workspace) -> None:
-    assert "Nothing was decided yet" in shown(look="ledger", run=attached(place, 0))
+    assert "No decisions yet" in shown(look="ledger", run=attached(place, 0))
 
 
 def test_one_that_is_gone_is_refused_in_words(place: Workspace) -> None:

@@ -217,5 +217,5 @@ def test_a_model_that_does_not_fit_the_traces_gets_a_sentence(server: Flask, vie
         said = shown(page.layout(traces=info.id, model=view.model))
     assert "alert" in said
     assert "model does not fit queues. The model needs" in said
-    assert "Go on without it" in said
-    assert "not your doing" not in said
+    assert "Continue without it" in said
+    assert "inside PhaseDock" not in said

@@ -52,7 +52,7 @@ def test_a_waiting_task_can_be_cancelled_and_then_retried(place: Workspace) -> N
 
 
 def test_what_cannot_be_done_is_said(place: Workspace) -> None:
-    with pytest.raises(ConflictError, match="cannot be done"):
+    with pytest.raises(ConflictError, match="is not an action"):
         task_card.perform("dance", train(place))
 
 

@@ -120,7 +120,7 @@ def test_a_column_that_was_cpu_and_is_no_longer_is_a_plain_feature() -> None:
     [
         ({"memory": "c"}, "“c” is mapped twice"),
         ({"features": ["t"]}, "“t” is mapped to a feature and to time"),
-        ({"cpu": NOTHING, "memory": NOTHING, "features": []}, "no feature"),
+        ({"cpu": NOTHING, "memory": NOTHING, "features": []}, "No CPU or memory column"),
         ({"period": 0}, "sampling period is 0"),
         ({"max_gap": 0}, "longest gap is 0"),
         ({"cores": 0}, "number of cores is 0"),
@@ -170,7 +170,7 @@ def test_problems_are_listed_the_severe_ones_first() -> None:
     text = shown(problem_table([problem("gap", "A gap."), problem("ragged", "Row 7 is short.", row=1007)]))
     assert text.index("Row 7 is short.") < text.index("A gap.")
     assert "1,007" in text
-    assert "Nothing was wrong" in shown(problem_table([]))
+    assert "No problems found" in shown(problem_table([]))
 
 
 def upload(place: Workspace, text: str, name: str = "a.csv") -> str:
@@ -191,8 +191,8 @@ def test_an_empty_workspace_offers_the_sample(place: Workspace) -> None:
 def test_an_upload_waits_until_it_is_taken_or_discarded(place: Workspace) -> None:
     made = upload(place, GOOD)
     assert [info.id for info in waiting_uploads()] == [made]
-    assert "Waiting for you" in shown(page.layout())
-    assert "Waiting for you" not in shown(page.layout(upload=made))
+    assert "Not imported yet" in shown(page.layout())
+    assert "Not imported yet" not in shown(page.layout(upload=made))
     task = place.uploads.accept(made, None, "A")
     assert waiting_uploads() == []
     back_again = shown(page.layout())
@@ -215,7 +215,7 @@ def test_a_finished_import_shows_its_report_and_the_next_step(place: Workspace) 
     task = place.uploads.accept(upload(place, GOOD + "a,9,oops,2048\n"), None, "Flawed")
     run(place, task)
     text = shown(import_card.import_card(task))
-    assert "“Flawed” is here." in text
+    assert "Imported “Flawed”" in text
     assert "row 11 has “oops”" in text
     assert "Train a model" in text
 

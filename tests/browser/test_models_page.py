@@ -82,7 +82,7 @@ def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, samples: str) ->
     page.get_by_label("Learning rate", exact=True).fill("fast")
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.get_by_text("It must be a whole number from 1 to 512.")).to_be_visible()
-    expect(page.get_by_text("2 settings are out of bounds.")).to_be_visible()
+    expect(page.get_by_text("2 settings are out of range.")).to_be_visible()
     assert serious_axe_findings(page) == []
 
 
@@ -115,7 +115,7 @@ def test_a_search_fills_the_form(page: Page, samples: str) -> None:
     page.get_by_label("Epochs to try").fill("3")
     expect(page.get_by_text("2 trials", exact=True)).to_be_visible()
     page.get_by_role("button", name="Search", exact=True).click()
-    use = page.get_by_role("link", name="Use these")
+    use = page.get_by_role("link", name="Use these settings")
     expect(use).to_have_count(2, timeout=60_000)
     page.wait_for_timeout(500)
     assert serious_axe_findings(page) == []
@@ -147,7 +147,7 @@ def test_code_in_a_pickle_is_refused_by_its_name(page: Page, samples: str, tmp_p
         page.locator('[data-slot="crbm"]').get_by_role("button").click()
     chooser.value.set_files(bad)
     expect(page.locator(".slot .state", has_text="here")).to_have_count(1, timeout=60_000)
-    page.get_by_role("textbox", name="Parts that are not given come from").click()
+    page.get_by_role("textbox", name="Take missing parts from").click()
     page.get_by_role("option").first.click()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_text("Refused.")).to_be_visible()

@@ -135,10 +135,10 @@ def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:
     page.get_by_role("link", name="As published").click()
     expect(page).to_have_url(re.compile("scale=published"))
     expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
-    page.get_by_role("link", name="Under time", exact=True).click()
-    expect(page.get_by_text("sorted by under time")).to_be_visible()
+    page.get_by_role("link", name="Time short", exact=True).click()
+    expect(page.get_by_text("sorted by time short")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("sorted by under time")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("sorted by time short")).to_be_visible(timeout=20_000)
     expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
 
 

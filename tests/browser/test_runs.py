@@ -92,14 +92,14 @@ def compare(page: Page) -> None:
     page.get_by_role("option", name="specon").click()
     expect(page).to_have_url(re.compile("b=specon"))
     expect(page.locator("table.differences thead")).to_contain_text("specon")
-    expect(page.get_by_role("heading", name="Lists, specon")).to_be_visible()
+    expect(page.get_by_role("heading", name="Lists, SpeCon")).to_be_visible()
     page.get_by_role("link", name="Swap A and B").click()
     expect(page).to_have_url(re.compile("a=specon.*b=fewest"))
-    expect(page.get_by_role("heading", name="Jobs per worker, fewest")).to_be_visible()
+    expect(page.get_by_role("heading", name="Jobs per worker, Fewest jobs")).to_be_visible()
 
 
 def step_through(page: Page) -> None:
-    page.get_by_role("link", name="Step through specon").click()
+    page.get_by_role("link", name="Step through SpeCon").click()
     expect(page).to_have_url(re.compile("look=ledger"))
     expect(page.locator("#tick-body")).to_contain_text("Tick 0,")
     page.get_by_role("button", name="Next decision").click()
@@ -151,11 +151,11 @@ def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> Non
     drawn(page)
     page.get_by_role("link", name="To 99%").click()
     expect(page).to_have_url(re.compile("measure=t99"))
-    expect(page.get_by_text("Time to 99% of the fall of the loss, s")).to_be_visible()
+    expect(page.get_by_text("Time to 99% of the loss reduction, s")).to_be_visible()
     page.get_by_role("link", name="By loss").click()
     expect(page).to_have_url(re.compile("by=loss"))
     page.get_by_role("link", name="Next seed").click()
-    expect(page.get_by_text("Lines over time were not kept for this seed.")).to_be_visible()
+    expect(page.get_by_text("Lines over time were not saved for this seed.")).to_be_visible()
     page.reload()
     expect(page.get_by_text("Seed 2, 2 of 2")).to_be_visible()
 

@@ -59,11 +59,11 @@ def start(page: Page, live: Server) -> None:
 
 def limit_the_bystander(page: Page, live: Server, bystander: Container) -> None:
     page.goto(f"{live.base_url}/live?engine=box")
-    page.get_by_role("button", name="Look at and change bystander").first.click()
+    page.get_by_role("button", name="Inspect or change bystander").first.click()
     window = page.get_by_role("dialog")
     window.get_by_label("CPU, cores").fill("0.4")
     window.get_by_role("button", name="Set the limits of bystander").click()
-    expect(page.locator(".mantine-Notification-root", has_text="bystander is changed.")).to_be_visible()
+    expect(page.locator(".mantine-Notification-root", has_text="bystander changed.")).to_be_visible()
     assert docker_cores(bystander) == 0.4
 
 
@@ -106,6 +106,6 @@ def release(page: Page, live: Server, client: docker.DockerClient, bystander: Co
     page.goto(f"{live.base_url}/live?engine=box")
     page.get_by_role("button", name="Release everything").click()
     page.get_by_role("dialog").get_by_role("button", name="Release everything").click()
-    expect(page.get_by_role("button", name="Put back the limits of bystander")).to_have_count(0)
+    expect(page.get_by_role("button", name="Restore the limits of bystander")).to_have_count(0)
     expect(page.locator("#live-grid")).not_to_contain_text("/ 0.40 cores")
     assert docker_cores(bystander) is None

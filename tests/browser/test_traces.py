@@ -47,7 +47,7 @@ def import_it(page: Page, name: str) -> None:
     expect(page.locator("#map-import")).to_be_enabled()
     page.get_by_label("Name of the set").fill(name)
     page.locator("#map-import").click()
-    expect(page.locator(".importcard")).to_contain_text(f"“{name}” is here.", timeout=30_000)
+    expect(page.locator(".importcard")).to_contain_text(f"Imported “{name}”", timeout=30_000)
 
 
 def set_row(page: Page, name: str) -> Locator:
@@ -73,7 +73,7 @@ def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#pick-traces")).to_have_value("Night batch")
     assert serious_axe_findings(page) == []
     page.reload()
-    expect(page.locator(".importcard")).to_contain_text("“Night batch” is here.")
+    expect(page.locator(".importcard")).to_contain_text("Imported “Night batch”")
     page.get_by_label("Find executions by name or attribute").fill("job-2")
     expect(page.locator("#executions-count")).to_have_text("1 of 4")
     expect(page.locator(".ag-center-cols-container .ag-row")).to_have_count(1)
@@ -130,12 +130,12 @@ def test_a_file_without_numbers_cannot_be_imported(page: Page, tmp_path: Path) -
     path = tmp_path / "words.csv"
     path.write_text("a,b\nx,y\nhello,world\n")
     send(page, path)
-    expect(page.locator("#map-state")).to_contain_text("no feature")
+    expect(page.locator("#map-state")).to_contain_text("No CPU or memory column")
     expect(page.locator("#map-import")).to_be_disabled()
     page.goto("/traces")
     waiting = page.locator(".item").filter(has_text="words.csv")
     waiting.get_by_role("link", name="Continue").click()
-    expect(page.locator(".mapcard")).to_contain_text("Not recognised")
+    expect(page.locator(".mapcard")).to_contain_text("Unknown format")
     page.go_back()
     waiting.get_by_role("button", name="Discard words.csv").click()
     expect(waiting).to_have_count(0)
@@ -216,7 +216,7 @@ def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_p
         page.locator("#choose-file").click()
     chooser.value.set_files([large, write(tmp_path, "after.csv", rows(2))])
     expect(page.locator(".sending").first).to_contain_text(re.compile(r"MiB of .* · \d+% · .*B/s · .* left"))
-    expect(page.locator(".sending").nth(1)).to_contain_text("Waits for the file before it")
+    expect(page.locator(".sending").nth(1)).to_contain_text("Waiting for the previous file")
     with page.expect_request(lambda request: request.method == "DELETE"):
         page.locator(".sending").first.get_by_role("button", name="Cancel").click()
     expect(page.locator(".mapcard")).to_contain_text("after.csv", timeout=20_000)

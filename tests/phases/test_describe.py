@@ -34,7 +34,12 @@ def test_an_empty_set_has_no_runs():
     traces, labels = labelled([np.empty((0, 2))], [])
     assert len(phase_runs(traces, labels).start) == 0
     (only,) = phase_statistics(traces, labels, [0])
-    assert (only.samples, only.share, only.runs, only.description) == (0, 0.0, 0, "No sample here")
+    assert (only.samples, only.share, only.runs, only.description) == (
+        0,
+        0.0,
+        0,
+        "Does not occur in these traces",
+    )
 
 
 def test_statistics_by_hand():

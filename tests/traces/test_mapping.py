@@ -35,7 +35,7 @@ def test_a_mapping_survives_json(names, role, unit, time_unit, period, rule):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"features": ()}, "no feature"),
+        ({"features": ()}, "No CPU or memory column"),
         ({"features": (CPU, CPU)}, "mapped twice"),
         ({"time": "cpu"}, "to a feature and to time"),
         ({"execution": "cpu"}, "to a feature and to time or execution"),

@@ -159,7 +159,7 @@ def _titles(quantity: str) -> list[dict[str, Any]]:
     below: dict[str, Any] = {"x": 0.5, "y": 0.0, "xanchor": "center", "yanchor": "top", "yshift": -20}
     return [
         theme.quantity_title(f"Over-allocation of {quantity}", yshift=6),
-        theme.quantity_title("Under time (share of time above the allocation)", **below),
+        theme.quantity_title("Time short (share of time above the allocation)", **below),
     ]
 
 
@@ -189,7 +189,7 @@ def _curve(curve: Curve) -> go.Scatter:
         mode="lines",
         name=curve.name,
         line=_line(curve.part),
-        hovertemplate="%{y:.1%} over at %{x:.1%} under time<extra>" + curve.name + "</extra>",
+        hovertemplate="%{y:.1%} over-allocated, %{x:.1%} time short<extra>" + curve.name + "</extra>",
         **filled,
     )
 
@@ -213,7 +213,7 @@ def _mark(curve: Curve) -> go.Scatter:
             "thickness": 2,
             "width": 0,
         },
-        hovertemplate=f"{said}<br>{format_share(x)} under time<extra></extra>",
+        hovertemplate=f"{said}<br>{format_share(x)} time short<extra></extra>",
     )
 
 

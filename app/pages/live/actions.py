@@ -13,6 +13,7 @@ from app.pages.live.state import does, is_control
 from app.ui.basics import Node, button
 from app.ui.errors import notify
 from core.scheduling.policies import spelt
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,11 +56,11 @@ def _ask_release(view: LiveView, _of: str) -> list[Node]:
         parts.append(html.P(f"{spelt(attached.policy)} is detached."))
     if held:
         n = len(held)
-        text = f"The limits of {n:,} container{'s' if n != 1 else ''} go back to what they came with:"
+        text = f"The original limits of {many(n, 'container')} are restored:"
         parts += [html.P(text), html.Ul([html.Li(name) for name in sorted(held)], className="names")]
     elif not parts:
-        parts.append(html.P(f"Nothing on {view.engine.name} is changed now, as far as the last sample says."))
-    parts.append(html.P("Containers keep running; recordings go on.", className="ink2 small"))
+        parts.append(html.P(f"According to the last sample, nothing on {view.engine.name} is changed."))
+    parts.append(html.P("Containers keep running and recordings continue.", className="ink2 small"))
     buttons = [
         button("Cancel", None, "", **does("close")),
         button("Release everything", "lock-open", "danger", **does("release-now")),
@@ -70,13 +71,13 @@ def _ask_release(view: LiveView, _of: str) -> list[Node]:
 def released_words(released: Released) -> tuple[str, str, str]:
     """What a release came to: kind, title, text."""
     n = len(released.restored)
-    title = f"Limits of {n:,} container{'s' if n != 1 else ''} restored." if n else "Nothing was changed."
+    title = f"Limits of {many(n, 'container')} restored." if n else "Nothing was changed."
     text = []
     if released.gone:
-        text.append(f"{', '.join(released.gone)}: not there any more.")
+        text.append(f"{', '.join(released.gone)}: no longer there.")
     text += [f"{name}: {sentence}" for name, sentence in released.failed]
     kind = "bad" if released.failed else "ok"
-    return kind, title, " ".join(text) or "Each is checked to be as it came."
+    return kind, title, " ".join(text) or "Each has its original limits again."
 
 
 def _release(view: LiveView, _of: str) -> None:
@@ -88,7 +89,7 @@ def _release(view: LiveView, _of: str) -> None:
 def _undo(view: LiveView, of: str) -> None:
     change = workspace().live.undo(view.engine.name, of)
     close()
-    notify(limit.changed_words(change), "ok", title=f"The limits of {change.container} are put back.")
+    notify(limit.changed_words(change), "ok", title=f"The limits of {change.container} are restored.")
 
 
 def _pick(view: LiveView, of: str) -> list[Node] | None:
@@ -97,9 +98,9 @@ def _pick(view: LiveView, of: str) -> list[Node] | None:
         text = f"{name} does not carry the label. The attached policy will set its limits from now on."
         buttons = [
             button("Cancel", None, "", **does("close")),
-            button(f"Pick {name}", "plus", "primary", **does("pick-now", of)),
+            button(f"Select {name}", "plus", "primary", **does("pick-now", of)),
         ]
-        return show(f"Pick {name}?", [html.P(text), html.Div(buttons, className="row ends")])
+        return show(f"Select {name}?", [html.P(text), html.Div(buttons, className="row ends")])
     _pick_now(view, of)
     return None
 
@@ -109,14 +110,18 @@ def _pick_now(view: LiveView, of: str) -> None:
     workspace().live.pick(view.engine.name, of)
     close()
     undo = button("Undo", "arrow-back-up", "small", **does("unpick", of))
-    words = html.Span("Nothing is changed yet; it may be from now on.")
-    notify(html.Div([words, undo], className="row between"), "info", title=f"{name} is picked.")
+    words = html.Span("Nothing has changed yet; its limits may be changed from now on.")
+    notify(html.Div([words, undo], className="row between"), "info", title=f"{name} is selected.")
 
 
 def _unpick(view: LiveView, of: str) -> None:
     name = next((row.name for row in view.rows if row.id == of), of[:12])
     workspace().live.unpick(view.engine.name, of)
-    notify("It is as it came, and is not touched any more.", "ok", title=f"{name} is left alone.")
+    notify(
+        "It has its original limits, and PhaseDock no longer changes them.",
+        "ok",
+        title=f"{name} is no longer selected.",
+    )
 
 
 def _detach(view: LiveView, _of: str) -> None:
@@ -138,7 +143,7 @@ def set_limit(engine: str, container: str, cores: float | None, memory: float | 
     close()
     undo = button("Undo", "arrow-back-up", "small", **does("undo", container))
     words = html.Span(limit.changed_words(change))
-    notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} is changed.")
+    notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} changed.")
 
 
 ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {

@@ -138,9 +138,11 @@ def set_limit(
 def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str) -> None:
     live_policy.start(engine, policy, settings, mode)
     words = (
-        "It decides from now on." if mode == Mode.CONTROL else "It says what it would do; nothing is touched."
+        "It sets limits from now on."
+        if mode == Mode.CONTROL
+        else "It only shows what it would do; nothing is touched."
     )
-    notify(words, "ok", title=f"{spelt(policy)} is attached in {mode}.")
+    notify(words, "ok", title=f"{spelt(policy)} is attached in {mode} mode.")
     set_props("changed", {"data": f"attached {engine} {policy}"})
     actions.poke()
 
@@ -200,7 +202,7 @@ def attach(
     entered = values_of(ids, [v if s is None else s for s, v in zip(switches, values, strict=True)])
     _, wrong = read(POLICIES[policy].settings, entered)
     if wrong:
-        said = notice("bad", "Mend the marked settings first.", strong="Nothing was attached.")
+        said = notice("bad", "Fix the highlighted settings first.", strong="Nothing was attached.")
         return said, errors_for(ids, wrong)
     draft: dict[str, Any] = {"engine": view.engine.name, "policy": policy, "mode": mode, "settings": entered}
     try:
@@ -216,7 +218,7 @@ def attach(
 def _ask(view: LiveView, draft: dict[str, Any]) -> None:
     """Open the window that says what attaching in control will touch."""
     set_props("live-draft", {"data": draft})
-    title = f"Attach {spelt(draft['policy'])} in control?"
+    title = f"Attach {spelt(draft['policy'])} in control mode?"
     shown = actions.show(title, live_policy.confirmation(view, draft["policy"]))
     set_props("live-window-what", {"children": shown})
 
@@ -236,7 +238,7 @@ def _register_recording(app: Dash) -> None:
         if not clicks or view is None:
             return dash.no_update
         if not (name or "").strip():
-            return "A recording needs a name. Write one."
+            return "Enter a name for the recording."
         try:
             workspace().live.record(view.engine.name, (name or "").strip(), None, model)
         except PhaseDockError as error:

@@ -24,13 +24,13 @@ def decisions(said: tuple[ActivityEntry, ...]) -> html.Ol:
         What the policy said, newest first.
     """
     if not said:
-        waiting = html.Li("Nothing was decided yet.", className="ink3 small")
+        waiting = html.Li("No decisions yet.", className="ink3 small")
         return html.Ol([waiting], className="decisions")
     return html.Ol(
         [_decision(each) for each in said],
         className="decisions",
         tabIndex="0",
-        **aria(label="Decisions, the newest first"),
+        **aria(label="Decisions, newest first"),
     )
 
 

@@ -52,7 +52,7 @@ def _every(seconds: int) -> dmc.Select:
         w=104,
         rightSection=icon("chevron-down", "sm"),
         className="only-desktop-block",
-        **aria(label="How often the page is brought up to date"),
+        **aria(label="How often the page is updated"),
     )
 
 
@@ -60,12 +60,12 @@ def _pause() -> html.Button:
     return html.Button(
         [
             html.Span([icon("player-pause"), html.Span("Pause", className="txt")], className="when-running"),
-            html.Span([icon("player-play"), html.Span("Go on", className="txt")], className="when-paused"),
+            html.Span([icon("player-play"), html.Span("Resume", className="txt")], className="when-paused"),
         ],
         id="live-pause",
         type="button",
         className="btn",
-        title="Stop bringing the page up to date, or go on (P)",
+        title="Pause or resume updates (P)",
         **aria(label="Pause"),
     )
 
@@ -119,7 +119,7 @@ def _small_card(measure: str) -> html.Section:
     )
     tools = [
         keys,
-        html.Div(choices, className="seg", role="group", **aria(label="What is drawn")),
+        html.Div(choices, className="seg", role="group", **aria(label="Quantity shown")),
         html.Button(
             [icon("chevron-down"), html.Span(id="live-all-label")],
             id="live-all",
@@ -129,7 +129,7 @@ def _small_card(measure: str) -> html.Section:
         ),
     ]
     return card(
-        html.Span("The six that use most CPU", id="live-small-title"),
+        html.Span("Top six by CPU", id="live-small-title"),
         html.Div(id="live-small", className="live-small"),
         tools=tools,
         class_name="small-multiples",

@@ -34,7 +34,7 @@ def row_of(view: LiveView, container: str) -> ContainerRow:
     found = next((row for row in view.rows if row.id == container), None)
     if found is None:
         raise NotFoundError(
-            "This container is not there any more.", "It may have ended; the table is up to date."
+            "This container is no longer there.", "It may have ended; the table is up to date."
         )
     return found
 
@@ -45,7 +45,7 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
     history = workspace().live.history(view.engine.name, [row.id]).get(row.id)
     parts: list[Node] = [html.Dl(_facts(row), className="live-facts")]
     if history is not None and len(history.time):
-        files = [("Its last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
+        files = [("Last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
         figure = history_figure(history, row.name)
         label = f"CPU, memory and loss of {row.name} over its last minutes"
         menu = html.Div(export_menu(_GRAPH, f"{row.name} live", files), className="row ends")
@@ -55,11 +55,11 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
 
 
 def _facts(row: ContainerRow) -> list[Node]:
-    why = "its label" if row.labelled else "picked by hand"
-    follows = {True: "yes", False: "no, threads stay as they are", None: None}[row.malleable]
+    why = "by its label" if row.labelled else "by hand"
+    follows = {True: "yes", False: "no, the number is fixed", None: None}[row.malleable]
     facts: list[tuple[str, Node]] = [
         ("Image", row.image or "–"),
-        ("Looked after by", why),
+        ("Selected", why),
         ("Id", html.Code(row.id[:12])),
     ]
     if row.label:
@@ -67,7 +67,7 @@ def _facts(row: ContainerRow) -> list[Node]:
     if row.phase is not None:
         facts.append(("Phase", phase_badge(row.phase)))
     if follows:
-        facts.append(("Follows its cores", follows))
+        facts.append(("Threads follow cores", follows))
     if row.loss is None and row.loss_why:
         facts.append(("Loss", row.loss_why))
     return [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
@@ -77,14 +77,14 @@ def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
     if not control:
         return notice(
             "info",
-            "Set PHASEDOCK_CONTROL=on and start PhaseDock again.",
+            "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",
             strong="Limits cannot be set here now.",
         )
     if is_control(view.attached):
         return notice("info", "Detach it to set limits by hand.", strong="A policy sets the limits.")
     what = (
-        f"{row.name} keeps running. What it came with is written down first; Undo and Release everything put "
-        "it back."
+        f"{row.name} keeps running. Its original limits are saved first; Undo and Release everything restore "
+        "them."
     )
     return html.Div(
         [
@@ -107,7 +107,7 @@ def _limit_fields(view: LiveView, row: ContainerRow) -> html.Div:
             dmc.TextInput(
                 id="live-limit-cores",
                 label="CPU, cores",
-                description=f"Empty for no limit{host}.",
+                description=f"Leave empty for no limit{host}.",
                 value="" if row.cpu_limit is None else f"{row.cpu_limit:g}",
                 size="xs",
                 inputWrapperOrder=ORDER,
@@ -135,7 +135,7 @@ def _limit_buttons(row: ContainerRow) -> list[Node]:
 
 
 def _memory_words(row: ContainerRow) -> str:
-    words = "Empty leaves it as it is."
+    words = "Leave empty to keep it."
     if row.memory is not None:
         words += f" It uses {format_bytes(row.memory)}; below that it may be killed."
     return words
@@ -157,7 +157,7 @@ def quantity(text: str | None, label: str) -> float | None:
     except ValueError:
         value = float("nan")
     if not 0 < value < float("inf"):
-        raise InputError(f"{label} cannot be “{text}”.", "Write a number above 0, such as 1.5.")
+        raise InputError(f"{label} cannot be “{text}”.", "Enter a number above 0, such as 1.5.")
     return value
 
 

@@ -33,13 +33,11 @@ def panel(view: LiveView, *, control: bool) -> Node:
 
 
 def _picked(picked: Sequence[ContainerRow], control: bool) -> Node:
-    rows = [
-        (row.name, row.image, _act("unpick", row.id, f"Leave {row.name} alone", control)) for row in picked
-    ]
+    rows = [(row.name, row.image, _act("unpick", row.id, f"Deselect {row.name}", control)) for row in picked]
     return card(
-        "Picked by hand",
-        plain_table([("Container", False), ("Image", False), ("", False)], rows, "Picked by hand"),
-        note="without the label, and looked after all the same",
+        "Selected by hand",
+        plain_table([("Container", False), ("Image", False), ("", False)], rows, "Selected by hand"),
+        note="managed without the label",
         flush=True,
         class_name="live-others",
     )
@@ -49,7 +47,7 @@ def _foreign(view: LiveView, control: bool) -> Node:
     if not view.foreign:
         return None
     rows = [
-        (row.name, row.image, row.state, _act("pick", row.id, f"Pick {row.name}", control))
+        (row.name, row.image, row.state, _act("pick", row.id, f"Select {row.name}", control))
         for row in view.foreign[:_MOST]
     ]
     heads = [("Container", False), ("Image", False), ("State", False), ("", False)]
@@ -59,14 +57,14 @@ def _foreign(view: LiveView, control: bool) -> Node:
     return card(
         "Other containers on this host",
         *parts,
-        note="not touched: they do not carry the label",
+        note="left alone because they do not carry the label",
         flush=True,
         class_name="live-others",
     )
 
 
 def _act(act: str, of: str, label: str, control: bool) -> Node:
-    word = "Pick" if act == "pick" else "Leave alone"
+    word = "Select" if act == "pick" else "Deselect"
     more = {} if control else {"disabled": True}
     title = label if control else "PHASEDOCK_CONTROL is off"
     return button(word, "plus" if act == "pick" else "x", "quiet small", title=title, **does(act, of), **more)

@@ -27,9 +27,9 @@ def layout(**values: str) -> Node:
     query = Query(PATH, values)
     engine = engine_named(query.get("engine"))
     if engine is None:
-        text = "Name one in PHASEDOCK_DOCKER and start PhaseDock again, or use the simulator."
+        text = "Add one to PHASEDOCK_DOCKER and restart PhaseDock, or use the simulator."
         ways = [link_button("Use the simulator", "/runs", "player-play")]
-        return [page_head("Live"), empty("activity", "No engine is named", text, ways), *plumbing()]
+        return [page_head("Live"), empty("activity", "No engine is configured", text, ways), *plumbing()]
     return body(engine, query)
 
 
@@ -51,5 +51,5 @@ PAGE = Page(
     register,
     routes=(exports.blueprint,),
     alert=_attached,
-    keys=(("P", "On Live: pause, go on; Enter on a row: look at the container and change it"),),
+    keys=(("P", "On Live: pause or resume; Enter on a row: inspect or change the container"),),
 )

@@ -16,6 +16,7 @@ from app.ui.forms import controls
 from core.runtime.live.view.values import Mode
 from core.scheduling.policies import POLICIES, spelt
 from core.settings_fields import describe
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +68,7 @@ def _ways(attached: Attached) -> list[Node]:
     ledger = f"/api/runs/{attached.run}.json"
     return [
         _detach("only-phone"),
-        dcc.Link("Step through it", href=attached_runs.address(attached.run), className="link small"),
+        dcc.Link("Step through the ledger", href=attached_runs.address(attached.run), className="link small"),
         html.A([icon("download", "sm"), " Ledger so far, JSON"], href=ledger, className="link small"),
     ]
 
@@ -91,7 +92,7 @@ def _facts(attached: Attached) -> html.Dl:
         for spec in describe(policy.settings)[:_FACTS]:
             value = chosen.get(spec.name, spec.default)
             facts.append((spec.label, _value(value, dict(spec.choices), spec.unit)))
-    resizes = f"{attached.resizes:,}" + ("" if attached.mode is Mode.CONTROL else " held back")
+    resizes = f"{attached.resizes:,}" + ("" if attached.mode is Mode.CONTROL else " not applied")
     facts += [
         ("Next", html.Span(**data(moving="wake"))),
         ("Resizes", resizes),
@@ -129,7 +130,7 @@ def _form(view: LiveView, *, control: bool) -> html.Section:
         "Policy",
         html.Div(parts, className="stack close"),
         note="none attached",
-        tools=[_unfold("plug", "Attach one")],
+        tools=[_unfold("plug", "Attach a policy")],
         class_name="policycard",
         id="live-policy-card",
     )
@@ -173,8 +174,8 @@ def _settings() -> html.Details:
 def mode_words(mode: str, *, control: bool) -> str:
     """What a mode does, in a sentence."""
     if mode == Mode.CONTROL:
-        return "It sets CPU limits of labelled and picked containers; detaching puts every limit back."
-    words = "It says what it would do and touches nothing."
+        return "It sets the CPU limits of labelled and selected containers; detaching restores every limit."
+    words = "It shows what it would do and touches nothing."
     return words if control else f"{words} Control needs PHASEDOCK_CONTROL=on."
 
 
@@ -182,7 +183,7 @@ def settings_form(policy: str) -> list[Node]:
     """The controls of a policy's settings."""
     chosen = POLICIES[policy]
     made = controls(FORM, chosen.settings, chosen.defaults)
-    return made or [html.Div("It has no settings.", className="small ink3")]
+    return made or [html.Div("This policy has no settings.", className="small ink3")]
 
 
 def confirmation(view: LiveView, policy: str) -> list[Node]:
@@ -191,8 +192,8 @@ def confirmation(view: LiveView, policy: str) -> list[Node]:
     n = len(names)
     text = (
         f"{spelt(policy)} will set the CPU limits of {n:,} container{'s' if n != 1 else ''} on "
-        f"{view.engine.name}, and of those that come with the label later. What they came with is written "
-        "down first and put back when the policy is detached."
+        f"{view.engine.name}, and of labelled containers that start later. Their original limits are "
+        "saved first and restored when the policy is detached."
     )
     return [
         html.P(text),
@@ -200,7 +201,7 @@ def confirmation(view: LiveView, policy: str) -> list[Node]:
         html.Div(
             [
                 button("Cancel", None, "", **does("close")),
-                button("Attach in control", "plug", "primary", **does("attach-now")),
+                button("Attach in control mode", "plug", "primary", **does("attach-now")),
             ],
             className="row ends",
         ),
@@ -211,9 +212,9 @@ def detached_words(view: LiveView) -> str:
     """What detaching does, for the message after it."""
     attached = view.attached
     if attached is None or not is_control(attached):
-        return "Nothing was touched while it watched."
+        return "It was in watch mode, so nothing was touched."
     held = sum(row.held for row in view.rows)
-    return f"The limits of {held:,} container{'s' if held != 1 else ''} go back to what they came with."
+    return f"The original limits of {many(held, 'container')} are restored."
 
 
 def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str) -> str:

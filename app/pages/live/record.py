@@ -37,8 +37,8 @@ def _form(view: LiveView) -> html.Section:
         parts.append(
             dmc.Select(
                 id="live-record-model",
-                label="Phases of",
-                description="Its labels are recorded as well.",
+                label="Phases by model",
+                description="Phase labels are recorded as well.",
                 placeholder="No model",
                 data=models,
                 value=None,
@@ -68,7 +68,7 @@ def _recording(recording: Recording) -> html.Section:
         for label, value, moving in facts
         for part in (html.Dt(label), html.Dd(value, className="num", **data(moving=moving)))
     ]
-    pairs += [html.Dt("For"), html.Dd(className="num", **data(since=recording.since))]
+    pairs += [html.Dt("Duration"), html.Dd(className="num", **data(since=recording.since))]
     tools = [
         state_badge("recording", "bad", "player-record"),
         button("Stop", "player-stop", "small", **does("record-stop")),
@@ -85,7 +85,7 @@ def stopped(task: str) -> Node:
     """What is said when a recording was stopped: where its trace set will be."""
     return html.Span(
         [
-            "Its trace set is being written. ",
+            "The trace set is being written. ",
             dcc.Link("See the task", href=f"/tasks?task={task}", className="link"),
         ]
     )

@@ -77,7 +77,7 @@ def notices(view: LiveView, *, control: bool, working: bool) -> list[Node]:
     if engine.state is not EngineState.READY:
         return [_unusable(engine, kept=bool(view.rows))]
     if not working:
-        text = html.Div(["Nobody measures: start a worker beside the page.", command(WORKER_COMMAND)])
+        text = html.Div(["Nothing is being measured. Start a worker:", command(WORKER_COMMAND)])
         return [notice("warn", text, strong="No worker is running.")]
     if view.at is None:
         return [
@@ -95,7 +95,7 @@ def notices(view: LiveView, *, control: bool, working: bool) -> list[Node]:
 def _unusable(engine: EngineInfo, *, kept: bool) -> html.Div:
     text: list[Node] = [engine.hint]
     if engine.state is EngineState.LOST and kept:
-        text.append(" What is shown below is what was seen last.")
+        text.append(" The values below are the last ones seen.")
     elif engine.state in _COMMANDS:
         text.append(command(_COMMANDS[engine.state]))
     kind = "warn" if engine.state is EngineState.LOST else "bad"
@@ -114,8 +114,8 @@ def _looking_only(view: LiveView) -> html.Div:
     n = view.totals.containers
     return notice(
         "info",
-        "Set PHASEDOCK_CONTROL=on and start PhaseDock again to set limits and to attach a policy in control.",
-        strong=f"{n:,} container{'s are' if n != 1 else ' is'} watched; nothing can be touched.",
+        "Set PHASEDOCK_CONTROL=on and restart PhaseDock to set limits and to attach a policy in control.",
+        strong=f"Watching {n:,} container{'s' if n != 1 else ''}; nothing can be changed.",
     )
 
 
@@ -123,9 +123,9 @@ def _nothing_labelled(view: LiveView) -> html.Section:
     n = view.others
     others = f"{n:,} other container{'s run' if n != 1 else ' runs'} here; " if n else ""
     text = [
-        "PhaseDock looks after containers that carry its label, and leaves all others alone. Start one:",
+        "PhaseDock manages containers that carry its label and leaves all others alone. Start one:",
         command(LABEL_COMMAND),
-        f"{others}pick single ones from the list below." if n else "It appears here a second later.",
+        f"{others}select any of them in the list below." if n else "It appears here a second later.",
     ]
     return html.Section(
         empty("activity", f"No container on {view.engine.name} carries the PhaseDock label", text),

@@ -40,9 +40,9 @@ def columns() -> list[dict[str, Any]]:
         {"field": "list", "headerName": "List", "cellRenderer": "LiveListCell", "width": 62, "minWidth": 58},
         {"field": "phase", "headerName": "Phase", "cellRenderer": "LivePhaseCell", "width": 64,
          "minWidth": 60},
-        _bar("cpu", "CPU, use against limit", "byCpu", sort="desc"),
+        _bar("cpu", "CPU use and limit", "byCpu", sort="desc"),
         _line("cpuLine"),
-        _bar("memory", "Memory, use against limit", "byMemory"),
+        _bar("memory", "Memory use and limit", "byMemory"),
         _loss(),
         _line("lossLine"),
         _buttons(),
@@ -148,7 +148,7 @@ def _table() -> Node:
         "suppressCellFocus": False,
         "enableCellTextSelection": False,
         "rowBuffer": 4,
-        "localeText": {"noRowsToShow": "No container of that name"},
+        "localeText": {"noRowsToShow": "No matching container"},
         "cellFlashDuration": 0,
     }
     return grid(

@@ -70,14 +70,14 @@ def _codes(query: Query, traces: TraceSetInfo) -> dmc.Select:
     """What is clustered: the codes of a new encoder, or those of a model that fits."""
     models = workspace().models.compatible(traces.id)
     options = [(NEW, "A new encoder with these settings")]
-    options += [(info.id, f"The codes of {info.name}") for info in models]
+    options += [(info.id, f"The existing codes of {info.name}") for info in models]
     asked = query.get("model")
     return select(
         "choose-codes",
         options,
         asked if any(info.id == asked for info in models) else NEW,
         label="Cluster",
-        description="k-means groups alike codes; how many groups is the question here.",
+        description="k-means groups similar codes; this compares how many groups fit best.",
         inputWrapperOrder=ORDER,
         className="field",
     )
@@ -90,7 +90,7 @@ def outcome(task: TaskInfo) -> Node:
     """Three curves, the recommendation, and the way to train with it."""
     result: Mapping[str, Any] = task.result or {}
     if not result.get("candidates"):
-        return notice("info", "The comparison gave nothing to show.")
+        return notice("info", "The comparison gave no results.")
     best = int(result["recommended"])
     return html.Div(
         [
@@ -104,12 +104,13 @@ def outcome(task: TaskInfo) -> Node:
             ),
             html.Div(_curves(task.id, result), className="grid curves"),
             html.P(
-                "↓ Less is better: squared distances to the centres, as a share of all. ↑ More is better: "
-                "how well phases are apart, and how alike refits on resampled codes are (Rand index).",
+                "↓ Lower is better: squared distances to the centres, as a share of the total. "
+                "↑ Higher is better: how well phases are separated, and how similar refits on resampled "
+                "codes are (Rand index).",
                 className="small ink3",
             ),
             html.Details(
-                [html.Summary([icon("chevron-right", "sm"), "All figures"]), _table(result)], className="more"
+                [html.Summary([icon("chevron-right", "sm"), "All values"]), _table(result)], className="more"
             ),
         ],
         className="stack",
@@ -210,7 +211,7 @@ def start(
         return [keep] * len(ids), keep, keep
     settings, wrong = read(PhaseSettings, values_of(ids, values))
     if settings is None and codes == NEW:
-        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of bounds.")
+        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of range.")
         return errors_for(ids, wrong), said, keep
     try:
         task = submit(trace_set_id, codes, settings)

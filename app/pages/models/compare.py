@@ -17,6 +17,7 @@ from app.ui.forms import select
 from app.ui.graph import graph
 from app.ui.links import Query
 from core.errors import PhaseDockError
+from core.traces.validation import many
 from core.units import format_share
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def adjusted_rand(counts: IntArray) -> float:
 
 def agreement_words(index: float) -> str:
     """What an adjusted Rand index means."""
-    steps = ((0.9, "nearly the same phases"), (0.65, "much in common"), (0.3, "some of it alike"))
+    steps = ((0.9, "nearly the same phases"), (0.65, "substantial agreement"), (0.3, "partial agreement"))
     return next((words for limit, words in steps if index >= limit), "different phases")
 
 
@@ -83,8 +84,8 @@ def view(query: Query, traces: TraceSetInfo | None, chosen: str | None) -> list[
             link_button("Train a model", query.only("traces", view="train"), "player-play", "primary"),
             link_button("Import one", query.only("traces", view="import"), "file-import"),
         ]
-        text = "Comparing takes two models that fit the chosen traces. Train another one, or import one."
-        return [card("Compare", empty("git-compare", "There is nothing to compare yet", text, ways))]
+        text = "A comparison needs two models that fit the chosen traces. Train or import another one."
+        return [card("Compare", empty("git-compare", "Nothing to compare yet", text, ways))]
     ids = [info.id for info in models]
     first = next((i for i in (query.get("a"), chosen) if i in ids), ids[0])
     second = next((i for i in (query.get("b"), *ids) if i in ids and i != first), ids[0])
@@ -107,9 +108,9 @@ def comparison(traces: TraceSetInfo, a: ModelInfo, b: ModelInfo) -> list[Node]:
     counts = crossed(first.labels, second.labels, rows, columns)
     figure = cross_table(counts, rows, columns, (f"A, {a.name}", f"B, {b.name}"))
     cross = card(
-        "Where the samples are",
+        "Where the phases agree",
         graph("compare-cross", figure, "Samples per pair of phases"),
-        note=f"{traces.n_samples:,} samples of {traces.n_executions:,} executions",
+        note=f"{many(traces.n_samples, 'sample')} of {many(traces.n_executions, 'execution')}",
         tools=[export_menu("compare-cross", f"{a.name} against {b.name}", ())],
     )
     shares = card(

@@ -8,13 +8,14 @@ from dash import html
 
 from app.figures.models.error_curve import error_curve
 from app.pages.models.listing import action, encoder_words, format_error, origin_badges, phase_badges
-from app.ui.basics import Node, aria, card, icon, link_button, phase_badge, plain_table, state_badge
+from app.ui.basics import Node, aria, card, contents, icon, link_button, phase_badge, plain_table, state_badge
 from app.ui.export import export_menu
 from app.ui.forms import text_of
 from app.ui.graph import graph
 from app.ui.phase_views import phase_card
 from app.ui.when import when
 from core.settings_fields import describe
+from core.traces.validation import many
 from core.units import Unit, format_bytes, format_duration, format_number, format_value
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _facts(info: ModelInfo, model: PhaseModel) -> Iterable[tuple[str, Node]]:
     record = model.training
     yield "Encoder", encoder_words(info)
     if record.n_samples:
-        yield "Learnt from", f"{record.n_executions:,} executions, {record.n_samples:,} samples"
+        yield "Trained on", contents(record)
     if record.errors:
         yield "Epochs", f"{len(record.errors):,} of at most {model.settings.epochs:,}"
     yield "Final error", format_error(info.final_error)
@@ -60,7 +61,9 @@ def head(info: ModelInfo, model: PhaseModel, query: Query) -> html.Section:
         for label, value in _facts(info, model)
     ]
     trained = (
-        f"Trained on {info.trace_set_name}" if info.trace_set_name else "Its training traces are not here"
+        f"Trained on {info.trace_set_name}"
+        if info.trace_set_name
+        else "Its training traces are not available"
     )
     ways = [
         link_button("See phases", phases, "timeline"),
@@ -118,16 +121,16 @@ def loss(model: PhaseModel) -> html.Section:
     errors = model.training.errors
     if not errors:
         why = (
-            "This encoder is not trained by epochs."
+            "This encoder is not trained in epochs."
             if model.encoder.name != "crbm"
-            else "The files of this model do not tell how its training went."
+            else "The files of this model contain no training history."
         )
         return card("Training", html.P(why, className="ink2"))
     figure = error_curve(range(1, len(errors) + 1), errors)
     return card(
         "Training",
         graph("model-loss", figure, "Reconstruction error of each epoch"),
-        note=f"{len(errors):,} epochs, final error {format_error(errors[-1])}",
+        note=f"{many(len(errors), 'epoch')}, final error {format_error(errors[-1])}",
         tools=[export_menu("model-loss", "reconstruction error", ())],
     )
 

@@ -55,7 +55,7 @@ def perform(act: str, model_id: str, query: Query) -> str | None:
         case "restore":
             info = models.restore(model_id)
             set_props("changed", {"data": f"restore {model_id}"})
-            notify(f"“{info.name}” is back.")
+            notify(f"Restored “{info.name}”")
             return query.only("traces", model=model_id)
         case "ask-rename":
             info = models.get(model_id)
@@ -65,7 +65,7 @@ def perform(act: str, model_id: str, query: Query) -> str | None:
         case "ask-delete":
             info = models.get(model_id)
             set_props("model-about", {"data": model_id})
-            text = f"“{info.name}” with its {len(info.phases)} phases will be gone. This cannot be undone."
+            text = f"“{info.name}” with its {len(info.phases)} phases will be deleted. This cannot be undone."
             set_props("model-delete-text", {"children": text})
             set_props("model-delete", {"opened": True})
         case _:
@@ -83,7 +83,7 @@ def rename(model_id: str, name: str) -> None:
     """
     called = name.strip()
     if not 1 <= len(called) <= LONGEST_NAME:
-        raise InputError("A model needs a name.", f"Write 1 to {LONGEST_NAME} characters.")
+        raise InputError("The model needs a name.", f"Use 1 to {LONGEST_NAME} characters.")
     workspace().models.rename(model_id, called)
 
 
@@ -141,5 +141,5 @@ def delete(clicks: int | None, model_id: str | None, search: str | None) -> Any:
     _close()
     set_props("changed", {"data": f"delete {model_id}"})
     set_props("models-stale", {"data": f"delete {model_id}"})
-    notify(f"“{name}” is deleted for good.")
+    notify(f"Deleted “{name}”")
     return Query.parse("", search).only("traces", view="trash")

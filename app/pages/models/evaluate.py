@@ -9,10 +9,11 @@ from dash import ALL, Dash, Input, Output, State, html
 
 from app.context import workspace
 from app.figures.spread import frequencies
-from app.ui.basics import Node, card, icon, link_button, notice, phase_badge, plain_table
+from app.ui.basics import Node, card, contents, icon, link_button, notice, phase_badge, plain_table
 from app.ui.graph import graph
 from app.ui.phase_views import BEFORE_A_WINDOW, PHASE_HEAD, phase_numbers
 from core.errors import PhaseDockError
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,8 +78,7 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
                     download="",
                 ),
                 html.Span(
-                    f"{traces.n_executions:,} executions, {traces.n_samples:,} samples, "
-                    f"{len(labelling.runs.start):,} runs",
+                    f"{contents(traces)}, {many(len(labelling.runs.start), 'segment')}",
                     className="small ink3",
                 ),
             ],

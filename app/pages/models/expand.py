@@ -55,7 +55,7 @@ def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node
             "expand-traces",
             [(each.id, each.name) for each in sets],
             first,
-            label="By the samples of",
+            label="Using samples from",
             placeholder="Choose a trace set",
             className="field",
         ),
@@ -94,7 +94,7 @@ def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Se
             ],
             className="stack",
         ),
-        note="gives a new model; this one stays",
+        note="creates a new model; this one is kept",
     )
 
 
@@ -107,12 +107,10 @@ def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None
         If something is not chosen or out of bounds.
     """
     if trace_set_id is None or phase is None:
-        raise InputError(
-            "No trace set is chosen.", "Choose the traces whose samples tell the new phases apart."
-        )
+        raise InputError("No trace set is chosen.", "Choose the traces whose samples define the new phases.")
     if not isinstance(into, int) or not 2 <= into <= MOST:
         raise InputError(
-            f"A phase cannot be divided into “{into}”.", f"Write a whole number from 2 to {MOST}."
+            f"A phase cannot be divided into “{into}”.", f"Enter a whole number from 2 to {MOST}."
         )
     place = workspace()
     info = place.models.get(model_id)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SLOTS = {
-    "archive": ("PhaseDock model", "a .zip that was exported here"),
+    "archive": ("PhaseDock model", "a .zip exported by PhaseDock"),
     "crbm": ("AI4DL: CRBM", "model_dict.pickle"),
     "initializer": ("AI4DL: CRBM settings", "model_initializer.json, optional"),
     "kmeans": ("AI4DL: phases", "the k-means .joblib"),
@@ -88,7 +88,7 @@ def _drop() -> html.Div:
         [
             icon("file-import", "lg"),
             html.Div(["Drop a model’s files here, or ", choose]),
-            html.Div("They are recognised by their names.", className="small ink3"),
+            html.Div("Parts are recognised by their file names.", className="small ink3"),
         ],
         className="drop",
         **data(slots="yes"),
@@ -98,9 +98,9 @@ def _drop() -> html.Div:
 def _base(models: list[Any]) -> dmc.Select:
     return dmc.Select(
         id="import-base",
-        label="Parts that are not given come from",
+        label="Take missing parts from",
         data=[{"value": info.id, "label": info.name} for info in models],
-        placeholder="No model: all three parts of AI4DL are needed",
+        placeholder="No model; all three AI4DL parts are needed",
         clearable=True,
         size="xs",
         className="field",
@@ -111,7 +111,7 @@ def _name() -> dmc.TextInput:
     return dmc.TextInput(
         id="import-name",
         label="Name",
-        placeholder="Named after the file when left empty",
+        placeholder="Leave empty to use the file’s name",
         size="xs",
         className="field",
     )
@@ -124,7 +124,7 @@ def _how_files_are_read() -> html.Section:
             [
                 notice(
                     "info",
-                    "Pickles and joblib files can hold commands. PhaseDock takes arrays and numbers from "
+                    "Pickle and joblib files can contain code. PhaseDock takes arrays and numbers from "
                     "them and refuses everything else by name; nothing in them is ever run.",
                     strong="Read without executing anything in them.",
                 ),
@@ -153,7 +153,7 @@ def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str
     """
     place = workspace()
     if not given:
-        raise InputError("No file was given.", "Drop a PhaseDock zip or AI4DL's files above.")
+        raise InputError("No file was chosen.", "Drop a PhaseDock zip or AI4DL's files above.")
     paths: dict[str, Path] = {slot: place.uploads.path(entry["id"]) for slot, entry in given.items()}
     if "archive" in paths:
         called = name.strip() or given["archive"]["name"].removesuffix(".zip")
@@ -227,5 +227,5 @@ def start(
     except PhaseDockError as error:
         return _explain(error), dash.no_update
     set_props("changed", {"data": model})
-    notify(f"“{workspace().models.get(model).name}” was imported.")
+    notify(f"Imported “{workspace().models.get(model).name}”")
     return None, Query.parse("", search).only("traces", model=model)

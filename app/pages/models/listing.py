@@ -57,7 +57,11 @@ def phase_badges(info: ModelInfo) -> list[Node]:
 
 def _item(info: ModelInfo, query: Query, chosen: str | None, *, fits: bool) -> html.Div:
     error = f"error {format_error(info.final_error)}" if info.final_error is not None else ""
-    about = f"Trained on {info.trace_set_name}" if info.trace_set_name else "Its training traces are not here"
+    about = (
+        f"Trained on {info.trace_set_name}"
+        if info.trace_set_name
+        else "Its training traces are not available"
+    )
     if not fits:
         about = "Does not fit the chosen traces"
     return html.Div(
@@ -131,7 +135,7 @@ def undo_notice(model_id: str | None) -> Node:
     return notice(
         "ok",
         "It stays there until you delete it for good.",
-        strong=f"“{info.name}” is in the trash.",
+        strong=f"Moved “{info.name}” to the trash",
         actions=[action("Undo", "restore", info.id, "arrow-back-up", "small")],
     )
 
@@ -140,9 +144,15 @@ def trash(query: Query) -> html.Section:
     """The models in the trash: restore them, or delete them for good."""
     models = workspace().models.list(trashed=True)
     if not models:
-        back = link_button("Back to the models", query.only("traces"), "stack-2")
+        back = link_button("Back to models", query.only("traces"), "stack-2")
         return card(
-            "Trash", empty("trash", "The trash is empty", "Models that you throw away wait here.", [back])
+            "Trash",
+            empty(
+                "trash",
+                "The trash is empty",
+                "Deleted models are kept here until you delete them for good.",
+                [back],
+            ),
         )
     rows: list[Node] = [
         html.Div(

@@ -107,13 +107,13 @@ def render(query: Query) -> list[Node]:
 
 
 def _nothing(query: Query, view: str) -> list[Node]:
-    back = link_button("Back to the models", query.only("traces"), "stack-2")
-    return [empty("help-circle", "There is no such view", f"“{view}” cannot be done with models.", [back])]
+    back = link_button("Back to models", query.only("traces"), "stack-2")
+    return [empty("help-circle", "No such view", f"“{view}” cannot be done with models.", [back])]
 
 
 def _lead() -> str:
     count = len(workspace().models.list())
-    return "what finds the phases in traces" if not count else f"{count} model{'s' if count != 1 else ''}"
+    return "find the phases in traces" if not count else f"{count} model{'s' if count != 1 else ''}"
 
 
 @safe_page("Models")

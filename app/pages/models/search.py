@@ -45,7 +45,7 @@ def _list_field(name: str, values: str) -> dmc.TextInput:
     return dmc.TextInput(
         id={"type": "search-values", "name": name},
         label=f"{spec.label} to try",
-        description=f"{_plural(spec.bounds)}, with commas between.",
+        description=f"{_plural(spec.bounds)}, separated by commas.",
         value=values,
         size="xs",
         inputWrapperOrder=ORDER,
@@ -58,7 +58,7 @@ def _counts() -> list[Node]:
     small: dict[str, Any] = {"size": "xs", "className": "field", "clampBehavior": "none"}
     percent = {"rightSection": html.Span("%", className="unit"), "hideControls": True}
     return [
-        dmc.NumberInput(id="search-most", label="Trials, when at random", value=8, min=1, max=500, **small),
+        dmc.NumberInput(id="search-most", label="Number of random trials", value=8, min=1, max=500, **small),
         dmc.NumberInput(id="search-held", label="Held out", value=25, min=5, max=90, **percent, **small),
         dmc.NumberInput(id="search-seed", label="Seed", value=0, min=0, **small),
     ]
@@ -69,7 +69,7 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     if traces is None:
         return [no_traces()]
     tasks = panel.tasks_of("search", {"trace_set": traces.id}, query.get("task"))
-    text = "The trials appear here, the smallest error on held-out executions first."
+    text = "Trials appear here, lowest error on held-out executions first."
     shown = panel.panel(tasks, "adjustments-horizontal", "No search on these traces yet", text)
     return [html.Div([_form(traces), panel.place("search-live", shown)], className="grid cols-side top")]
 
@@ -83,7 +83,7 @@ def _form(traces: TraceSetInfo) -> html.Section:
                     id="search-method",
                     data=[
                         {"value": "grid", "label": "Every combination"},
-                        {"value": "random", "label": "Some, at random"},
+                        {"value": "random", "label": "Random combinations"},
                     ],
                     value="grid",
                     size="xs",
@@ -124,7 +124,7 @@ def outcome(task: TaskInfo) -> Node:
     """The trials by held-out error, each with a way to train with its settings."""
     found: Sequence[Mapping[str, Any]] = (task.result or {}).get("trials") or []
     if not found:
-        return notice("info", "The search gave nothing to show.")
+        return notice("info", "The search gave no results.")
     figure = trials(
         [_words(each["settings"]) for each in found],
         [float(each["held_out_error"]) for each in found],
@@ -162,7 +162,9 @@ def _table(found: Sequence[Mapping[str, Any]], trace_set_id: str) -> html.Div:
 def _use(settings: Mapping[str, Any], trace_set_id: str) -> Node:
     """The way to the training form, filled with the settings of a trial."""
     values = "&".join(f"{name}={text_of(settings[name])}" for name in SEARCHED)
-    return link_button("Use these", f"/models?view=train&traces={trace_set_id}&{values}", None, "small")
+    return link_button(
+        "Use these settings", f"/models?view=train&traces={trace_set_id}&{values}", None, "small"
+    )
 
 
 task_card.OUTCOMES["search"] = outcome
@@ -194,7 +196,7 @@ def combinations(space: Mapping[str, Sequence[float]]) -> int:
 
 def _whole(value: object, label: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InputError(f"{label} cannot be “{value}”.", f"Write a whole number from {low} to {high}.")
+        raise InputError(f"{label} cannot be “{value}”.", f"Enter a whole number from {low} to {high}.")
     return value
 
 

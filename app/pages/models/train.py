@@ -10,7 +10,7 @@ from dash import ALL, Dash, Input, Output, State, ctx, dcc, html, set_props
 
 from app.context import workspace
 from app.pages.models.detail import ROLES
-from app.ui.basics import Node, button, card, empty, icon, link_button, notice
+from app.ui.basics import Node, button, card, contents, empty, icon, link_button, notice
 from app.ui.errors import problem
 from app.ui.forms import controls, errors_for, field_id, read, values_of
 from app.ui.tasks import panel
@@ -139,7 +139,7 @@ def form(query: Query, traces: TraceSetInfo) -> html.Section:
                 dmc.TextInput(
                     id="train-name",
                     label="Name",
-                    placeholder="Named after its settings when left empty",
+                    placeholder="Leave empty to name it after its settings",
                     size="xs",
                     className="field",
                 ),
@@ -150,7 +150,11 @@ def form(query: Query, traces: TraceSetInfo) -> html.Section:
             id="train-form",
             className="stack form enc-crbm",
         ),
-        note=["on ", traces.name, f", {traces.n_executions:,} executions, {traces.n_samples:,} samples"],
+        note=[
+            "on ",
+            traces.name,
+            f", {contents(traces)}",
+        ],
     )
 
 
@@ -162,8 +166,8 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     shown = panel.panel(
         tasks,
         "activity",
-        "Nothing is being trained on these traces",
-        "Progress, time left and the reconstruction error appear here. You may close the page meanwhile.",
+        "No training on these traces",
+        "Progress, time left and the reconstruction error appear here. You can close the page meanwhile.",
     )
     return [html.Div([form(query, traces), panel.place("train-live", shown)], className="grid cols-main top")]
 
@@ -194,7 +198,7 @@ def submit(trace_set_id: str, settings: PhaseSettings, features: Sequence[str], 
     """
     traces = workspace().traces.get(trace_set_id)
     if not features:
-        raise InputError("No feature is chosen.", "Choose at least one; CPU and memory are the usual ones.")
+        raise InputError("No feature is chosen.", "Choose at least one, usually CPU and memory.")
     ordered = [feature.name for feature in traces.features if feature.name in features]
     called = name.strip() or model_name(settings, taken_names())
     params = {
@@ -268,7 +272,7 @@ def start(
     settings, wrong = read(PhaseSettings, values_of(ids, values))
     if settings is None:
         count = f"{len(wrong)} settings are" if len(wrong) > 1 else "One setting is"
-        said = notice("bad", "See the form above; nothing was started.", strong=f"{count} out of bounds.")
+        said = notice("bad", "See the form above; nothing was started.", strong=f"{count} out of range.")
         return errors_for(ids, wrong), said, keep
     try:
         task = submit(trace_set_id, settings, features or [], name or "")

@@ -17,6 +17,7 @@ from app.ui.tasks import kinds as task_kinds
 from app.ui.when import when
 from core.runtime.infos import TaskState
 from core.traces.model import Role
+from core.traces.validation import many
 from core.units import Unit, format_bytes, format_duration, format_number
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _cpu(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
         return None
     total = (table["cpu_mean"] * table["duration_s"]).sum()
     mean, peak = float(total / max(table["duration_s"].sum(), 1e-9)), table["cpu_peak"].max()
-    title = "CPU, mean of a container"
+    title = "Mean CPU per container"
     if cpu.unit is Unit.SHARE:
         return kpi(title, f"{mean * 100:.0f}%", "of its machine", f"peaks reach {peak * 100:.0f}%")
     hours = format_number(mean * _hours(table), 1)
@@ -92,7 +93,7 @@ def _memory(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
         return None
     value, unit = format_bytes(float(table["memory_mean"].mean())).split(" ")
     peak = format_bytes(float(table["memory_peak"].max()))
-    return kpi("Memory, mean of a container", value, unit, f"peaks reach {peak}")
+    return kpi("Mean memory per container", value, unit, f"peaks reach {peak}")
 
 
 def _phases(choice: Choice, models: Sequence[ModelInfo]) -> html.Div:
@@ -135,19 +136,18 @@ def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
 
 def _own_traces(sets: Sequence[TraceSetInfo]) -> Iterable[Step]:
     if all(info.sample for info in sets):
-        text = "Only the samples are here. Add traces of your own containers."
+        text = "Only the sample traces are loaded. Add traces of your own containers."
         yield "upload", text, "Add traces", "/traces"
 
 
 def _with_model(choice: Choice) -> Iterable[Step]:
     """What the chosen model is good for, or the way to one."""
     if choice.model is not None:
-        text = (
-            f"{choice.model.name} has {len(choice.model.phases)} phases. "
-            "See whether another number is more stable."
-        )
+        k = len(choice.model.phases)
+        others = f"{k - 1} or {k + 1}" if k > 2 else "3"
+        text = f"Would {others} phases fit better?"
         yield "sparkles", text, "Choose k", address("/models", choice, view="choose")
-        text = "Go through the executions with the arrow keys."
+        text = "Browse the executions with the arrow keys."
         yield "timeline", text, "Open phases", address("/phases", choice)
     elif choice.traces:
         text = f"No model fits {choice.traces.name} yet."
@@ -175,7 +175,7 @@ def sets_card(sets: Sequence[TraceSetInfo]) -> Node:
                     info.name, href=address("/phases", Choice(info, None)), className="strong truncate grow"
                 ),
                 state_badge("sample") if info.sample else None,
-                html.Span(f"{info.n_executions:,} executions", className="ink2 num"),
+                html.Span(many(info.n_executions, "execution"), className="ink2 num"),
                 html.Span(f"every {format_duration(info.period)}", className="ink3 num only-desktop"),
                 html.Span(when(info.created), className="ink3 num"),
             ],
@@ -191,7 +191,7 @@ def sets_card(sets: Sequence[TraceSetInfo]) -> Node:
 def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
     """One row per task: title, state, progress, and what it says."""
     rows: list[Node] = [_task_row(task) for task in tasks[:5]]
-    return rows or [html.Div("No work was asked for yet.", className="item ink3")]
+    return rows or [html.Div("No tasks yet.", className="item ink3")]
 
 
 def _task_row(task: TaskInfo) -> html.Div:

@@ -26,7 +26,7 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
     (
         "timeline",
         "Understand what jobs need",
-        "For a cluster or a set of traces: which phases there are, and what each of them really uses.",
+        "See which phases a cluster or a set of traces has, and what each of them really uses.",
         (
             "Add traces (CSV, Parquet, Prometheus JSON …)",
             "Train a model, often in seconds",
@@ -36,15 +36,15 @@ _WAYS_IN: tuple[tuple[str, str, str, tuple[str, ...], tuple[str, str, str]], ...
     ),
     (
         "stack-2",
-        "Bring a model along",
-        "Read the published AI4DL model, or one that a colleague sent, without running anything in it.",
+        "Bring your own model",
+        "Import the published AI4DL model or one from a colleague, without executing anything in it.",
         ("Import its files", "Choose traces that have its features", "Compare it with one of your own"),
         ("Import a model", "/models?view=import", "file-import"),
     ),
     (
         "list-check",
-        "Leave the long work here",
-        "Imports, training and searches run on without the page. Close it, come back, send the address on.",
+        "Run long tasks here",
+        "Imports, training and searches continue without the page. Close it, come back, share the address.",
         ("See progress and time left", "Cancel, or retry what failed", "Read what was done, and why"),
         ("Open tasks", "/tasks", "list-check"),
     ),
@@ -55,7 +55,7 @@ def fresh_start() -> list[Node]:
     """The page before there is anything."""
     ways = html.Div([_way(*each) for each in _WAYS_IN], className="grid cols-3")
     hero = card(None, html.Div([_start_with_samples(), _example_strips()], className="hero"))
-    return [hero, _heading("Three ways in"), ways, _heading("Found on this machine"), _machine()]
+    return [hero, _heading("Three ways to start"), ways, _heading("This installation"), _machine()]
 
 
 def _start_with_samples() -> html.Div:
@@ -116,7 +116,7 @@ def _worker() -> html.Div:
     place = workspace()
     worker = place.tasks.worker()
     if not worker.alive:
-        text = "None is running, so nothing long gets done. Start one: phasedock worker"
+        text = "No worker is running, so tasks do not start. Start one: phasedock worker"
         return _found("Worker", text, ok=False)
     busy = f"{worker.queued} queued, {worker.running} running"
     waiting = busy if worker.queued + worker.running else "queue is empty"

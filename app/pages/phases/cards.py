@@ -64,10 +64,10 @@ def _keys(*, given: bool, limited: bool) -> list[Node]:
 
 
 def _tools(of: tuple[str, str]) -> list[Node]:
-    title = "Show all of the time axis (Esc)"
+    title = "Reset zoom (Esc)"
     phases = ("Phases of every sample, CSV", f"/api/traces/{of[0]}/phases/{of[1]}.csv")
     return [
-        button("All", "zoom-reset", "small quiet", id="zoom-out", title=title),
+        button("Reset zoom", "zoom-reset", "small quiet", id="zoom-out", title=title),
         export_menu("timeline", "timeline", [phases]),
     ]
 

@@ -10,6 +10,7 @@ from app.figures.timeline import Runs, Series, timeline
 from app.pages.phases.overlay import allocations
 from app.ui.phase_views import attributes
 from core.traces.model import Role
+from core.traces.validation import many
 from core.units import Unit, format_duration
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     pace = float(row["duration_s"]) / max(int(row["samples"]) - 1, 1)
     folder, _, title = name.rpartition("/")
     said = [folder] if folder else groups[:2]
-    said += [format_duration(float(row["duration_s"])), f"{int(row['samples']):,} samples"]
+    said += [format_duration(float(row["duration_s"])), many(int(row["samples"]), "sample")]
     if pace > 0:
         said.append(f"every {format_duration(pace)}")
     return Heading(title, " · ".join(said))

@@ -8,7 +8,12 @@ from dash import dcc, html
 from app.ui.basics import Node, aria, card, icon, icon_button, opener
 from app.ui.grid import grid
 
-_ORDERS = {"file": "As in the file", "name": "Name", "seconds": "Longest first", "runs": "Most runs first"}
+_ORDERS = {
+    "file": "As in the file",
+    "name": "Name",
+    "seconds": "Longest first",
+    "runs": "Most segments first",
+}
 
 
 def executions_card(rows: str, count: int, selected: str) -> Node:
@@ -88,8 +93,8 @@ def phone_picker(names: list[str], selected: str) -> Node:
                 allowDeselect=False,
                 limit=100,
             ),
-            icon_button("chevron-left", "Execution before", id="step-back", class_name="boxed"),
-            icon_button("chevron-right", "Execution after", id="step-on", class_name="boxed"),
+            icon_button("chevron-left", "Previous execution", id="step-back", class_name="boxed"),
+            icon_button("chevron-right", "Next execution", id="step-on", class_name="boxed"),
         ],
         className="phone-pick",
     )

@@ -66,8 +66,8 @@ def sentence(evaluation: str | None, policy: str | None, execution: str) -> str:
     if not policy or allocations(evaluation, policy, execution):
         return ""
     if not evaluation:
-        return f"No comparison with {policy} is kept for these traces; evaluate it on Provisioning."
-    return f"{policy} learned from this execution or was not compared; only held-out ones have allocations."
+        return f"No comparison with {policy} is stored for these traces; evaluate it on Provisioning."
+    return f"Only held-out executions have allocations; {policy} learned from this one or was not compared."
 
 
 def picker(found: Overlays, policy: str | None) -> Node:

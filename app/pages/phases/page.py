@@ -80,7 +80,7 @@ def _stores(choice: Choice, name: str) -> list[Node]:
 
 
 def _head(choice: Choice, model: ModelInfo) -> Node:
-    numbered = "numbered by their authors" if model.origin == "ai4dl" else "ordered by CPU then memory"
+    numbered = "numbered as published" if model.origin == "ai4dl" else "ordered by CPU then memory"
     expand = link_button("Expand a phase", address("/models", choice), "hierarchy-2")
     return page_head("Phases", f"{len(model.phases)} phases, {numbered}", [expand])
 
@@ -102,7 +102,7 @@ PAGE = Page(
     layout,
     register,
     keys=(
-        ("↑ ↓", "On Phases: the execution before, the one after"),
-        ("Esc", "On Phases: show all of the time axis"),
+        ("↑ ↓", "On Phases: previous or next execution"),
+        ("Esc", "On Phases: reset zoom"),
     ),
 )

@@ -24,7 +24,7 @@ _HEAD = (
     ("Phase", False),
     ("Request", True),
     ("Limit", True),
-    ("Under time expected", True),
+    ("Expected time short", True),
     ("Given", True),
     ("Saved", True),
     ("Why", False),

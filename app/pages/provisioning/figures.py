@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def frontier_card(values: Values, view: View, tolerance: float, csv: str) -> html.Section:
-    """Over-allocation against under time, for every policy."""
+    """Over-allocation against time short, for every policy."""
     resource = RESOURCES[view.resource]
     figure = frontier(values.curves(view.policy), tolerance, resource)
     return card(
         "Frontier",
-        graph("frontier", figure, f"Over-allocation of {resource} against under time, for each policy"),
+        graph("frontier", figure, f"Over-allocation of {resource} against time short, for each policy"),
         note="lower left is better; bars are 95% intervals",
         tools=[export_menu("frontier", f"frontier {resource}", [("Every point, CSV", csv)])],
     )

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 FORM = "evaluate"
 _FEW = 24
 _CYCLES_PER_EXECUTION = 10
-_AGAIN = "Compare anew, even if this comparison is stored"
+_AGAIN = "Compare again, even if this comparison is stored"
 
 
 def proposed(traces: TraceSetInfo, seconds: float) -> EvaluationSettings:
@@ -111,7 +111,7 @@ def summary(settings: EvaluationSettings, policies: int, own: Sequence[str] = ()
         [
             f"cycle {format_duration(settings.cycle)}",
             f"tolerance {format_share(settings.tolerance, 0 if settings.tolerance >= 0.01 else 1)}",
-            f"κ {text_of(settings.kappa)}",
+            f"prior weight {text_of(settings.kappa)}",
             f"{format_share(settings.holdout, 0)} of {by} held out",
             f"seed {settings.seed}",
             f"{policies} policies" if policies != 1 else "1 policy",

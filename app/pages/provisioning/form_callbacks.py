@@ -98,7 +98,7 @@ def start(
         return [keep] * len(ids), keep, keep, keep
     settings, own, wrong = _read_form(ids, values, checked, about["own"])
     if settings is None:
-        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of bounds.")
+        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of range.")
         return _errors(ids, wrong), said, keep, keep
     if not names:
         said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")

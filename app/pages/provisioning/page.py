@@ -50,7 +50,7 @@ def _lead(report: Mapping[str, Any], view: View) -> str:
     split, settings = report["split"], report["settings"]
     words = [f"{len(split['held_out']):,} held-out containers", f"cycle {format_duration(settings['cycle'])}"]
     share = format_share(settings["tolerance"], 0 if settings["tolerance"] >= 0.01 else 1)
-    words.append(f"scaled to {share} under time on the others" if view.matched else "as published, unscaled")
+    words.append(f"scaled to {share} time short on the others" if view.matched else "as published, unscaled")
     return ", ".join(words)
 
 
@@ -69,7 +69,7 @@ def _notes(report: Mapping[str, Any]) -> Node:
     said += [f"Not compared: {', '.join(names)}. {reason}" for reason, names in by_reason.items()]
     if not said:
         return None
-    return card("To know", html.Ul([html.Li(each) for each in said], className="notes"))
+    return card("Caveats", html.Ul([html.Li(each) for each in said], className="notes"))
 
 
 def _shown(result: Result, view: View, choice: Choice) -> list[Node]:

@@ -53,7 +53,7 @@ def _headline(found: Verdict) -> Node:
             ),
             html.Div(
                 [
-                    html.Div("Under time when held out", className="ink3 small"),
+                    html.Div("Time short, held out", className="ink3 small"),
                     html.Div([under, " ", html.Small(f"with {found.policy}")], className="value"),
                 ]
             ),

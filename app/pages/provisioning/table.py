@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.pages.provisioning.address import View
 
 
-_SORTED_BY = {"over": "over-allocation", "under": "under time", "saving": "what they save"}
+_SORTED_BY = {"over": "over-allocation", "under": "time short", "saving": "saving"}
 
 
 def _head(title: str, by: str, view: View, *, number: bool = False, over: int = 1) -> html.Th:
@@ -69,7 +69,7 @@ def _heads(view: View, rival: str | None) -> html.Tr:
             _head("Kind", "kind", view),
             _head("Over-allocation", "over", view),
             html.Th(html.Span("95% interval"), className="num wide", scope="col"),
-            _head("Under time", "under", view, number=True),
+            _head("Time short", "under", view, number=True),
             _head("Resizes", "resizes", view, number=True),
             _head(f"Saved against {rival}" if rival else "Saved", "saving", view, over=2),
         ]
@@ -145,7 +145,7 @@ def _saved(row: Row) -> str:
 def _gain(row: Row, on: gains.Track, reference: str | None) -> Node:
     """The dot and whisker of one row on the common track."""
     if row.kind == "bound":
-        return html.Span("nothing can be better", className="ink3")
+        return html.Span("lower bound", className="ink3")
     if row.kind == "oracle":
         return html.Span("knows the future", className="ink3")
     if row.saving is None:

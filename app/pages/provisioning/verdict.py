@@ -87,8 +87,8 @@ def _why(row: Row, best: str | None) -> str:
 
 def _why_not(rows: list[Row], best: str | None) -> str:
     if any(row.kind in _PHASES for row in rows):
-        return f"No policy with phases surely beats {best} on these traces, so none is recommended."
-    return f"Nothing that was compared surely beats {best} on these traces."
+        return f"No policy with phases reliably beats {best} on these traces, so none is recommended."
+    return f"Nothing that was compared reliably beats {best} on these traces."
 
 
 def _span(low: float, high: float) -> str:

@@ -21,9 +21,9 @@ SHOWN = 12
 _HEAD = (
     ("Container", False),
     ("Group", False),
-    ("Under time", True),
+    ("Time short", True),
     ("Over", True),
-    ("Times short", True),
+    ("Times out of memory", True),
 )
 
 
@@ -44,7 +44,7 @@ def worst_card(
 def _table(found: Sequence[Mapping[str, Any]], choice: Choice, policy: str, evaluation: str) -> Node:
     """The first few, with the group of each where there are groups, else with how often it fell short."""
     grouped = any(each["group"] != each["execution"] for each in found)
-    head = [title for title in _HEAD if title[0] != ("Times short" if grouped else "Group")]
+    head = [title for title in _HEAD if title[0] != ("Times out of memory" if grouped else "Group")]
     rows = [
         [
             _link(each["execution"], choice, policy, evaluation),

@@ -16,9 +16,9 @@ MEASURES = {
 }
 QUANTITIES = {
     "completion": "Completion time",
-    "t90": "Time to 90% of the fall of the loss",
-    "t95": "Time to 95% of the fall of the loss",
-    "t99": "Time to 99% of the fall of the loss",
+    "t90": "Time to 90% of the loss reduction",
+    "t95": "Time to 95% of the loss reduction",
+    "t99": "Time to 99% of the loss reduction",
 }
 STATES = ("running", "done", "failed", "cancelled", "interrupted")
 BY = {"lists": "By list", "loss": "By loss"}
@@ -44,7 +44,7 @@ class View:
     measure
         What the bars per job show.
     by
-        What CPU is stacked by: the policy's own lists, or how far each job's loss had fallen.
+        Stack CPU by: the policy's own lists, or how far each job's loss had fallen.
     page
         Which few jobs are drawn in rows, from 0.
     of, tick, job

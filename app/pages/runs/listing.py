@@ -56,7 +56,7 @@ def list_page(view: View) -> list[Node]:
     tasks = stored.tasks_by_experiment()
     states = {info.id: stored.state_of(info, tasks) for info in infos}
     known = [info for info in infos if view.state is None or _is(states[info.id], view.state)]
-    lead = "policies compared on the same jobs, simulated or in real containers, with every decision kept"
+    lead = "policies compared on the same jobs, simulated or in real containers, with every decision recorded"
     new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
     return [
         page_head("Runs", lead, [new]),
@@ -83,7 +83,7 @@ def _experiments(
         return _no_runs_yet()
     rows = [_row(info, states[info.id], view.text) for info in infos]
     heads = ("Experiment", "State", "Policies", "Jobs on machines", "Seeds", "When")
-    made = _table("Experiments, the newest first", (*heads, _unseen("Actions")), rows, id="runs-rows")
+    made = _table("Experiments, newest first", (*heads, _unseen("Actions")), rows, id="runs-rows")
     none = html.Div("No experiment is in this state.", className="ink3 small", style={"padding": "10px 14px"})
     return card(
         "Experiments",
@@ -142,7 +142,10 @@ def _table(
 def _row(info: ExperimentInfo, state: str, text: str) -> html.Tr:
     word, kind, picture = attached_runs.state_words(state)
     experiment = info.experiment
-    searched = f"{info.name} {' '.join(arm.label for arm in experiment.policies)} {word}".lower()
+    names = {
+        name for arm in experiment.policies for name in (arm.label, run_words.titled(arm.label, arm.policy))
+    }
+    searched = " ".join((info.name, *sorted(names), word)).lower()
     name = dcc.Link(info.name, href=f"{PATH}?experiment={info.id}", className="policy")
     return html.Tr(
         [
@@ -190,7 +193,7 @@ def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
     return card(
         "Bundled experiments",
         scrolling(made, "Bundled experiments"),
-        note="from the theses, to run as they are or to change" if anything else "one click starts one",
+        note="from the theses; run them as they are or change them" if anything else "one click starts one",
         flush=True,
     )
 
@@ -222,7 +225,7 @@ def asked(experiment: str) -> list[Node]:
     own = len(workspace().runs.list(100_000, experiment=experiment))
     text = (
         f"“{info.name}” and its {own:,} run{'s' if own != 1 else ''} with their ledgers are deleted. "
-        "Comparisons of other experiments that used these runs keep their figures."
+        "Comparisons of other experiments that used these runs keep their results."
     )
     return [
         html.P(text),

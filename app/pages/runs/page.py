@@ -165,5 +165,5 @@ PAGE = Page(
     register,
     routes=(exports.blueprint,),
     count=_stored,
-    keys=(("← →", "On a ledger of Runs: the tick before, the one after"),),
+    keys=(("← →", "On a ledger: previous or next tick"),),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cache import cached
 from app.context import workspace
+from app.pages.runs.words import titled
 from core.errors import ConflictError, NotFoundError
 from core.experiments.compare import MEASURES, difference
 from core.experiments.outcome import RunResult
@@ -51,6 +52,11 @@ class Side:
     settings: Mapping[str, Any] = field(default_factory=dict)
     experiment: str = ""
     runs: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def title(self) -> str:
+        """What the screen calls it."""
+        return titled(self.label, self.policy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.experiments.spec import ENGINES
+from core.scheduling.policies import spelt
 from core.units import format_duration, format_number
 
 if TYPE_CHECKING:
@@ -53,8 +54,21 @@ def about(experiment: Experiment) -> str:
     return ", ".join(words)
 
 
+def titled(label: str, policy: str) -> str:
+    """A policy's label for people, where it has none of its own: ``fewest`` is ``Fewest jobs``.
+
+    ``NA`` is what the theses call running without a policy; files keep it.
+    """
+    own, apart, rest = label.partition(" · ")
+    if own == policy:
+        own = spelt(policy)
+    elif policy == "free" and own.partition(" ")[0] == "NA":
+        own = ", ".join(filter(None, (spelt(policy), own[3:])))
+    return f"{own}{apart}{rest}"
+
+
 def policies(experiment: Experiment) -> str:
     """Its policies by their labels, the first few."""
-    labels = [arm.label for arm in experiment.policies]
+    labels = [titled(arm.label, arm.policy) for arm in experiment.policies]
     more = f" and {len(labels) - _FEW} more" if len(labels) > _FEW + 1 else ""
     return ", ".join(labels[: _FEW + 1] if not more else labels[:_FEW]) + more

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 HIDE = ("0", "0.02", "0.05", "0.10", "0.20", "0.30")
 AHEAD = ("1", "2", "3", "5", "10")
-STEPS = {Step.RUN: "per run", Step.SAMPLE: "per sample", Step.WINDOW: "last samples"}
+STEPS = {Step.RUN: "per segment", Step.SAMPLE: "per sample", Step.WINDOW: "last samples"}
 State = tuple[int, ...]
 
 

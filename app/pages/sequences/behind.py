@@ -39,7 +39,7 @@ def behind_drawer() -> Node:
 def behind_view(view: View, pick: str) -> tuple[Node, Node]:
     """The name of what was picked, and the executions behind it."""
     found = behind(view, pick)
-    note = html.Span([found.note, ". A row opens its phases."], className="ink3 small")
+    note = html.Span([found.note, ". Click a row to open its phases."], className="ink3 small")
     file = file_button("These executions as CSV", f"{exports.addresses(view)}/behind.csv")
     return found.title, [
         html.Div([note, file], className="row between"),
@@ -50,7 +50,7 @@ def behind_view(view: View, pick: str) -> tuple[Node, Node]:
 def _list(view: View, found: Behind) -> Node:
     executions, times = found.executions[:_MOST_BEHIND].tolist(), found.times[:_MOST_BEHIND].tolist()
     if not executions:
-        return empty("sitemap", "No execution", "Nothing in these traces did this.")
+        return empty("sitemap", "No execution", "This does not occur in these traces.")
     phases = address("/phases", traces=view.traces, model=view.model)
     event = [f"phasedockTable.open(params, '{phases}')"]
     return grid(

@@ -43,7 +43,7 @@ def _memory(memory: int) -> html.Div:
         size="xs",
         **aria(labelledby="memory-label"),
     )
-    label = html.Span("Memory", className="ink3", id="memory-label")
+    label = html.Span("Markov order", className="ink3", id="memory-label")
     return html.Div([label, choice], className="control")
 
 

@@ -100,7 +100,9 @@ def next_view(view: View, after: State) -> Node:
     ]
     if outlook.used != after:
         parts.append(
-            notice("info", f"Seen too rarely together: what followed {named(outlook.used)} is used instead.")
+            notice(
+                "info", f"These are too rarely seen together, so what followed {named(outlook.used)} is used."
+            )
         )
     rows = [_next_row(analysis, outlook, place, descriptions) for place in range(len(outlook.phases))]
     parts.append(
@@ -124,7 +126,7 @@ def _after_line(view: View, after: State, seen: str) -> Node:
 def _next_row(analysis: SequenceAnalysis, outlook: Outlook, place: int, texts: dict[int, str]) -> Node:
     each = outlook.phases[place]
     one = outlook.steps == 1
-    count = f"{each.count:,} run{'' if each.count == 1 else 's'}" if one else ""
+    count = f"{each.count:,} segment{'' if each.count == 1 else 's'}" if one else ""
     typical = (
         "" if each.phase == END else _stay(analysis, (*outlook.used, each.phase) if one else (each.phase,))
     )
@@ -152,17 +154,17 @@ def _next_row(analysis: SequenceAnalysis, outlook: Outlook, place: int, texts: d
 
 def _stay(analysis: SequenceAnalysis, after: State) -> str:
     stays = analysis.stays(after[-3:])
-    return f"stays {format_duration(stays.median)}" if stays.n_runs else ""
+    return f"median dwell time {format_duration(stays.median)}" if stays.n_runs else ""
 
 
 def _leave(used: State, stays: DwellTimes) -> list[Node]:
     name = name_of(used[-1])
     chances = [(seconds, stays.leave_within(seconds)) for seconds in WITHIN]
-    typical = f"; typically after {format_duration(stays.median)}, {format_duration(stays.mean)} on average"
+    typical = f"; dwell time: median {format_duration(stays.median)}, mean {format_duration(stays.mean)}"
     figure = leaving(stays.times, stays.left_by, used[-1])
     return [
         html.Hr(className="rule"),
-        html.Div([f"Chance that {name} is left", html.Span(typical)], className="ink3 small"),
+        html.Div([f"Chance of leaving {name}", html.Span(typical)], className="ink3 small"),
         html.Div(
             [
                 html.Div(
@@ -175,5 +177,5 @@ def _leave(used: State, stays: DwellTimes) -> list[Node]:
             ],
             className="chances",
         ),
-        graph("leaving", figure, f"Chance that {name} has been left, by seconds since it began"),
+        graph("leaving", figure, f"Chance of having left {name}, by seconds since it began"),
     ]

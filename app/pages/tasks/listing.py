@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FILTERS: dict[str, tuple[str, tuple[TaskState, ...] | None]] = {
     "": ("All", None),
-    "active": ("Under way", (TaskState.QUEUED, TaskState.RUNNING)),
+    "active": ("Active", (TaskState.QUEUED, TaskState.RUNNING)),
     "done": ("Done", (TaskState.DONE,)),
     "failed": ("Failed", (TaskState.FAILED, TaskState.INTERRUPTED)),
     "cancelled": ("Cancelled", (TaskState.CANCELLED,)),
@@ -114,13 +114,13 @@ def listing(tasks: Sequence[TaskInfo], state: str, href: Query, chosen: str | No
         return [row(task, href, chosen) for task in shown]
     if tasks:
         ways = [link_button("Show all tasks", href(state=None, task=None), "list-check")]
-        return [empty("filter", "No task is in this state", f"There are {len(tasks)} others.", ways)]
+        return [empty("filter", "No task is in this state", "Other tasks are hidden by this filter.", ways)]
     return [
         empty(
             "list-check",
             "No tasks yet",
-            "Whatever takes long, such as reading a file or training a model, is kept here with its "
-            "progress, its log and its result. You may close the page meanwhile.",
+            "Long-running work, such as reading a file or training a model, is listed here with its "
+            "progress, log and result. You can close the page meanwhile.",
             [
                 link_button("Add traces", "/traces", "upload"),
                 link_button("Train a model", "/models?view=train", "stack-2"),
@@ -133,7 +133,7 @@ def log_lines(task_id: str) -> list[Node]:
     """The task's log, oldest line first."""
     lines = workspace().tasks.log(task_id)
     if not lines:
-        return [html.Span("Nothing was logged yet.", className="ink3")]
+        return [html.Span("No log entries yet.", className="ink3")]
     return [
         html.Div(
             [html.Span(f"{when.astimezone():%H:%M:%S}", className="ink3"), html.Span(text)],
@@ -151,7 +151,7 @@ def _name_of(key: str, value: Any) -> Node:
     try:
         info = library.get(value)
     except NotFoundError:
-        return html.Span("no longer here", className="ink3")
+        return html.Span("deleted", className="ink3")
     page = {"trace_set": "/traces?traces", "model": "/models?model"}[key]
     return dcc.Link(info.name, href=f"{page}={info.id}", className="link")
 
@@ -195,7 +195,7 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
     opened: list[Node] = [link_button("Open result", target, "arrow-right", "small")] if target else []
     retried: list[Node] = []
     if task.retry_of:
-        before = dcc.Link("the attempt before", href=href(task=task.retry_of), className="link")
+        before = dcc.Link("previous attempt", href=href(task=task.retry_of), className="link")
         retried = [notice("info", html.Span(["See ", before, "."]), strong=f"Attempt {task.attempt}.")]
     return [
         html.Div([html.H2("Details"), html.Div([*opened, close], className="tools")], className="detailhead"),
@@ -207,7 +207,7 @@ def detail(task: TaskInfo, href: Query) -> list[Node]:
             class_name="logcard",
         ),
         card(
-            "What was asked",
+            "Parameters",
             plain_table(
                 [("Setting", False), ("Value", False)],
                 list(parameters(task.params)),

@@ -16,7 +16,7 @@ from app.context import LOCATION, workspace
 from app.pages.traces.import_card import upload_of
 from app.pages.traces.listing import ACTIONS, does
 from app.pages.traces.report import report_view
-from app.ui.basics import Node, button, data
+from app.ui.basics import Node, button, contents, data
 from app.ui.errors import notify, sentences
 from core.errors import PhaseDockError
 from core.units import format_bytes
@@ -86,12 +86,12 @@ def show_report(trace_set: str) -> None:
 def ask_delete(trace_set: str) -> None:
     """Ask before a set is deleted for good, and name it."""
     info = workspace().traces.get(trace_set)
-    facts = f"{info.n_executions:,} executions, {info.n_samples:,} samples, {format_bytes(info.n_bytes)}"
+    facts = f"{contents(info)}, {format_bytes(info.n_bytes)}"
     buttons = [
         button("Keep it", None, "", **does("close")),
         button("Delete for good", "trash", "danger", **does("delete-now", info.id)),
     ]
-    said = html.P([html.B(f"“{info.name}”"), f" ({facts}) will be gone. This cannot be undone."])
+    said = html.P([html.B(f"“{info.name}”"), f" ({facts}) will be deleted. This cannot be undone."])
     set_props("delete-what", {"children": [said, html.Div(buttons, className="row ends")]})
     set_props("delete", {"opened": True})
 
@@ -100,28 +100,28 @@ def trash(trace_set: str) -> None:
     """Put a set into the trash and offer to take it out again."""
     info = workspace().traces.trash(trace_set)
     undo = button("Undo", "arrow-back-up", "small", **does("restore", trace_set))
-    notify(html.Div([html.Span("It waits there until you delete it."), undo], className="row between"),
-           "info", title=f"“{info.name}” is in the trash.")  # fmt: skip
+    notify(html.Div([html.Span("It stays there until you delete it."), undo], className="row between"),
+           "info", title=f"Moved “{info.name}” to the trash")  # fmt: skip
 
 
 def restore(trace_set: str) -> None:
     """Take a set out of the trash."""
     info = workspace().traces.restore(trace_set)
-    notify("It is in the list again.", "ok", title=f"“{info.name}” is back.")
+    notify("It is in the list again.", "ok", title=f"Restored “{info.name}”")
 
 
 def delete_now(trace_set: str) -> None:
     """Delete a set for good; it was asked before."""
     name = workspace().traces.get(trace_set).name
     workspace().traces.delete(trace_set)
-    notify("Its samples were removed from the disk.", "ok", title=f"“{name}” is deleted.")
+    notify("Its samples were removed from the disk.", "ok", title=f"Deleted “{name}”")
 
 
 def discard(upload: str) -> None:
     """Remove a file that was sent and not imported."""
     name = workspace().uploads.get(upload).name
     workspace().uploads.discard(upload)
-    notify("Nothing of it was kept.", "info", title=f"“{name}” is discarded.")
+    notify("Nothing was stored.", "info", title=f"Discarded “{name}”")
 
 
 def retry(task: str) -> str:
@@ -216,7 +216,7 @@ def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Cal
         except PhaseDockError as error:
             return " ".join(sentences(error))
         _close()
-        notify("Its models and links stay as they are.", "ok", title=f"It is called “{info.name}” now.")
+        notify("Its models and links still work.", "ok", title=f"Renamed to “{info.name}”")
         set_props("changed", {"data": f"rename {of} {info.name}"})
         refresh(query_of(search))
         return None

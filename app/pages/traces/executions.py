@@ -57,7 +57,9 @@ def executions_card(choice: Choice) -> html.Section:
     info = choice.traces
     if info is None:
         raise AssertionError("there is a table only where there is a trace set")
-    hint = html.Span([icon("arrow-right", "sm"), " A row opens its phases"], className="hint small ink3")
+    hint = html.Span(
+        [icon("arrow-right", "sm"), " Click a row to open its phases"], className="hint small ink3"
+    )
     return card(
         ["Executions of ", html.Span(info.name, id="executions-of")],
         html.Div([_find(), hint], className="findrow"),
@@ -117,7 +119,7 @@ def _table(info: TraceSetInfo, table: pd.DataFrame, choice: Choice) -> list[Node
         options={
             "suppressCellFocus": False,
             "suppressNoRowsOverlay": True,
-            "overlayComponentParams": {"noMatchingRows": {"overlayText": "No execution of that name"}},
+            "overlayComponentParams": {"noMatchingRows": {"overlayText": "No matching execution"}},
             "cacheQuickFilter": True,
         },
         eventListeners={"cellClicked": [event], "cellKeyDown": [event]},

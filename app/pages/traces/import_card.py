@@ -95,7 +95,7 @@ def _tools(task: TaskInfo) -> list[Node]:
 
 
 def _running(task: TaskInfo) -> list[Node]:
-    waits = "Waits for a worker" if task.state is TaskState.QUEUED else "Begins"
+    waits = "Waiting for a worker" if task.state is TaskState.QUEUED else "Starting"
     line = html.Div(
         [
             html.Span(task.message or waits, className="truncate"),
@@ -105,7 +105,7 @@ def _running(task: TaskInfo) -> list[Node]:
     )
     leave = html.Div(
         [
-            "You may leave this page; the import goes on, and ",
+            "You can leave this page; the import continues, and ",
             dcc.Link("Tasks", href=f"/tasks?task={task.id}", className="link"),
             " shows it too.",
         ],
@@ -119,8 +119,8 @@ def _ended(task: TaskInfo) -> list[Node]:
     if task.state is TaskState.DONE:
         return _done(task)
     if task.state is TaskState.CANCELLED:
-        return [notice("info", "Nothing was kept.", strong="Cancelled.", actions=_ways_out(task))]
-    message, hint = task.error or ("This did not work.", "Try again.")
+        return [notice("info", "Nothing was imported.", strong="Cancelled.", actions=_ways_out(task))]
+    message, hint = task.error or ("The import failed.", "Try again.")
     kind = "warn" if task.state is TaskState.INTERRUPTED else "bad"
     return [notice(kind, hint, strong=message, actions=_ways_out(task)), *_why(task)]
 
@@ -128,7 +128,7 @@ def _ended(task: TaskInfo) -> list[Node]:
 def _done(task: TaskInfo) -> list[Node]:
     info = trace_set_of(task)
     if info is None:
-        return [notice("info", "It is not here any more.", strong="Imported.")]
+        return [notice("info", "The trace set has been deleted since.", strong="Imported.")]
     models = workspace().models.compatible(info.id)
     choice = Choice(info, None)
     see = link_button("See phases", address("/phases", choice), "timeline", "primary")
@@ -138,10 +138,10 @@ def _done(task: TaskInfo) -> list[Node]:
     executions = html.A([icon("table"), "See its executions"], href="#trace-executions", className="btn")
     steps = html.Div([*([see] if models else []), train, executions], className="row wrap")
     report = workspace().traces.report(info.id)
-    said = notice("ok", summary(report), strong=f"“{info.name}” is here.")
+    said = notice("ok", summary(report), strong=f"Imported “{info.name}”")
     if not report.problems:
         return [said, steps]
-    return [said, steps, problem_table(report.problems, "What was found in the file")]
+    return [said, steps, problem_table(report.problems, "Problems found in the file")]
 
 
 def _ways_out(task: TaskInfo) -> list[Node]:

@@ -13,6 +13,7 @@ from app.ui.basics import (
     aria,
     button,
     card,
+    contents,
     data,
     empty,
     icon,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from core.runtime.infos import TraceSetInfo
 
-_RULES = {Resampling.HOLD: "last value held", Resampling.MEAN: "mean", Resampling.NONE: "as it came"}
+_RULES = {Resampling.HOLD: "last value held", Resampling.MEAN: "mean", Resampling.NONE: "as recorded"}
 _HEAD = (
     ("Name", ""), ("Executions", "num"), ("Samples", "num"), ("Size", "num"), ("Sampling", ""),
     ("Source", ""), ("Created", ""), ("", "menu"),
@@ -81,7 +82,7 @@ def _row(info: TraceSetInfo, chosen: bool) -> html.Tr:
         className="name truncate",
         title=info.name,
     )
-    short = f"{info.n_executions:,} executions · {info.n_samples:,} samples · {format_bytes(info.n_bytes)}"
+    short = f"{contents(info, ' · ')} · {format_bytes(info.n_bytes)}"
     name = [html.Div([link, sample_badge(info)], className="row"), html.Div(short, className="meta")]
     return html.Tr(
         [
@@ -155,15 +156,23 @@ def trash_list() -> html.Section:
     """The sets in the trash, with the ways back and the way out."""
     found = workspace().traces.list(trashed=True)
     if not found:
-        back = [link_button("Back to the trace sets", "/traces", "arrow-back-up")]
-        return card(None, empty("trash", "The trash is empty", "Sets that you throw away wait here.", back))
+        back = [link_button("Back to trace sets", "/traces", "arrow-back-up")]
+        return card(
+            None,
+            empty(
+                "trash",
+                "The trash is empty",
+                "Deleted trace sets are kept here until you delete them for good.",
+                back,
+            ),
+        )
     rows: Sequence[Node] = [_trash_row(info) for info in found]
     return card("Trash", *rows, note=f"{len(found):,}, kept until you delete them", flush=True)
 
 
 def _trash_row(info: TraceSetInfo) -> html.Div:
-    facts = f"{info.n_executions:,} executions · {info.n_samples:,} samples · {format_bytes(info.n_bytes)}"
-    thrown: list[Node] = [" · thrown away ", when(info.trashed)] if info.trashed else []
+    facts = f"{contents(info, ' · ')} · {format_bytes(info.n_bytes)}"
+    thrown: list[Node] = [" · deleted ", when(info.trashed)] if info.trashed else []
     return html.Div(
         [
             icon("database"),

@@ -74,7 +74,7 @@ def _found(inspection: Any) -> Node:
     return card(
         "Found so far",
         problem_table(inspection.problems, "Found in the first rows"),
-        note="in the part that was looked at; the import checks every row",
+        note="in the first part of the file; the import checks every row",
         flush=True,
     )
 
@@ -97,7 +97,7 @@ def _unreadable(upload_id: str, error: PhaseDockError) -> Node:
     ways = [
         button("Choose another file", "file-import", "small choose-file"),
         button("Discard this one", "trash", "small", **does("discard", upload_id)),
-        link_button("Back to the trace sets", "/traces", "arrow-back-up", "small"),
+        link_button("Back to trace sets", "/traces", "arrow-back-up", "small"),
     ]
     return notice("bad", hint, strong=message, actions=ways)
 

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from app.ui.basics import Node
 
 RESAMPLING_HELP = {
-    Resampling.HOLD: "Every period gets the last value before it; right for most recorders.",
-    Resampling.MEAN: "Every period gets the mean of its samples; right when samples are denser than it.",
-    Resampling.NONE: "Rows stay as they come; right when they are a period apart already.",
+    Resampling.HOLD: "Each period takes the last value before it; suits most recorders.",
+    Resampling.MEAN: "Each period takes the mean of its samples; suits samples denser than the period.",
+    Resampling.NONE: "Rows are kept as recorded; suits rows that are one period apart already.",
 }
 _RESAMPLING = {
     Resampling.HOLD: "Hold the last value",
     Resampling.MEAN: "Mean of each period",
-    Resampling.NONE: "None: as they come",
+    Resampling.NONE: "None: as recorded",
 }
 
 
@@ -70,7 +70,7 @@ def _columns(names: Sequence[str], values: Mapping[str, Any]) -> html.Div:
 
 def _sampling(values: Mapping[str, Any]) -> html.Div:
     """When samples were taken, and what the machine has."""
-    period, cores = "Left empty, it is found from the file.", "Turns shares into cores."
+    period, cores = "Leave empty to detect it from the file.", "Turns shares into cores."
     gap, memory = "A longer one splits the execution there.", "Turns shares into GiB."
     return html.Div(
         [
@@ -112,7 +112,7 @@ def _column(field: str, label: str, names: Sequence[str], values: Mapping[str, A
         value=values[field],
         allowDeselect=False,
         searchable=len(names) > 8,
-        nothingFoundMessage="No column of that name",
+        nothingFoundMessage="No matching column",
     )
 
 
@@ -143,7 +143,7 @@ def _many(
         hidePickedOptions=True,
         description=text,
         inputWrapperOrder=ORDER,
-        nothingFoundMessage="No column of that name",
+        nothingFoundMessage="No matching column",
     )
 
 

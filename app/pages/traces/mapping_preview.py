@@ -55,19 +55,29 @@ def preview(inspection: Any, values: Mapping[str, Any]) -> html.Div:
     return scrolling(table, "First rows", "tall")
 
 
+def _format(inspection: Any) -> str:
+    if inspection.mapping is None:
+        return "Unknown format. "
+    if inspection.layout == "generic":
+        return "Unknown format. We guessed the columns; please check. "
+    return f"Recognised as {inspection.label}. "
+
+
 def recognised(inspection: Any) -> html.Div:
     """What the file was taken for, and why."""
     known = inspection.mapping is not None
     # the first reason of a known layout only repeats its name
     reasons = (
-        (inspection.reasons[1:] or ("Check the columns, then import.",)) if known else inspection.reasons
+        (inspection.reasons[1:] or ("Import the file once the columns are right.",))
+        if known
+        else inspection.reasons
     )
     return html.Div(
         [
             icon("wand" if known else "alert-triangle"),
             html.Div(
                 [
-                    html.B(f"Recognised as {inspection.label}. " if known else "Not recognised. "),
+                    html.B(_format(inspection)),
                     " ".join(reasons),
                 ],
                 className="text",

@@ -68,7 +68,7 @@ def layout(**query: str) -> Node:
 def _head(query: Query) -> Node:
     place = workspace()
     if query.get("show") == "trash" or query.get("upload"):
-        lead = "what you threw away" if query.get("show") else "choose what the columns are"
+        lead = "deleted trace sets" if query.get("show") else "choose what the columns are"
         return page_head("Traces", lead, [link_button("All trace sets", "/traces", "arrow-back-up", "small")])
     thrown = len(place.traces.list(trashed=True))
     trash = link_button(f"Trash, {thrown}", "/traces?show=trash", "trash", "small") if thrown else None

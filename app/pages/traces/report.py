@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _BADGES = {
     Severity.ERROR: ("lost", "bad", "circle-x"),
-    Severity.WARNING: ("mended", "warn", "alert-triangle"),
+    Severity.WARNING: ("fixed", "warn", "alert-triangle"),
     Severity.INFO: ("note", "", "info-circle"),
 }
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
@@ -33,7 +33,7 @@ def summary(report: Report) -> str:
 def problem_table(problems: Sequence[Problem], label: str = "Problems found") -> Node:
     """The problems as a table, the severe ones first; a note where there is none."""
     if not problems:
-        return notice("ok", "Every row could be read as it is.", strong="Nothing was wrong with this file.")
+        return notice("ok", "Every row could be read as it is.", strong="No problems found in this file.")
     ranked = sorted(problems, key=lambda one: _ORDER.index(one.severity))
     head = (("", False), ("What was found", False), ("Row", True), ("Column", False), ("Times", True))
     return html.Div(

@@ -77,7 +77,7 @@ def pending(but: str | None = None) -> Node:
     if not found:
         return None
     rows = [_pending_row(info) for info in found]
-    return card("Waiting for you", *rows, note="arrived, not imported yet", flush=True)
+    return card("Not imported yet", *rows, note="uploaded, waiting for you to continue", flush=True)
 
 
 def _pending_row(info: UploadInfo) -> html.Div:
@@ -88,7 +88,7 @@ def _pending_row(info: UploadInfo) -> html.Div:
                 [
                     html.Div(info.name, className="strong truncate"),
                     html.Div(
-                        [format_bytes(info.size), " · arrived ", when(info.created)], className="small ink3"
+                        [format_bytes(info.size), " · uploaded ", when(info.created)], className="small ink3"
                     ),
                 ],
                 className="grow",

@@ -170,11 +170,9 @@ def perform(act: str, task_id: str) -> str | None:
             return tasks.retry(task_id)
         case "clear":
             cleared = tasks.clear_finished()
-            notify(
-                f"{cleared} finished task{'s' if cleared != 1 else ''} cleared. What they made is still here."
-            )
+            notify(f"{cleared} finished task{'s' if cleared != 1 else ''} cleared. Their results are kept.")
         case _:
-            raise ConflictError(f"“{act}” cannot be done to a task.", "Reload the page.")
+            raise ConflictError(f"“{act}” is not an action on tasks.", "Reload the page.")
     return None
 
 

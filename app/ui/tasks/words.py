@@ -105,7 +105,7 @@ def no_worker(worker: WorkerInfo) -> Node:
     return notice(
         "warn",
         html.Span(
-            ["Start it with ", html.Code("phasedock worker"), "; what waits will then begin by itself."]
+            ["Start it with ", html.Code("phasedock worker"), "; waiting tasks then begin by themselves."]
         ),
         strong="No worker is running.",
     )

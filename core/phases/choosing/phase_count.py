@@ -107,7 +107,10 @@ def choose_k(
         for place, k in enumerate(usable):
             candidates.append(_candidate(part, k, total, seed, refits))
             progress(
-                (place + 1) / len(usable), f"{k} phases compared", k=k, silhouette=candidates[-1].silhouette
+                (place + 1) / len(usable),
+                f"k = {usable[0]} to {k} compared",
+                k=k,
+                silhouette=candidates[-1].silhouette,
             )
     return recommend(candidates)
 

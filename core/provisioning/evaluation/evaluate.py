@@ -50,7 +50,7 @@ class EvaluationSettings:
         help="The share of time that may fall short in the matched comparison.",
     )  # fmt: skip
     kappa: float = setting(
-        20.0, label="κ", low=0.0, high=1e6, unit="samples",
+        20.0, label="Prior weight", low=0.0, high=1e6, unit="samples",
         help="How many own samples weigh as much as the training set’s.",
     )  # fmt: skip
     group_by: str = setting(
@@ -61,11 +61,11 @@ class EvaluationSettings:
     )
     seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="The same seed gives the same result.")
     refit: bool = setting(
-        False, label="Fit phases anew",
-        help="Fit a phase model with the same settings on training containers only, and use that.",
+        False, label="Refit phases",
+        help="Fit a phase model with the same settings on the training containers only, and use it.",
     )  # fmt: skip
     draws: int = setting(
-        2000, label="Draws", low=100, high=20_000, help="Bootstrap draws behind each interval."
+        2000, label="Bootstrap samples", low=100, high=20_000, help="Bootstrap samples behind each interval."
     )
 
     @classmethod

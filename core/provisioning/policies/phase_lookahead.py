@@ -35,7 +35,7 @@ class LookaheadSettings:
     )
     likely: float = setting(
         0.05, label="Likely", low=0.0, high=1.0,
-        help="Memory is prepared for every phase that comes with at least this probability.",
+        help="Memory is reserved for every phase that follows with at least this probability.",
     )  # fmt: skip
 
 

@@ -51,15 +51,24 @@ def decide(state: FreeState, seen: Observation) -> Decision[FreeState]:
 
 FREE = SchedulingPolicy(
     name="free",
+    title="No policy",
     about="Every job starts at once and competes freely: no limits, no migration (the thesis' NA).",
     begin=begin,
     decide=decide,
     settings=FreeSettings,
 )
 
+_TITLES = {
+    "fewest": "Fewest jobs",
+    "random": "Random worker",
+    "half": "Default (half)",
+    "requested": "Least requested",
+}
+
 DEFAULT_SCHEDULERS = tuple(
     SchedulingPolicy(
         name=rule,
+        title=_TITLES[rule],
         about=f"The default scheduler without limits or migration. {text}.",
         begin=begin,
         decide=decide,

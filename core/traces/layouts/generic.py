@@ -17,4 +17,4 @@ def recognise(head: Head) -> ColumnMapping | None:
     return guess(head.header, head.rows)
 
 
-LAYOUT = Layout("generic", "a table, guessed by its columns' names", recognise)
+LAYOUT = Layout("generic", "unknown format, columns guessed", recognise)

@@ -114,7 +114,7 @@ def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
     try:
         return keep, form(read_marked(text or "").values), False, True, keep
     except (PhaseDockError, AttributeError, TypeError, ValueError):
-        said = notice("bad", "Mend the marked line first.", strong="The form cannot show this text.")
+        said = notice("bad", "Fix the highlighted line first.", strong="The form cannot show this text.")
         set_props("run-problem", {"children": said})
         return keep, keep, True, False, "yaml"
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 ENGINE = "engine"
 _MAIN = ("like", "work", "demand", "weight")
 _SEEDS = (
-    FieldSpec("count", "int", 30, "Seeds", "Every policy is run once on each.", low=1, high=10_000),
-    FieldSpec("first", "int", 1, "First seed", "The others follow it.", low=0, high=2**31),
+    FieldSpec("count", "int", 30, "Seeds", "Every policy runs once with each seed.", low=1, high=10_000),
+    FieldSpec("first", "int", 1, "First seed", "The others count up from it.", low=0, high=2**31),
 )
 
 
@@ -122,7 +122,7 @@ def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
     return dmc.Textarea(
         id=field_id(FORM, JOBS),
         label="Jobs by name, YAML",
-        description="One on a line, beside or instead of drawn ones: - {id: first, kind: VAE, at: 0 s}",
+        description="One per line, with or instead of drawn jobs: - {id: first, kind: VAE, at: 0 s}",
         value=jobs if isinstance(jobs, str) else listed_text(jobs),
         autosize=True,
         minRows=2,
@@ -136,7 +136,7 @@ def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
 def _arrivals(draft: Mapping[str, Any]) -> list[Node]:
     given = draft.get("arrivals") or {}
     times = ", ".join(shown(each) for each in given.get("times") or [])
-    help_ = "Seconds with commas between them, for “At listed times”."
+    help_ = "Seconds, separated by commas, for “At listed times”."
     return [*controls(Arrivals, "arrivals", given), text(TIMES, "Times", times, help_)]
 
 

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 400
 _KEEP = [
-    {"value": Keep.FIRST.value, "label": "Ledgers of the first seed"},
-    {"value": Keep.ALL.value, "label": "Every ledger"},
-    {"value": Keep.NONE.value, "label": "No ledgers"},
+    {"value": Keep.FIRST.value, "label": "First seed"},
+    {"value": Keep.ALL.value, "label": "All seeds"},
+    {"value": Keep.NONE.value, "label": "No seed"},
 ]
 
 
@@ -60,7 +60,7 @@ def build_page(view: View) -> list[Node]:
         value="form",
         data=[{"value": "form", "label": "Form"}, {"value": "yaml", "label": "YAML"}],
         size="xs",
-        **aria(label="Write as a form or as YAML"),
+        **aria(label="Edit as a form or as YAML"),
     )
     yaml_area = dmc.Textarea(
         id="run-yaml",
@@ -71,11 +71,11 @@ def build_page(view: View) -> list[Node]:
         debounce=300,
         className="monotext",
         label="Experiment as YAML or JSON",
-        description="Paste a file here; what is wrong is shown with its line.",
+        description="Paste a file here; errors are shown with their line.",
     )
     return [
         page_head("New experiment", "several policies on the same machines and jobs",
-                  [mode, link_button("Back to the runs", PATH, "chevron-left")]),
+                  [mode, link_button("Back to runs", PATH, "chevron-left")]),
         refused_policies(),
         html.Div(
             [
@@ -95,12 +95,17 @@ def build_page(view: View) -> list[Node]:
 
 def _right(text: str) -> list[Node]:
     keep = dmc.Select(
-        id="run-keep", label="Keep", data=_KEEP, value=Keep.FIRST.value, allowDeselect=False, size="xs"
+        id="run-keep",
+        label="Save ledgers for",
+        data=_KEEP,
+        value=Keep.FIRST.value,
+        allowDeselect=False,
+        size="xs",
     )
     start = button("Start", "player-play", "primary", id="run-start")
     return [
         card(
-            "What is run",
+            "Preview",
             html.Div(preview(text), id="run-preview", className="stack"),
             html.Div([keep, start], className="row ends startline"),
             html.Div(id="run-problem"),

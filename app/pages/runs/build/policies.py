@@ -13,7 +13,7 @@ from app.pages.runs.build.pieces import FORM, SHAPE, controls, does, item, more,
 from app.ui.basics import Node, button, icon
 from app.ui.forms import ORDER, control, field_id, select
 from core.experiments.parts import THREADS
-from core.scheduling.policies import POLICIES
+from core.scheduling.policies import POLICIES, spelt
 from core.settings_fields import FieldSpec, describe
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ _THREADS = FieldSpec(
     "choice",
     "",
     "Threads",
-    "With how many threads its jobs compute, and whether that follows their cores.",
-    choices=(("", "As the experiment says"), *THREADS.items()),
+    "How many threads its jobs use, and whether that follows their cores.",
+    choices=(("", "As in the experiment"), *THREADS.items()),
 )
 
 
@@ -70,14 +70,14 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
         threads = replace(_THREADS, name=f"{path}/threads")
         made.append(control(FORM, threads, str(arm.get("threads") or "")))
     settings = _settings(path, name, arm.get("settings") or {})
-    return item(label or name or "Policy", made, "drop-policies", at, settings)
+    return item(label or spelt(name) or "Policy", made, "drop-policies", at, settings)
 
 
 def _choice(path: str, name: str) -> dmc.Select:
     known = name in POLICIES
     return select(
         field_id(SHAPE, f"{path}/policy"),
-        [(each, each) for each in POLICIES],
+        [(each, spelt(each)) for each in POLICIES],
         name if known else None,
         label="Policy",
         description=POLICIES[name].about if known else None,
@@ -91,7 +91,7 @@ def _settings(path: str, name: str, given: Mapping[str, Any]) -> list[Node]:
         return []
     policy = POLICIES[name]
     values = {**policy.defaults, **given}
-    return [more(f"Settings of {name}", controls(policy.settings, f"{path}/settings", values))]
+    return [more(f"Settings of {spelt(name)}", controls(policy.settings, f"{path}/settings", values))]
 
 
 def settings_names(policy: str | None) -> set[str]:

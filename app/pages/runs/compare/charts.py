@@ -34,13 +34,13 @@ def bars_card(shown: Sequence[Shown], view: View, csv: str) -> html.Section:
     values = []
     for each in shown:
         times = {job.id: getattr(job, view.measure) for job in each.result.jobs if job.state == "done"}
-        values.append((each.side.label, [times.get(job) for job in jobs]))
-    keys = [html.Span(each.side.label, className=f"key box {each.place}") for each in shown]
-    label = f"{QUANTITIES[view.measure]} of each job under {' and '.join(each.side.label for each in shown)}"
+        values.append((each.side.title, [times.get(job) for job in jobs]))
+    keys = [html.Span(each.side.title, className=f"key box {each.place}") for each in shown]
+    label = f"{QUANTITIES[view.measure]} of each job under {' and '.join(each.side.title for each in shown)}"
     return card(
         "Completion per job",
         html.Div(
-            [segments(view, "measure", MEASURES, view.measure, "What is drawn per job"), *keys],
+            [segments(view, "measure", MEASURES, view.measure, "Quantity per job"), *keys],
             className="keys",
         ),
         graph(
@@ -73,13 +73,13 @@ def areas_card(each: Shown, view: View, end: float, top: float, csv: str) -> htm
         return areas.category_areas(series, parts, names, end, top, each.last)
 
     return card(
-        f"CPU, {each.side.label}",
-        drawn(each, "areas", f"CPU over time {what} under {each.side.label}", make, end, top, lists),
+        f"CPU, {each.side.title}",
+        drawn(each, "areas", f"CPU over time {what} under {each.side.title}", make, end, top, lists),
         note=what,
         tools=[
             *_label_keys(names),
             html.Span("Limit", className="key limit"),
-            export_menu(f"areas-{each.place}", f"CPU {each.side.label}", [("Lines over time, CSV", csv)]),
+            export_menu(f"areas-{each.place}", f"CPU {each.side.title}", [("Lines over time, CSV", csv)]),
         ],
     )
 
@@ -101,12 +101,12 @@ def lanes_card(each: Shown, end: float, height: int) -> html.Section:
         keys = [html.Span("placed at arrival", className="key box a")]
         keys.append(html.Span("after migration", className="key box b"))
     what = "one bar is one job" if bars else "darker is more jobs"
-    label = f"Jobs per worker under {each.side.label}, {moved} moved"
+    label = f"Jobs per worker under {each.side.title}, {moved} moved"
     return card(
-        f"Jobs per worker, {each.side.label}",
+        f"Jobs per worker, {each.side.title}",
         drawn(each, "lanes", label, lambda: lanes.worker_lanes(each.series, end, height), end, height),
         note=f"{moved:,} migration{'s' if moved != 1 else ''}" if moved and bars else what,
-        tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.label}", [])],
+        tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.title}", [])],
     )
 
 
@@ -116,16 +116,16 @@ def bands_card(each: Shown, end: float) -> Node:
     if not names:
         return None
     return card(
-        f"Lists, {each.side.label}",
+        f"Lists, {each.side.title}",
         drawn(
             each,
             "bands",
-            f"The list that {each.side.label} has each job in, over time",
+            f"The list that {each.side.title} has each job in, over time",
             lambda: bands.label_bands(each.series, names, each.jobs[:_MOST_BANDS], end),
             end,
         ),
         note=f"one row is one job{_first(each.jobs, _MOST_BANDS)}",
-        tools=[*_label_keys(names), export_menu(f"bands-{each.place}", f"lists {each.side.label}", [])],
+        tools=[*_label_keys(names), export_menu(f"bands-{each.place}", f"lists {each.side.title}", [])],
     )
 
 
@@ -140,7 +140,7 @@ def pager(jobs: Sequence[str], view: View) -> Node:
     """Which few jobs are drawn, and the ways to the others."""
     chosen, page = few(jobs, view)
     first = page * JOBS_PER_PAGE
-    before = [link("‹ before", view.query(page=page - 1 or None), className="link")] if page else []
+    before = [link("‹ previous", view.query(page=page - 1 or None), className="link")] if page else []
     after = (
         [link("next ›", view.query(page=page + 1), className="link")]
         if first + len(chosen) < len(jobs)
@@ -158,11 +158,11 @@ def rows_card(each: Shown, view: View, end: float, jobs: Sequence[str]) -> html.
         series = each.series
         return run_rows.cpu_rows(series, run_rows.job_rows(series, chosen), end, _highest(series, chosen))
 
-    label = f"CPU and limits of {len(chosen)} jobs under {each.side.label}"
+    label = f"CPU and limits of {len(chosen)} jobs under {each.side.title}"
     return card(
-        f"CPU and limits per job, {each.side.label}",
+        f"CPU and limits per job, {each.side.title}",
         drawn(each, "rows", label, make, end, page, *chosen),
-        tools=[pager(jobs, view), export_menu(f"rows-{each.place}", f"CPU per job {each.side.label}", [])],
+        tools=[pager(jobs, view), export_menu(f"rows-{each.place}", f"CPU per job {each.side.title}", [])],
     )
 
 
@@ -185,8 +185,8 @@ def workers_card(each: Shown, end: float) -> html.Section:
         return lanes.heat([row.name for row in rows], bounds, values, end, said)
 
     return card(
-        f"CPU per worker, {each.side.label}",
-        drawn(each, "workers", f"CPU of each worker under {each.side.label}", make, end),
+        f"CPU per worker, {each.side.title}",
+        drawn(each, "workers", f"CPU of each worker under {each.side.title}", make, end),
         note="dashed: its cores" if few_of_them else "darker is more",
-        tools=[export_menu(f"workers-{each.place}", f"CPU per worker {each.side.label}", [])],
+        tools=[export_menu(f"workers-{each.place}", f"CPU per worker {each.side.title}", [])],
     )

@@ -87,7 +87,7 @@ def differences_card(
     return card(
         "Differences",
         scrolling(table, "Differences of B from A"),
-        note="B against A, less is better",
+        note="B against A, lower is better",
         tools=tools,
         flush=True,
     )

@@ -43,7 +43,7 @@ def menu(info: ExperimentInfo, shown: list[Shown], differences: str | None) -> N
         ("Experiment, YAML", f"/api/experiments/{info.id}.yaml"),
         ("Comparison, JSON", f"/api/experiments/{info.id}/report.json"),
     ]
-    files += [(f"Run of {each.side.label}, JSON", f"/api/runs/{each.run}.json") for each in shown]
+    files += [(f"Run of {each.side.title}, JSON", f"/api/runs/{each.run}.json") for each in shown]
     return page_export(files)
 
 

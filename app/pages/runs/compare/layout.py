@@ -96,7 +96,7 @@ def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
 
 
 def _pickers(view: View, first: Side, second: Side | None, every: Mapping[str, Side]) -> list[Node]:
-    options = [{"value": side.key, "label": side.label} for side in every.values()]
+    options = [{"value": side.key, "label": side.title} for side in every.values()]
     made: list[Node] = [_picker("a", options, first.key)]
     if second is not None:
         swap = {"a": second.key, "b": first.key}
@@ -157,7 +157,7 @@ def _cards(
         top.append(
             differences_card(
                 [*stored.differences(a.side, b.side), *_used(a, b)],
-                (a.side.label, b.side.label),
+                (a.side.title, b.side.title),
                 len(seeds),
                 [_copy(differences), download("differences", differences)],
             )
@@ -199,9 +199,9 @@ def _copy(address: str) -> html.Button:
 
 def _nothing(info: ExperimentInfo) -> Node:
     if stored.state_of(info) in stored.UNDER_WAY:
-        text = "The first results are shown when every policy has been run on the first seed."
+        text = "The first results appear once every policy has run with the first seed."
         return card(None, empty("hourglass", "Nothing to compare yet", text))
-    text = "None of its runs is kept. Run it again; runs that are still there are not made twice."
+    text = "None of its runs is stored any more. Run it again; runs that are still stored are reused."
     again = link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh", "primary")
     return card(None, empty("player-play", "No runs", text, [again]))
 
@@ -213,14 +213,14 @@ def _seed_line(view: View, shown: Sequence[Shown], seeds: Sequence[int]) -> html
     near: list[Node] = []
     if at:
         near.append(
-            link("‹", view.query(seed=seeds[at - 1]), className="iconbtn", **aria(label="Seed before"))
+            link("‹", view.query(seed=seeds[at - 1]), className="iconbtn", **aria(label="Previous seed"))
         )
     near.append(html.Span(f"Seed {seed}, {at + 1} of {len(seeds)}", className="num"))
     if at + 1 < len(seeds):
         near.append(link("›", view.query(seed=seeds[at + 1]), className="iconbtn", **aria(label="Next seed")))
     steps: list[Node] = [
         link_button(
-            f"Step through {each.side.label}",
+            f"Step through {each.side.title}",
             view.query.only("experiment", "a", "b", look=LEDGER, of=each.side.key, seed=seed),
             "player-track-next",
             "small",
@@ -228,7 +228,7 @@ def _seed_line(view: View, shown: Sequence[Shown], seeds: Sequence[int]) -> html
         for each in shown
         if each.facts is not None
     ]
-    by = segments(view, "by", BY, view.by, "What CPU is stacked by")
+    by = segments(view, "by", BY, view.by, "Stack CPU by")
     return html.Div(
         [html.Div([*near, by], className="row wrap"), html.Div(steps, className="row wrap")],
         className="seedline",
@@ -239,8 +239,8 @@ def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
     """The figures over time."""
     kept = [each for each in shown if each.facts is not None]
     if not kept:
-        return [notice("info", "Choose the first seed, or run it again with every ledger kept.",
-                       strong="Lines over time were not kept for this seed.")]  # fmt: skip
+        return [notice("info", "Choose the first seed, or run it again and save ledgers for all seeds.",
+                       strong="Lines over time were not saved for this seed.")]  # fmt: skip
     end = ends(kept)
     cores = max(each.facts.cores for each in kept if each.facts)
     jobs = shown[0].jobs

@@ -65,7 +65,7 @@ def facts_of(run: str) -> Facts | None:
 def _facts(run: str) -> Facts:
     series = stored.recent_series(run)
     if series is None:
-        raise NotFoundError("The lines over time of this run were not kept.", "Choose the first seed.")
+        raise NotFoundError("The lines over time of this run were not saved.", "Choose the first seed.")
     cores = [float(lines["capacity"]) for lines in series["workers"].values()]
     return Facts(
         label_names(series),

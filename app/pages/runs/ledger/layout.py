@@ -38,24 +38,24 @@ def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
     )
     own = [each for each in every.values() if each.experiment == info.id and each.runs]
     near = own if len(own) <= _MOST_SIDES else [each for each in (first, second) if each is not None]
-    options = {each.key: each.label for each in near} | {side.key: side.label}
+    options = {each.key: each.title for each in near} | {side.key: side.title}
     run = side.runs.get(view.seed if view.seed is not None else min(side.runs, default=0))
     ticks = workspace().runs.ticks(run) if run else []
-    head = page_head(info.name, f"ledger of {side.label}", [_sides(view, options, side), back])
+    head = page_head(info.name, f"ledger of {side.title}", [_sides(view, options, side), back])
     if run is None or not ticks:
-        text = "Ledgers are kept for the first seed, unless the experiment says otherwise."
-        return [head, card(None, empty("list-check", "No ledger was kept for this run", text, [back]))]
-    return [head, *_steps(view, side.label, run, ticks)]
+        text = "Ledgers are saved for the first seed only, unless another choice was made."
+        return [head, card(None, empty("list-check", "No ledger was saved for this run", text, [back]))]
+    return [head, *_steps(view, side.title, run, ticks)]
 
 
 def run_page(info: RunInfo, view: View) -> list[Node]:
     """The page of the ledger of a run that belongs to no experiment: that of an attached policy."""
-    back = link_button("Back to the runs", PATH, "chevron-left")
+    back = link_button("Back to runs", PATH, "chevron-left")
     head = page_head(info.name, f"decisions on running containers, {state_words(info.state)[0]}", [back])
     ticks = workspace().runs.ticks(info.id)
     if not ticks:
-        text = "The policy has seen no container so far."
-        return [head, card(None, empty("list-check", "Nothing was decided yet", text, [back]))]
+        text = "The policy has not seen a container yet."
+        return [head, card(None, empty("list-check", "No decisions yet", text, [back]))]
     return [head, *_steps(view, info.name, info.id, ticks)]
 
 
@@ -88,7 +88,7 @@ def _tick_bar(view: View, label: str, run: str, ticks: Sequence[Tick]) -> html.D
     last = len(ticks) - 1
     return html.Div(
         [
-            icon_button("chevron-left", "Tick before", **data(step=-1)),
+            icon_button("chevron-left", "Previous tick", **data(step=-1)),
             _slider(min(view.tick, last), last, label),
             icon_button("chevron-right", "Next tick", **data(step=1)),
             html.Button("Next decision", type="button", className="btn small", **data(step="decision")),

@@ -93,7 +93,7 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
     body: Node = scrolling(table, "Jobs at this tick")
     if not shown:
         body = html.Div(
-            "This job is not there at this tick.", className="ink3", style={"padding": "6px 14px 14px"}
+            "This job does not exist at this tick.", className="ink3", style={"padding": "6px 14px 14px"}
         )
     title = f"Tick {tick:,}, {format_duration(entry.observation.time)}"
     return card(title, body, note=f"jobs: {note}", flush=True)
@@ -165,7 +165,7 @@ def _decision(entry: Entry, job: str | None) -> html.Section:
         parts += [html.H3("Why"), html.Div(general, className="stack tight why")]
     if entry.wake is not None:
         parts.append(
-            html.P(f"Asks again at {format_duration(entry.wake)} at the latest.", className="ink3 small")
+            html.P(f"Next decision at {format_duration(entry.wake)} at the latest.", className="ink3 small")
         )
     return card(
         "Decided",

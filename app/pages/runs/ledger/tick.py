@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 TRIGGERS = {
     "tick": "its interval has passed",
-    "arrival": "a job came",
+    "arrival": "a job arrived",
     "departure": "a job ended",
     "outcome": "an action has ended or failed",
 }
-_PLAIN: dict[type, str] = {Pause: "is paused", Resume: "goes on", Stop: "is stopped"}
+_PLAIN: dict[type, str] = {Pause: "is paused", Resume: "resumes", Stop: "is stopped"}
 _CHANGES = ("label", "worker", "limit", "state")
 
 
@@ -122,7 +122,7 @@ def sentence(action: Action) -> str:
             what = f"may use {format_cores(limit)}" if limit is not None else "has no limit"
             what += "" if weight == 1 else f", weight {format_number(weight)}"
         case SetThreads(threads=threads):
-            what = f"computes with {threads:,} threads"
+            what = f"uses {threads:,} thread{'s' if threads != 1 else ''}"
         case Migrate(to=to):
             what = f"moves to {to}"
         case _:

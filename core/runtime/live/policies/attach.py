@@ -25,6 +25,7 @@ from core.runtime.live.view.values import Attached, Mode
 from core.scheduling.actions import Pause, Resume
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 RECONNECT_WITHIN = 30.0
 """Seconds for which a lost engine is waited for; Docker takes a few to start again."""
 
-_NOT_BACK = "The original limits stay saved and are restored as soon as the engine answers."
+_NOT_BACK = "Its original limits are saved and are restored as soon as the engine answers."
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +180,7 @@ def _follow(
 
         def idle() -> None:
             minutes.alive()
-            say(f"{asked.name}: {minutes.decisions:,} decisions, {minutes.resizes:,} limits")
+            say(f"{asked.name}: {many(minutes.decisions, 'decision')}, {many(minutes.resizes, 'limit')}")
 
         may = ours(live.holds, asked.engine)
         folder = workspace.settings.home / "live"

@@ -21,6 +21,7 @@ from core.runtime.live.sampling.ring_buffer import RingHistory, read_ring
 from core.runtime.live.view.snapshot import LiveFiles, read_view, replace, write
 from core.runtime.live.view.values import Recording
 from core.runtime.storage.files import remove
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -144,7 +145,7 @@ def _until_ended(
             )
         until = time.monotonic() + _EVERY
         while time.monotonic() < until:
-            say(f"{now.samples:,} samples of {now.containers:,} containers")
+            say(f"{many(now.samples, 'sample')} of {many(now.containers, 'container')}")
             time.sleep(_STEP)
 
 

@@ -37,7 +37,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     )
     epochs = len(model.training.errors)
     if 0 < epochs < settings.epochs:
-        context.log(f"Training ended after {epochs} of {settings.epochs} epochs: the error fell no more.")
+        context.log(f"Training ended after {epochs} of {settings.epochs} epochs: the error stopped falling.")
     return {"model": stored.id}
 
 

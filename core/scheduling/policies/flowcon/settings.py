@@ -17,11 +17,11 @@ UNKNOWNS = {
     "known": "Sum the growth that is known",
     "unknown-inf": "The lower bound while any growth is unknown",
 }
-THRESHOLDS = {"absolute": "α per second", "peak": "α of the job's own largest growth"}
+THRESHOLDS = {"absolute": "Nothing: α per second", "peak": "The job's own largest growth"}
 LIMITS = {
-    "hard": "A quota that unused time does not pass on",
-    "soft": "Weights: unused time goes to others",
-    "hybrid": "Weights, and a quota in the completing list only",
+    "hard": "A quota; unused time is not shared",
+    "soft": "Weights; unused time goes to others",
+    "hybrid": "Weights; a quota in the completing list only",
 }
 PRESETS = {f"α = {percent}%": {"alpha": percent / 100} for percent in (1, 3, 5, 10, 15)}
 """The thresholds of the thesis' experiments, by their names."""
@@ -45,19 +45,22 @@ class FlowConSettings:
         2.0, label="β", low=1.0, high=100.0, help="A completing job keeps at least 1/(β·jobs) of the node."
     )
     growth: str = setting(
-        "endpoints", label="Growth from", choices=GROWTHS, help="Which values of E a growth compares."
+        "endpoints", label="Growth measured by", choices=GROWTHS, help="Which values of E a growth compares."
     )
     new_limit: str = setting(
-        "one", label="Limit in the new list", choices=NEW_LIMITS, help="What a quickly growing job gets."
+        "one", label="Limit in the new list", choices=NEW_LIMITS, help="The limit of a quickly growing job."
     )
     unknown: str = setting(
-        "known", label="Unknown growth", choices=UNKNOWNS, help="How a job without a growth yet counts."
+        "known",
+        label="Unknown growth",
+        choices=UNKNOWNS,
+        help="How a job whose growth is not known yet counts.",
     )
     threshold: str = setting(
-        "absolute", label="Threshold is", choices=THRESHOLDS, help="What α is compared with."
+        "absolute", label="Threshold relative to", choices=THRESHOLDS, help="What α is compared with."
     )
     limits: str = setting(
-        "hard", label="Limits are", choices=LIMITS, help="How a limit is enforced on the machine."
+        "hard", label="Enforcement", choices=LIMITS, help="How limits are enforced on the machine."
     )
     work_conserving: bool = setting(
         False, label="Work-conserving", help="Raise all limits by one factor where the node would idle."
@@ -68,6 +71,6 @@ class FlowConSettings:
         low=1,
         high=1024,
         unit="intervals",
-        help="The most that itval doubles to.",
+        help="The longest that the interval doubles to.",
     )
     placement: str = placement_setting()
