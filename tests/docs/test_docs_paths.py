@@ -46,5 +46,6 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 
 def test_what_is_gone_is_found() -> None:
-    text = "`core.phases.gone`, `core.phases.fit`, `core/nowhere.py`, `core/units.py`, [a](gone.md), [b](runtime.md)"
+    text = "`core.phases.gone`, `core.phases.fit`, `core/nowhere.py`, "
+    text += "`core/units.py`, [a](gone.md), [b](runtime.md)"
     assert missing(text, ROOT / "docs") == ["core.phases.gone", "core/nowhere.py", "gone.md"]
