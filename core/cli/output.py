@@ -170,9 +170,9 @@ def sequences(found: FoundSequences) -> None:
         *(f"in {format_duration(s)}" for s in found.within),
         right=range(1, 9),
     )
-    for phase, stays in found.stays.items():
-        chances = [format_share(stays.leave_within(seconds), 0) for seconds in found.within]
-        table.add_row(phase_name(phase), f"{stays.n_runs:,}", format_duration(stays.median), *chances)
+    for phase, times in found.dwell_times.items():
+        chances = [format_share(times.leave_within(seconds), 0) for seconds in found.within]
+        table.add_row(phase_name(phase), f"{times.n_runs:,}", format_duration(times.median), *chances)
     console.print(table)
 
 

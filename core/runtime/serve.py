@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.runtime.supervising import RestartTimes
 
 ROOT = Path(__file__).resolve().parents[2]
-_PATIENCE = 120.0
+_STARTUP_TIMEOUT = 120.0
 
 
 def check_port(settings: Settings) -> None:
@@ -68,7 +68,7 @@ def is_serving(address: str, timeout: float = 2.0) -> bool:
         return False
 
 
-def wait_until_serving(address: str, seconds: float = _PATIENCE) -> bool:
+def wait_until_serving(address: str, seconds: float = _STARTUP_TIMEOUT) -> bool:
     """Wait until PhaseDock answers at an address."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:

@@ -57,7 +57,7 @@ def test_a_process_that_dies_later_is_started_again_for_ever(settings, tmp_path,
     eight = stop_when(lambda: lives.exists() and len(lives.read_text().split()) >= 8)
     assert serving.serve(settings, eight, root=tmp_path, times=QUICK) == 0
     out = capfd.readouterr().out
-    said = [line.partition("| ")[2] for line in out.splitlines() if "started again" in line]
+    said = [line.partition("| ")[2] for line in out.splitlines() if "will be restarted" in line]
     assert said[0] == "worker ended with exit code 9 and will be restarted in 0.01 s"
     assert said[1].endswith("0.02 s")
     assert all(line.endswith("0.04 s") for line in said[2:7])
@@ -166,7 +166,7 @@ def test_an_address_of_another_machine_is_said(tmp_path):
         serving.check_port(Settings(home=tmp_path, host="192.0.2.1"))
 
 
-@pytest.mark.parametrize(("number", "said"), [(13, "rights"), (98, "taken")])
+@pytest.mark.parametrize(("number", "said"), [(13, "permission"), (98, "used by another")])
 def test_port_errors_are_told_apart(settings, monkeypatch, number, said):
     monkeypatch.setattr(serving, "is_serving", lambda _: True)
     assert said in serving._port_error(settings, OSError(number, "x")).message

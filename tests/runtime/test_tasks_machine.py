@@ -63,7 +63,7 @@ class TasksMachine(RuleBasedStateMachine):
         """Do what the rule says: end in some way, or die in the middle."""
         context.progress(0.5, "half-way")
         if "after storing" in self.ending:
-            self.workspace.models.shelf.add("m", lambda _: {}, context.task)
+            self.workspace.models.repository.add("m", lambda _: {}, context.task)
         if "wish to stop" in self.ending or self.ending == "stop":
             self.workspace.tasks.cancel(context.task)
         if "dies" in self.ending:

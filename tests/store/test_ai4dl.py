@@ -166,7 +166,7 @@ def test_missing_files_are_named(folder, tmp_path):
 
 
 def test_the_wrong_file_in_a_place_is_said(folder):
-    with pytest.raises(InputError, match="is not a KMeans of scikit-learn"):
+    with pytest.raises(InputError, match="is not a scikit-learn KMeans"):
         read_kmeans(folder / "our_scaler1.joblib")
     with pytest.raises(InputError, match="is not an AI4DL CRBM"):
         read_crbm(folder / "our_scaler1.joblib")

@@ -106,7 +106,7 @@ def export_next(trace_set_id: str, model_id: str) -> Response:
         )
     analysis = view.analysis()
     outlook = analysis.forecaster.ahead(after, view.ahead)
-    stays = analysis.stays(outlook.used)
+    stays = analysis.dwell_times(outlook.used)
     rows: list[tuple[object, ...]] = [
         ("next", name_of(each.phase), "", each.probability, each.count) for each in outlook.phases
     ]

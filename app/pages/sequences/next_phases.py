@@ -94,7 +94,7 @@ def next_view(view: View, after: State) -> Node:
         each.phase: each.description for each in workspace().labels.get(view.traces, view.model).statistics
     }
     descriptions[END] = "The execution ends"
-    stays = analysis.stays(outlook.used)
+    stays = analysis.dwell_times(outlook.used)
     parts: list[Node] = [
         _after_line(view, after, f"seen {outlook.seen:,} time{'' if outlook.seen == 1 else 's'}")
     ]
@@ -153,7 +153,7 @@ def _next_row(analysis: SequenceAnalysis, outlook: Outlook, place: int, texts: d
 
 
 def _stay(analysis: SequenceAnalysis, after: State) -> str:
-    stays = analysis.stays(after[-3:])
+    stays = analysis.dwell_times(after[-3:])
     return f"median dwell time {format_duration(stays.median)}" if stays.n_runs else ""
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 STEPS = Path(__file__).with_name("migrations")
 _LOCK = 7_420_241  # any number, the same in all processes
-_PATIENCE = 120.0
+_LOCK_TIMEOUT = 120.0
 # Alembic's context is one for the whole process
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -141,7 +141,7 @@ def _locked(engine: Engine) -> Iterator[Connection]:
             connection.detach()
             # a table that is made anew would take along the rows that refer to it
             raw.execute("PRAGMA foreign_keys = OFF")
-            raw.execute(f"PRAGMA busy_timeout = {int(_PATIENCE * 1000)}")
+            raw.execute(f"PRAGMA busy_timeout = {int(_LOCK_TIMEOUT * 1000)}")
         with connection.begin():
             if engine.dialect.name == "postgresql":
                 connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

@@ -57,17 +57,17 @@ def views(workspace: Workspace, engine: str) -> Iterator[LiveView]:
     ConflictError
         If none comes.
     """
-    seen, patience = time.time(), time.monotonic() + _FIRST_SAMPLE
+    seen, deadline = time.time(), time.monotonic() + _FIRST_SAMPLE
     while True:
         view = workspace.live.look(engine)
         # the first sample of all knows no usage yet
         known = not view.rows or any(row.cpu is not None for row in view.rows)
         if view.at is not None and view.at > seen and known:
-            seen, patience = view.at, time.monotonic() + _FIRST_SAMPLE
+            seen, deadline = view.at, time.monotonic() + _FIRST_SAMPLE
             yield view
         if view.engine.state is not EngineState.READY:
             raise ConflictError(view.engine.message, view.engine.hint)
-        if time.monotonic() > patience:
+        if time.monotonic() > deadline:
             raise ConflictError(f"The engine {engine} is not being sampled.", "See the log of the worker.")
         time.sleep(0.1)
 

@@ -46,10 +46,10 @@ class FoundSequences:
     within: tuple[float, ...] = WITHIN
 
     @property
-    def stays(self) -> dict[int, DwellTimes]:
+    def dwell_times(self) -> dict[int, DwellTimes]:
         """The stays in each phase that occurs."""
-        found = {phase: self.analysis.stays((phase,)) for phase in self.analysis.sequences.phases}
-        return {phase: stays for phase, stays in found.items() if stays.n_runs}
+        found = {phase: self.analysis.dwell_times((phase,)) for phase in self.analysis.sequences.phases}
+        return {phase: times for phase, times in found.items() if times.n_runs}
 
     @property
     def sentence(self) -> str:
@@ -104,20 +104,20 @@ class FoundSequences:
                     )
                 ],
             },
-            "stays": [_stay(phase, stays, self.within) for phase, stays in self.stays.items()],
+            "stays": [_dwell(phase, times, self.within) for phase, times in self.dwell_times.items()],
             "packed": {
                 name: " ".join(str(each) for each in packed.of(place)) for place, name in enumerate(ids)
             },
         }
 
 
-def _stay(phase: int, stays: DwellTimes, within: tuple[float, ...]) -> dict[str, Any]:
-    chances = {f"{seconds:g}": stays.leave_within(seconds) for seconds in within}
+def _dwell(phase: int, times: DwellTimes, within: tuple[float, ...]) -> dict[str, Any]:
+    chances = {f"{seconds:g}": times.leave_within(seconds) for seconds in within}
     return {
         "phase": phase,
-        "runs": stays.n_runs,
-        "median_s": stays.median,
-        "mean_s": stays.mean,
+        "runs": times.n_runs,
+        "median_s": times.median,
+        "mean_s": times.mean,
         "left_within": {key: None if math.isnan(chance) else chance for key, chance in chances.items()},
     }
 

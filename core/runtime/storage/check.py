@@ -67,9 +67,12 @@ def check_store(workspace: Workspace) -> StoreCheck:
     with workspace.database.read() as session:
         findings = [*_tasks(session), *_loose(session), *_uploads(session, workspace), *_runs(session)]
         checked = {name: _count(session, table) for name, table in (("tasks", TaskRow), ("runs", RunRow))}
-    for what, shelf in (("trace set", workspace.traces.shelf), ("model", workspace.models.shelf)):
-        findings += _folders(what, shelf)
-        checked[f"{what}s"] = len(shelf.names())
+    for what, repository in (
+        ("trace set", workspace.traces.repository),
+        ("model", workspace.models.repository),
+    ):
+        findings += _folders(what, repository)
+        checked[f"{what}s"] = len(repository.names())
     return StoreCheck(checked, tuple(findings))
 
 
@@ -119,8 +122,8 @@ def _runs(session: Session) -> Iterator[Finding]:
             yield Finding("run", run, f"It has {entries} decisions.")
 
 
-def _folders(what: str, shelf: Repository[Any]) -> Iterator[Finding]:
-    for thing, name in shelf.without_folder().items():
+def _folders(what: str, repository: Repository[Any]) -> Iterator[Finding]:
+    for thing, name in repository.without_folder().items():
         yield Finding(what, thing, f"The files of “{name}” are missing.")
-    for thing in shelf.without_row():
+    for thing in repository.without_row():
         yield Finding(what, thing, "Its files exist, but no row names them; a worker will remove them.")

@@ -46,14 +46,14 @@ class ModelLibrary:
     """
 
     def __init__(self, database: Database, folder: Path, scratch: Path, traces: TraceLibrary) -> None:
-        self.shelf = Repository(database, ModelRow, folder, scratch, what="model")
+        self.repository = Repository(database, ModelRow, folder, scratch, what="model")
         self._traces = traces
         self._loaded: ByteCache[PhaseModel] = ByteCache(_LOADED, lambda _: 1)
 
     def list(self, trashed: bool = False) -> list[ModelInfo]:
         """The models, the newest first; with `trashed`, those in the trash."""
         names = self._traces.names()
-        return [_info(row, names) for row in self.shelf.rows(trashed)]
+        return [_info(row, names) for row in self.repository.rows(trashed)]
 
     def get(self, model: str) -> ModelInfo:
         """Look a model up.
@@ -63,11 +63,11 @@ class ModelLibrary:
         NotFoundError
             If there is none of this id.
         """
-        return _info(self.shelf.row(model), self._traces.names())
+        return _info(self.repository.row(model), self._traces.names())
 
     def fingerprint(self, model: str) -> str:
         """The digest of what a model predicts."""
-        return str(self.shelf.row(model).facts["fingerprint"])
+        return str(self.repository.row(model).facts["fingerprint"])
 
     def load(self, model: str) -> PhaseModel:
         """The model itself.
@@ -77,14 +77,16 @@ class ModelLibrary:
         NotFoundError
             If there is none of this id.
         """
-        self.shelf.row(model)
-        return self._loaded.get(model, lambda: load_model(self.shelf.path(model)))
+        self.repository.row(model)
+        return self._loaded.get(model, lambda: load_model(self.repository.path(model)))
 
     def compatible(self, trace_set: str) -> Infos:
         """The models that fit a trace set, the newest first."""
         blank = _blank(self._traces.get(trace_set).features)
         names = self._traces.names()
-        return [_info(row, names) for row in self.shelf.rows(trashed=False) if _misfit(row, blank) is None]
+        return [
+            _info(row, names) for row in self.repository.rows(trashed=False) if _misfit(row, blank) is None
+        ]
 
     def misfit(self, model: str, trace_set: str) -> MismatchError | None:
         """Why a model does not fit a trace set; None where it does. Reads no sample.
@@ -94,7 +96,7 @@ class ModelLibrary:
         NotFoundError
             If one of them is not there.
         """
-        return _misfit(self.shelf.row(model), _blank(self._traces.get(trace_set).features))
+        return _misfit(self.repository.row(model), _blank(self._traces.get(trace_set).features))
 
     def add(
         self,
@@ -125,7 +127,7 @@ class ModelLibrary:
             save_model(model, folder)
             return _facts(model, trace_set, sample)
 
-        return self.get(self.shelf.add(name, write, task))
+        return self.get(self.repository.add(name, write, task))
 
     def export(self, model: str) -> bytes:
         """The model as the bytes of a zip, which `import_archive` takes."""
@@ -174,27 +176,27 @@ class ModelLibrary:
 
     def rename(self, model: str, name: str) -> ModelInfo:
         """Give a model another name; `ConflictError` when it is taken."""
-        self.shelf.rename(model, name)
+        self.repository.rename(model, name)
         return self.get(model)
 
     def trash(self, model: str) -> ModelInfo:
         """Put a model into the trash; `restore` takes it out again."""
-        self.shelf.trash(model)
+        self.repository.trash(model)
         return self.get(model)
 
     def restore(self, model: str) -> ModelInfo:
         """Take a model out of the trash."""
-        self.shelf.restore(model)
+        self.repository.restore(model)
         return self.get(model)
 
     def delete(self, model: str) -> None:
         """Remove a model in the trash for good; `ConflictError` when it is not there."""
-        self.shelf.delete(model)
+        self.repository.delete(model)
         self._loaded.forget(lambda key: key == model)
 
     def sweep(self) -> int:
         """Remove what killed processes left; say how many things there were."""
-        return self.shelf.sweep()
+        return self.repository.sweep()
 
     def _adopt(self, model: PhaseModel, name: str) -> ModelInfo:
         mark = model.training.fingerprint

@@ -51,7 +51,7 @@ class SequenceAnalysis:
     def __init__(self, sequences: PhaseSequences) -> None:
         self.sequences = sequences
         self._graphs: dict[tuple[int, Step], TransitionGraph] = {}
-        self._stays: dict[tuple[int, ...], DwellTimes] = {}
+        self._dwell_times: dict[tuple[int, ...], DwellTimes] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -93,13 +93,13 @@ class SequenceAnalysis:
                 found = self._graphs[memory, step] = transition_graph(self.sequences, memory, step)
             return found
 
-    def stays(self, after: Sequence[int]) -> DwellTimes:
-        """The stays in the last of some phases, when it came right after the others."""
+    def dwell_times(self, after: Sequence[int]) -> DwellTimes:
+        """The dwell times in the last of some phases, when it came right after the others."""
         key = tuple(after)
         with self._lock:
-            found = self._stays.get(key)
+            found = self._dwell_times.get(key)
             if found is None:
-                found = self._stays[key] = dwell_times_after(self.sequences, key)
+                found = self._dwell_times[key] = dwell_times_after(self.sequences, key)
             return found
 
     @property

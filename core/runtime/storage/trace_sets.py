@@ -44,7 +44,7 @@ class TraceLibrary:
     """
 
     def __init__(self, database: Database, folder: Path, scratch: Path) -> None:
-        self.shelf = Repository(database, TraceSetRow, folder, scratch, what="trace set")
+        self.repository = Repository(database, TraceSetRow, folder, scratch, what="trace set")
         self._sets: ByteCache[TraceSet] = ByteCache(share_of_memory(_SHARE), weight_of)
         self._summaries: ByteCache[pd.DataFrame] = ByteCache(_SUMMARIES, _weight_of_table)
         self._stored: ByteCache[StoredTraces] = ByteCache(_OPEN_SETS, lambda _: 1)
@@ -52,11 +52,11 @@ class TraceLibrary:
 
     def list(self, trashed: bool = False) -> list[TraceSetInfo]:
         """The trace sets, the newest first; with `trashed`, those in the trash."""
-        return [_info(row) for row in self.shelf.rows(trashed)]
+        return [_info(row) for row in self.repository.rows(trashed)]
 
     def names(self) -> dict[str, str]:
         """The names of all trace sets by id, those in the trash included."""
-        return self.shelf.names()
+        return self.repository.names()
 
     def get(self, trace_set: str) -> TraceSetInfo:
         """Look a trace set up.
@@ -66,11 +66,11 @@ class TraceLibrary:
         NotFoundError
             If there is none of this id.
         """
-        return _info(self.shelf.row(trace_set))
+        return _info(self.repository.row(trace_set))
 
     def fingerprint(self, trace_set: str) -> str:
         """The digest of a set's samples."""
-        return str(self.shelf.row(trace_set).facts["fingerprint"])
+        return str(self.repository.row(trace_set).facts["fingerprint"])
 
     def report(self, trace_set: str) -> Report:
         """What was wrong with the file that a set came from, and what was done about it."""
@@ -153,37 +153,37 @@ class TraceLibrary:
                 "source": source,
             }
 
-        return self.get(self.shelf.add(name, write, task))
+        return self.get(self.repository.add(name, write, task))
 
     def rename(self, trace_set: str, name: str) -> TraceSetInfo:
         """Give a set another name; `ConflictError` when it is taken."""
-        self.shelf.rename(trace_set, name)
+        self.repository.rename(trace_set, name)
         return self.get(trace_set)
 
     def trash(self, trace_set: str) -> TraceSetInfo:
         """Put a set into the trash; `restore` takes it out again."""
-        self.shelf.trash(trace_set)
+        self.repository.trash(trace_set)
         return self.get(trace_set)
 
     def restore(self, trace_set: str) -> TraceSetInfo:
         """Take a set out of the trash."""
-        self.shelf.restore(trace_set)
+        self.repository.restore(trace_set)
         return self.get(trace_set)
 
     def delete(self, trace_set: str) -> None:
         """Remove a set in the trash for good; `ConflictError` when it is not there."""
-        self.shelf.delete(trace_set)
+        self.repository.delete(trace_set)
         for cache in (self._sets, self._summaries, self._stored):
             cache.forget(lambda key: key == trace_set)
 
     def sweep(self) -> int:
         """Remove what killed processes left; say how many things there were."""
-        return self.shelf.sweep()
+        return self.repository.sweep()
 
     def _open(self, trace_set: str) -> StoredTraces:
         # looked up each time: another process may have deleted it
-        self.shelf.row(trace_set)
-        return self._stored.get(trace_set, lambda: open_trace_set(self.shelf.path(trace_set)))
+        self.repository.row(trace_set)
+        return self._stored.get(trace_set, lambda: open_trace_set(self.repository.path(trace_set)))
 
 
 def features_to_json(features: tuple[Feature, ...]) -> list[list[str]]:

@@ -113,6 +113,6 @@ class EngineNotReached(ConflictError):  # noqa: N818 - it says what happened
 
 def _not_reached(hold: SavedLimits) -> EngineNotReached:
     return EngineNotReached(
-        f"The engine that {hold.name} is on, then called {hold.engine.name}, is none that answers now.",
+        f"No engine that answers is the one of {hold.name}, which was then called {hold.engine.name}.",
         "Start it, or add it to PHASEDOCK_DOCKER under any name; the limits stay saved until then.",
     )

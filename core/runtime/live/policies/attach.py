@@ -64,7 +64,7 @@ class _Asked:
         return cls(str(params["engine"]), str(params["policy"]), settings, mode, int(params.get("seed", 1)))
 
 
-class ManagedOnly:
+class RecordsPauses:
     """An engine that writes down that it pauses a container before it does so.
 
     Parameters
@@ -186,7 +186,7 @@ def _follow(
         folder = workspace.settings.home / "live"
         try:
             with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN) as real:
-                engine = ManagedOnly(real, host, keeper) if asked.mode is Mode.CONTROL else WatchOnly(real)
+                engine = RecordsPauses(real, host, keeper) if asked.mode is Mode.CONTROL else WatchOnly(real)
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):
                         run.add(entry)
