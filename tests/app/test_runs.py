@@ -16,6 +16,7 @@ from app.pages.runs.compare.layout import more_seeds
 from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import facts_of
 from app.pages.runs.ledger.tick import lines, sentence
+from app.pages.runs.words import titled
 from app.ui.links import Query
 from app.ui.tasks import kinds
 from core.errors import NotFoundError
@@ -231,3 +232,20 @@ def test_lines_that_come_later_are_found_later(place: Workspace, experiment: str
     found = facts_of(run)
     assert found is not None
     assert (found.workers, found.cores, found.bars) == (2, 4.0, True)
+
+
+@pytest.mark.parametrize(
+    ("label", "policy", "title"),
+    [
+        ("fewest", "fewest", "Fewest jobs"),
+        ("NA", "free", "No policy"),
+        ("NA one thread", "free", "No policy, one thread"),
+        ("half · Another", "half", "Default (half) · Another"),
+        ("FlowCon 5% 20 s", "flowcon", "FlowCon 5% 20 s"),
+        ("Night", "free", "Night"),
+    ],
+)
+def test_a_policy_without_a_label_of_its_own_is_called_by_its_title(
+    label: str, policy: str, title: str
+) -> None:
+    assert titled(label, policy) == title

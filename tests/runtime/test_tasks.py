@@ -155,7 +155,7 @@ def test_cancelling_while_running_takes_less_than_half_a_second(workspace, worke
     assert info.state is TaskState.CANCELLED
     assert time.monotonic() - begun < 0.5
     assert info.error is None
-    with pytest.raises(ConflictError, match="ended already"):
+    with pytest.raises(ConflictError, match="already ended"):
         workspace.tasks.cancel(task)
 
 

@@ -67,7 +67,7 @@ def test_reasons_say_what_was_not_found():
         "CPU usage: choose one",
         "memory usage: choose one",
         "rows are counted",
-        "whole file is one",
+        "whole file is taken as one",
     ):
         assert part in text
 

@@ -20,6 +20,7 @@ from app.ui.tasks import panel
 from core.errors import InputError, PhaseDockError
 from core.phases import PhaseSettings
 from core.settings_fields import check, describe
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -219,7 +220,9 @@ def submit(trace_set_id: str, texts: Mapping[str, str], at_most: object, held: o
     }
     traces = workspace().traces.get(trace_set_id)
     count = min(combinations(space), most or combinations(space))
-    return workspace().tasks.submit("search", f"Search settings on {traces.name}, {count} trials", params)
+    return workspace().tasks.submit(
+        "search", f"Search settings on {traces.name}, {many(count, 'trial')}", params
+    )
 
 
 def register(app: Dash) -> None:
