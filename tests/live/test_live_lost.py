@@ -43,7 +43,7 @@ def daemon(docker_url: str) -> Iterator[host.Daemon]:
 def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_later(
     daemon, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(attach, "PATIENCE", 2.0)
+    monkeypatch.setattr(attach, "RECONNECT_WITHIN", 2.0)
     space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={daemon.url}", control=True))
     volumes = [f"/{name}:/{name}" for name in ("usr", "lib", "lib64", "bin")]
     command = ["/bin/sh", "-c", "while true; do echo loss=0.5; /bin/sleep 0.2; done"]
