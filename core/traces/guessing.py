@@ -72,7 +72,7 @@ def time_unit_of(texts: Sequence[str]) -> str:
 def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnMapping | None:
     """A mapping from names and values; None where no column has numbers."""
     columns = {name: [row[i].strip() for row in rows if i < len(row)] for i, name in enumerate(header)}
-    if header[0] == INDEX and not _mostly_dates(columns[INDEX]):
+    if header[:1] == (INDEX,) and not _mostly_dates(columns[INDEX]):
         header = header[1:]  # it numbers or names the rows
     numeric = [name for name in header if _mostly_numbers(columns[name])]
     time = _first(header, (*_TIME, INDEX), lambda name: name in numeric or _mostly_dates(columns[name]))

@@ -10,10 +10,10 @@ import pytest
 
 from core.provisioning.policies import POLICIES as PROVISIONING
 from core.provisioning.policies import policy
+from core.runtime.bootstrap import open_workspace
 from core.runtime.policies import load
 from core.runtime.policies.load import forget, listing, load_policies, log_refusals, refusals
 from core.runtime.policies.sources import source_digest
-from core.runtime.workspace import Workspace
 from core.scheduling.policies import POLICIES as SCHEDULING
 from tests.cli.test_cli import run, run_json
 
@@ -166,7 +166,7 @@ def test_a_policy_that_does_not_keep_the_port_is_refused(
 
 def test_a_policy_from_a_file_is_everywhere(file: Callable[[str], Path], settings: Settings) -> None:
     path = file("POLICIES = (GOOD, replace(GOOD, name='vpa'))")
-    opened = Workspace(type(settings)(home=settings.home, policies=(path,)))
+    opened = open_workspace(type(settings)(home=settings.home, policies=(path,)))
     opened.close()
     assert PROVISIONING["outside"].chosen({"factor": "3"}).factor == 3.0
     assert PROVISIONING.source("outside") == str(path)

@@ -189,7 +189,7 @@ def test_the_samples_are_marked_as_such_and_come_once(workspace, worker):
 
 def test_damaged_or_missing_samples_are_said(workspace, tmp_path):
     elsewhere = replace(samples.RECORDED, folder=tmp_path)
-    with pytest.raises(NotFoundError, match="not beside"):
+    with pytest.raises(NotFoundError, match="not found beside"):
         load_samples(workspace, sample=elsewhere)
     (tmp_path / "checksums.txt").write_text((DATA / "checksums.txt").read_text())
     for line in (DATA / "checksums.txt").read_text().splitlines():

@@ -204,7 +204,7 @@ def test_a_run_that_goes_on_is_not_removed(workspace):
     run = made.runs["NA"][1]
     with workspace.database.write() as session:
         session.execute(update(RunRow).where(RunRow.id == run).values(state="running", task=None))
-    with pytest.raises(ConflictError, match="goes on"):
+    with pytest.raises(ConflictError, match="in progress"):
         workspace.runs.delete([run])
 
 

@@ -8,7 +8,6 @@ from functools import partial
 
 import pytest
 
-from core.experiments.spec import DOCKER
 from core.provisioning.policies import POLICIES
 from core.provisioning.policies.conformal import conformal
 from core.runtime.experiments.runner import run_key
@@ -96,7 +95,7 @@ def test_the_version_counts(monkeypatch):
 
 def test_a_simulated_run_depends_on_the_simulator_and_a_real_one_on_the_policy_only(monkeypatch, tmp_path):
     simulated = some()
-    real = replace(simulated, engine=DOCKER)
+    real = replace(simulated, engine="docker")
 
     def keys():
         forget()

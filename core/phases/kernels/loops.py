@@ -25,7 +25,7 @@ from core.phases.kernels.compiling import compiled, inlined
 from core.phases.kernels.lanes import WIDTH, add, fused, load, mul, sigmoid, spread, store, sub
 
 # of lanes.py and compiling.py as these kernels were last compiled: changing it makes Numba do it again
-LANES_MARK = "930ce9b17be0"
+LANES_MARK = "6c445c43088a"
 F32 = np.float32
 
 Floats = npt.NDArray[np.floating[Any]]
