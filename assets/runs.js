@@ -65,7 +65,7 @@
   api.runs = {
     /* The tick and the job go into the address, so that a colleague sees the same moment. */
     address: function (tick, job) {
-      wanted = null;
+      if ((tick || 0) === wanted) wanted = null; // a later step may be on its way already
       write({ tick: tick || null, job: job });
       return api.no_update;
     },

@@ -69,7 +69,7 @@ def test_a_training_can_be_cancelled_and_retried(page: Page, samples: str) -> No
     card = start_training(page, samples, "given up", **SLOWLY)
     card.get_by_role("button", name="Cancel").click()
     expect(card.get_by_text("cancelled", exact=True)).to_be_visible(timeout=60_000)
-    expect(card.get_by_text("Nothing was kept")).to_be_visible()
+    expect(card.get_by_text("Nothing was saved")).to_be_visible()
     card.get_by_role("button", name="Retry").click()
     again = page.locator(".livetask", has_text="Train given up on")
     again.get_by_role("button", name="Cancel").click()

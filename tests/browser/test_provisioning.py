@@ -206,7 +206,7 @@ def test_what_cannot_be_compared_is_said_in_place(page: Page, samples: str) -> N
     open_samples(page, samples, "cycle=100000")
     page.get_by_role("button", name="Evaluate").click()
     expect(page.get_by_role("alert")).to_contain_text("longer than one cycle", timeout=60_000)
-    page.locator("details.settings summary").click()
+    page.locator("details.settings > summary").click()
     page.get_by_role("button", name="None", exact=True).click()
     page.get_by_role("button", name="Evaluate").click()
     expect(page.get_by_text("No policy is chosen.")).to_be_visible()
@@ -224,6 +224,6 @@ def test_the_page_is_accessible_and_fits(
     assert serious_axe_findings(page) == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert cut_figures(page, width) == []
-    page.locator("details.settings summary").click()
+    page.locator("details.settings > summary").click()
     expect(page.locator("#evaluate-start")).to_be_visible()
     assert serious_axe_findings(page) == []

@@ -36,7 +36,7 @@ def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -
     bar = row.locator("[role=progressbar]")
     first = bar.get_attribute("aria-valuenow") or ""
     row.get_by_role("link", name="Night training").click()
-    expect(page.locator("#tasks-detail").get_by_text("Parameters")).to_be_visible()
+    expect(page.locator("#tasks-detail").get_by_text("Parameters", exact=True)).to_be_visible()
     # the first training on a machine compiles for a while before its first epoch
     expect(bar).not_to_have_attribute("aria-valuenow", first, timeout=60_000)
     assert serious_axe_findings(page) == []

@@ -199,7 +199,7 @@ def test_a_file_too_large_is_refused_before_it_is_sent(page: Page, tmp_path: Pat
     with page.expect_file_chooser() as chooser:
         page.locator("#choose-file").press("Enter")
     chooser.value.set_files(write(tmp_path, "large.csv", rows()))
-    expect(page.locator(".sending.failed")).to_contain_text("at most 100 B may be sent")
+    expect(page.locator(".sending.failed")).to_contain_text("the limit is 100 B")
     assert sent == []
     page.get_by_role("button", name="Dismiss").click()
     expect(page.locator(".sending")).to_have_count(0)
