@@ -30,7 +30,7 @@ check: .venv/.dev ## format, lint, types, architecture; of Python and of the scr
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/deno check --quiet assets
+	$(BIN)/deno check --quiet assets/js
 	$(BIN)/deno lint --quiet
 
 PYTEST := $(BIN)/python -m pytest

@@ -30,7 +30,7 @@ _INDEX = """<!DOCTYPE html>
 <head>
 {%metas%}
 <title>{%title%}</title>
-<script src="/assets/scheme.js"></script>
+<script src="/assets/js/scheme.js"></script>
 {%favicon%}
 {%css%}
 </head>

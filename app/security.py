@@ -39,8 +39,10 @@ _HEADERS = {
 LOGIN_PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width,initial-scale=1"><title>Sign in to PhaseDock</title>
 <link rel="icon" href="/assets/logo.svg">
-<link rel="stylesheet" href="/assets/00-tokens.css"><link rel="stylesheet" href="/assets/10-base.css">
-<link rel="stylesheet" href="/assets/20-components.css"><script src="/assets/scheme.js"></script></head>
+<link rel="stylesheet" href="/assets/css/00-tokens.css">
+<link rel="stylesheet" href="/assets/css/10-base.css">
+<link rel="stylesheet" href="/assets/css/20-components.css">
+<script src="/assets/js/scheme.js"></script></head>
 <body><main class="login"><form method="post" class="card"><div class="body first stack">
 <h1>Sign in to PhaseDock</h1>
 {% if wrong %}<div class="notice bad" role="alert">{{ wrong }}</div>{% endif %}

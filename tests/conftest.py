@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from core.runtime.workspace import Workspace
 
+HERE = Path(__file__).resolve().parent
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
 
 hypothesis_settings.register_profile(
@@ -38,12 +39,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Switch the network on where a test is about it; skip, by name, what this machine cannot do."""
     for item in items:
-        folders = set(Path(item.path).parts)
-        if folders & {"browser", "live"} or item.get_closest_marker("browser"):
+        folder = Path(item.path).relative_to(HERE).parts[0]
+        if folder in ("browser", "live") or item.get_closest_marker("browser"):
             item.add_marker(pytest.mark.enable_socket)
         elif item.get_closest_marker("loopback"):
             item.add_marker(pytest.mark.allow_hosts(["127.0.0.1"]))
-        reason = missing_tool(folders | {mark.name for mark in item.iter_markers()})
+        reason = missing_tool({folder} | {mark.name for mark in item.iter_markers()})
         if reason and not ALL_REQUIRED:
             item.add_marker(pytest.mark.skip(reason=f"{item.name}: {reason}"))
 

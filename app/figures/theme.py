@@ -1,6 +1,6 @@
 """The palette and the frame that every figure shares.
 
-Figures are made in the light colours. `recolour` (and its twin in ``assets/figures.js``) swaps each
+Figures are made in the light colours. `recolour` (and its twin in ``assets/js/figures.js``) swaps each
 light colour for its dark partner, so that the server draws once and the browser follows the scheme.
 """
 
@@ -187,7 +187,7 @@ _STEPS = (
 def time_ticks(start: float, end: float, about: int = 8) -> tuple[list[float], list[str]]:
     """Where to put ticks on an axis of seconds, and what they say (``2 min``).
 
-    The browser's twin in ``assets/figures.js`` does the same after a zoom.
+    The browser's twin in ``assets/js/figures.js`` does the same after a zoom.
     """
     span = max(end - start, 1e-9)
     step = next((candidate for candidate in _STEPS if span / candidate <= about), _STEPS[-1])

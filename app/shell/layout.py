@@ -237,9 +237,9 @@ _FILLED = (
 
 def _pickers(choice: Choice, engine: EngineInfo | None) -> list[Any]:
     """Options and value of the pickers of the bar on top and of the menu of a phone."""
-    place = workspace()
-    traces = _options(place.traces.list())
-    models = _options(place.models.compatible(choice.traces.id) if choice.traces else place.models.list())
+    space = workspace()
+    traces = _options(space.traces.list())
+    models = _options(space.models.compatible(choice.traces.id) if choice.traces else space.models.list())
     of_traces = [traces, choice.traces.id if choice.traces else None]
     of_model = [models, choice.model.id if choice.model else None]
     of_engine = [engine_options(), engine.name if engine else None]

@@ -43,22 +43,22 @@ def window() -> dmc.Modal:
 
 def _found(text: str, pages: Sequence[Page], choice: Choice) -> list[tuple[str, str, str, str]]:
     """What a search finds: (icon, name, kind, address)."""
-    place, wanted = workspace(), text.strip().lower()
+    space, wanted = workspace(), text.strip().lower()
     entries = [(p.icon, p.name, "page", address(p.path, choice)) for p in pages]
     entries += [
         ("database", info.name, "traces", address("/phases", Choice(info, None)))
-        for info in place.traces.list()
+        for info in space.traces.list()
     ]
     entries += [
         ("stack-2", info.name, "model", address("/phases", Choice(choice.traces, info)))
-        for info in place.models.list()
+        for info in space.models.list()
     ]
     entries += [
         ("player-play", info.name, "run", address("/runs", choice, experiment=info.id))
-        for info in place.runs.experiments(_RECENT)
+        for info in space.runs.experiments(_RECENT)
     ]
     if wanted and choice.traces is not None:
-        names = place.traces.summary(choice.traces.id)["execution"]
+        names = space.traces.summary(choice.traces.id)["execution"]
         entries += [
             ("timeline", name, "execution", address("/phases", choice, execution=name))
             for name in names[names.str.contains(wanted, case=False, regex=False)].head(20)

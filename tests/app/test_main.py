@@ -25,5 +25,5 @@ def test_every_page_has_all_scripts_however_early_it_is_asked_for(
 
     with ThreadPoolExecutor(8) as pool:
         pages = list(pool.map(page, range(16)))
-    for name in (path.name for path in ASSETS.glob("*.js")):
+    for name in (path.relative_to(ASSETS).as_posix() for path in ASSETS.rglob("*.js")):
         assert all(f"/assets/{name}" in text for text in pages), name

@@ -26,7 +26,7 @@ from core.provisioning.policy import PolicyKind
 from core.runtime.tasks.worker import Worker
 from core.settings_fields import describe
 from core.traces.model import Feature
-from tests.app.test_live_callbacks import Page
+from tests.app.live.test_live_callbacks import Page
 from tests.app.test_sequences import level_traces, window_model
 from tests.builders import small_traces
 

@@ -17,7 +17,7 @@ from app.figures.strips import gradient
 from app.figures.thinning import minmax_indices
 from app.figures.timeline import Runs
 
-TOKENS = Path(__file__).resolve().parents[2] / "assets" / "00-tokens.css"
+TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"
 
 
 def tokens(scheme: str) -> dict[str, str]:

@@ -56,11 +56,11 @@ def test_a_kill_in_mid_upload_leaves_what_was_acknowledged_and_nothing_else(tmp_
         server.stop()
     again = start_server(home)
     try:
-        place = open_workspace(Settings(home=home))
-        assert [upload.name for upload in place.uploads.list() if upload.complete] == ["whole.csv"]
-        assert place.uploads.path(whole).read_bytes() == COMPLETE
-        assert place.traces.list() == []
-        assert place.traces.list(trashed=True) == []
-        place.close()
+        space = open_workspace(Settings(home=home))
+        assert [upload.name for upload in space.uploads.list() if upload.complete] == ["whole.csv"]
+        assert space.uploads.path(whole).read_bytes() == COMPLETE
+        assert space.traces.list() == []
+        assert space.traces.list(trashed=True) == []
+        space.close()
     finally:
         again.stop()

@@ -1,6 +1,6 @@
 """Dots with whiskers in a table: where they lie on a track that all rows share.
 
-The track is drawn by style sheets (``assets/provisioning.css``); here is only its arithmetic, so that the
+The track is drawn by style sheets (``provisioning.css``); here is only its arithmetic, so that the
 table costs no figure per row.
 """
 

@@ -78,7 +78,7 @@ def test_control_changes_the_control_group_and_detaching_puts_it_back(space, wor
     assert done.state is TaskState.DONE, done.error
     assert [kernel_quota(job) for job in jobs] == kernel
     assert [replace_unset(docker_limits(job)) for job in jobs] == [replace_unset(each) for each in before]
-    assert space.live.holds.all() == ()
+    assert space.live.saved_limits.all() == ()
     assert [(docker_limits(each), kernel_quota(each)) for each in (foreign, of_a_run)] == outside
     assert space.runs.get(run).ticks == done.result["decisions"] > 0
     assert space.runs.replay(run) == []
@@ -104,7 +104,7 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
     }
     task = space.live.attach("local", "flowcon", FAST, Mode.CONTROL)
     command = [sys.executable, "-m", "core.cli", "worker"]
-    first = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2])
+    first = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[3])
     try:
         until(lambda: kernel_quota(job) != kernel, 60)
         first.send_signal(signal.SIGKILL)
@@ -114,10 +114,10 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
     finally:
         if first.poll() is None:
             first.kill()
-    second = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[2])
+    second = subprocess.Popen(command, env=environment, cwd=Path(__file__).parents[3])
     try:
         until(lambda: kernel_quota(job) == kernel, 30)
-        until(lambda: not space.live.holds.all(), 10)
+        until(lambda: not space.live.saved_limits.all(), 10)
         assert docker_limits(job) == before
     finally:
         second.terminate()
@@ -127,7 +127,7 @@ def test_a_worker_that_is_killed_while_it_controls_leaves_nothing_behind(
 def test_a_paused_container_goes_on_after_its_worker_was_killed(space, light_image, start_job):
     job = start_job(light_image, ["python3", "-c", BUSY], labels={"phasedock": "1"}, nano_cpus=1_500_000_000)
     kernel = kernel_quota(job)
-    keeper = space.live.holds.keeper("0123456789abcdef")
+    keeper = space.live.saved_limits.keeper("0123456789abcdef")
     with space.live.engine_registry.host("local", keeper, lambda _: True) as host:
         now = host.inspect(job.id)
         host.set_limits(job.id, now.limits.with_cores(0.5))

@@ -38,7 +38,7 @@ from core.runtime.live.view.values import (
     Totals,
 )
 from core.scheduling.policies import POLICIES
-from tests.app.live_feed import Feed, container
+from tests.app.live.feed import Feed, container
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

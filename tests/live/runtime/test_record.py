@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 pytestmark = pytest.mark.live
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 WAVES = """
 import time
 while True:

@@ -40,7 +40,7 @@ def test_a_limit_by_hand_is_undone_step_by_step(space, sleeper):
         space.live.undo("local", sleeper.id)
     assert space.live.release("local").restored == (sleeper.name,)
     assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
-    assert space.live.holds.all() == ()
+    assert space.live.saved_limits.all() == ()
 
 
 def test_undoing_the_only_change_leaves_no_trace(space, sleeper):
@@ -48,7 +48,7 @@ def test_undoing_the_only_change_leaves_no_trace(space, sleeper):
     space.live.set_limit("local", sleeper.id, None)
     space.live.undo("local", sleeper.id)
     assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
-    assert space.live.holds.all() == ()
+    assert space.live.saved_limits.all() == ()
 
 
 CPU = {
@@ -84,7 +84,7 @@ def test_what_was_set_comes_back_digit_by_digit_and_what_was_not_means_the_same(
     space.live.release("local")
     assert docker_limits(job) == written_after(before, {*sent, "Memory", "MemorySwap"})
     assert (kernel_quota(job), kernel_memory(job)) == (kernel, bytes_before)
-    assert space.live.holds.all() == ()
+    assert space.live.saved_limits.all() == ()
 
 
 def written_after(before, sent):
@@ -114,7 +114,7 @@ def test_any_name_of_an_engine_gives_back_what_was_changed_under_another(opened,
     assert two.undo("second", sleeper.id).after.cores == 0.5
     assert two.release("second").restored == (sleeper.name,)
     assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
-    assert two.holds.all() == ()
+    assert two.saved_limits.all() == ()
 
 
 def test_what_an_earlier_version_wrote_is_given_back_under_a_new_name(opened, docker_url, sleeper):
@@ -127,7 +127,7 @@ def test_what_an_earlier_version_wrote_is_given_back_under_a_new_name(opened, do
     second.set_limit("second", sleeper.id, 0.25)
     assert second.release("second").restored == (sleeper.name,)
     assert (docker_limits(sleeper), kernel_quota(sleeper)) == (before, kernel)
-    assert second.holds.all() == ()
+    assert second.saved_limits.all() == ()
 
 
 def test_a_container_that_nobody_named_is_refused_until_it_is_picked(space, start_job, light_image):
@@ -136,7 +136,7 @@ def test_a_container_that_nobody_named_is_refused_until_it_is_picked(space, star
     with pytest.raises(RefusedError):
         space.live.set_limit("local", foreign.id, 0.5)
     assert (docker_limits(foreign), kernel_quota(foreign)) == (before, kernel)
-    assert space.live.holds.all() == ()
+    assert space.live.saved_limits.all() == ()
     space.live.pick("local", foreign.id)
     space.live.set_limit("local", foreign.id, 0.5)
     assert kernel_quota(foreign)[0] == 50_000
@@ -160,7 +160,7 @@ def test_a_container_that_is_gone_is_said_to_be_gone(space, sleeper):
     done = space.live.release()
     assert len(done.gone) == 1
     assert done.failed == ()
-    assert space.live.holds.all() == ()
+    assert space.live.saved_limits.all() == ()
 
 
 def test_release_ends_a_policy_first_and_goes_back_to_before_the_hand(space, start_job, light_image):

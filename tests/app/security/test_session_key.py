@@ -11,7 +11,7 @@ import pytest
 from app import session_key as keys
 from app.session_key import KEY_BYTES, session_key
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 ASK = """
 import sys, pathlib
 from app.session_key import session_key

@@ -14,7 +14,7 @@ from app.ui.engines import anything_attached
 from core.config import Settings
 from core.runtime.live.sessions import ATTACH
 from core.runtime.live.view.values import ContainerRow
-from tests.app.live_feed import Feed, container
+from tests.app.live.feed import Feed, container
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

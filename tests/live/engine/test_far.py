@@ -13,7 +13,7 @@ import pytest
 
 from core.engines.docker_host import Address, Creation, Host, HostLost, parse_addresses
 from core.engines.docker_host.api import transport
-from tests.live.test_engine_limits import until
+from tests.live.engine.test_limits import until
 
 pytestmark = pytest.mark.live
 

@@ -13,8 +13,8 @@ from core.runtime.live.policies import attach
 from core.runtime.live.view.values import Mode
 from core.runtime.tasks.worker import Worker
 from tests.live import host
+from tests.live.engine.test_lost import _empty, start_again
 from tests.live.limits import docker_limits, kernel_quota
-from tests.live.test_engine_lost import _empty, start_again
 from tests.live.waiting import ended, until
 from tests.live.workloads import BUSY
 
@@ -63,9 +63,9 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
         assert failed.state is TaskState.FAILED
         assert "was lost" in failed.error[0]
         assert any("restored as soon as" in text for _, text in space.tasks.log(task))
-        assert [hold.container for hold in space.live.holds.all()] == [job.id]
+        assert [hold.container for hold in space.live.saved_limits.all()] == [job.id]
         start_again(daemon)
-        until(lambda: not space.live.holds.all(), 40)
+        until(lambda: not space.live.saved_limits.all(), 40)
         with host.connect(daemon.url) as client:
             assert docker_limits(client.containers.get(job.id)) == before
     finally:
@@ -90,7 +90,10 @@ def test_a_name_that_means_another_engine_now_gives_nothing_back_there(
                 continue
             done = space.live.release()
             assert (done.restored, len(done.failed)) == (((), 1) if changed else ((job.name,), 0))
-            assert (docker_limits(job) != before, len(space.live.holds.all())) == (changed, int(changed))
+            assert (docker_limits(job) != before, len(space.live.saved_limits.all())) == (
+                changed,
+                int(changed),
+            )
         finally:
             space.close()
 
@@ -109,6 +112,6 @@ def test_a_worker_that_is_asked_to_end_puts_limits_back_before_it_does(
         assert worker.stop(20)
         assert (docker_limits(job), kernel_quota(job)) == (before, kernel)
         assert space.tasks.get(task).state is TaskState.INTERRUPTED
-        assert space.live.holds.all() == ()
+        assert space.live.saved_limits.all() == ()
     finally:
         space.close()

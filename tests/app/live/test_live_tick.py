@@ -16,7 +16,7 @@ from app.pages.live.buckets import SPAN, bucketed, first_bucket, number_of, tabl
 from app.pages.live.tick import Asked
 from core.config import Settings
 from core.runtime.live.view.values import ContainerRow, History
-from tests.app.live_feed import Feed, container
+from tests.app.live.feed import Feed, container
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
