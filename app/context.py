@@ -65,11 +65,11 @@ def chosen(traces: str | None = None, model: str | None = None) -> Choice:
     NotFoundError
         If the address names a trace set or model that is not here.
     """
-    place = workspace()
-    trace_set = place.traces.get(traces) if traces else next(iter(place.traces.list()), None)
+    space = workspace()
+    trace_set = space.traces.get(traces) if traces else next(iter(space.traces.list()), None)
     if model:
-        return Choice(trace_set, place.models.get(model))
-    fitting = place.models.compatible(trace_set.id) if trace_set else []
+        return Choice(trace_set, space.models.get(model))
+    fitting = space.models.compatible(trace_set.id) if trace_set else []
     own = [info for info in fitting if trace_set and info.trace_set_id == trace_set.id]
     return Choice(trace_set, next(iter(own or fitting), None))
 

@@ -106,21 +106,21 @@ def export_executions(trace_set_id: str) -> Response:
 @blueprint.get("/api/traces/<trace_set_id>/phases/<model_id>.csv")
 def export_phases(trace_set_id: str, model_id: str) -> Response:
     """The phase of every sample as CSV: execution, seconds, phase."""
-    place = workspace()
-    traces, labelling = place.traces.load(trace_set_id), place.labels.get(trace_set_id, model_id)
+    space = workspace()
+    traces, labelling = space.traces.load(trace_set_id), space.labels.get(trace_set_id, model_id)
 
     def rows() -> Iterator[tuple[str, float, int]]:
         for name, time, phases in phases_by_execution(traces, labelling.labels):
             yield from zip(repeat(name), time, phases)
 
-    name = f"{place.traces.get(trace_set_id).name}-phases.csv"
+    name = f"{space.traces.get(trace_set_id).name}-phases.csv"
     return file_answer(csv_lines(("execution", "time_s", "phase"), rows()), name, "text/csv")
 
 
 @blueprint.get("/api/traces/<trace_set_id>/statistics/<model_id>.csv")
 def export_statistics(trace_set_id: str, model_id: str) -> Response:
     """Every phase's statistics of every feature as CSV, in canonical units."""
-    place = workspace()
+    space = workspace()
     head = ["phase", "description", "samples", "share", "runs", "median_stay_s", "feature", "unit"]
     head += ["mean", "sd", "p5", "p25", "p50", "p75", "p95"]
     rows = [
@@ -128,8 +128,8 @@ def export_statistics(trace_set_id: str, model_id: str) -> Response:
             *(each.phase, each.description, each.samples, each.share, each.runs, each.median_stay),
             *(feature.name, feature.unit.value, feature.mean, feature.sd, *feature.quantiles),
         )
-        for each in place.labels.get(trace_set_id, model_id).statistics
+        for each in space.labels.get(trace_set_id, model_id).statistics
         for feature in each.features
     ]
-    name = f"{place.traces.get(trace_set_id).name}-statistics.csv"
+    name = f"{space.traces.get(trace_set_id).name}-statistics.csv"
     return file_answer(csv_lines(head, rows), name, "text/csv")

@@ -52,9 +52,9 @@ def large_set(seed: int = 7, longest: int | None = None) -> TraceSet:
 def large_workspace(longest: int | None = None) -> Iterator[tuple[Workspace, str, str]]:
     """A workspace on a folder of its own with the large set and a model; gives both ids too."""
     with tempfile.TemporaryDirectory(prefix="phasedock-bench-") as folder:
-        place = open_workspace(Settings(home=Path(folder) / "home"))
+        space = open_workspace(Settings(home=Path(folder) / "home"))
         traces = large_set(longest=longest)
         model = fit(traces, PhaseSettings(epochs=2, phases=5, seed=1))
-        stored = place.traces.add(traces, None, name="Large set")
-        yield place, stored.id, place.models.add(model, name="Large model", trace_set=stored).id
-        place.close()
+        stored = space.traces.add(traces, None, name="Large set")
+        yield space, stored.id, space.models.add(model, name="Large model", trace_set=stored).id
+        space.close()

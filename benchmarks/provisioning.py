@@ -62,13 +62,13 @@ def run() -> Iterator[dict[str, Any]]:
 def _again(traces: TraceSet, model: PhaseModel) -> Iterator[dict[str, Any]]:
     """Asked for once more, by a process that has not seen it yet."""
     with tempfile.TemporaryDirectory(prefix="phasedock-bench-") as folder:
-        place = open_workspace(Settings(home=Path(folder) / "home"))
-        stored = place.traces.add(traces, None, name="Large set")
-        kept = place.models.add(model, name="Large model", trace_set=stored)
+        space = open_workspace(Settings(home=Path(folder) / "home"))
+        stored = space.traces.add(traces, None, name="Large set")
+        kept = space.models.add(model, name="Large model", trace_set=stored)
         question = Question(stored.id, kept.id, SETTINGS, PLAIN)
-        name = place.evaluations.make(question).report["split"]["held_out"][7]
+        name = space.evaluations.make(question).report["split"]["held_out"][7]
         fresh = Evaluations(
-            place.traces, place.models, place.tasks, place.settings.home / "evaluations", place.scratch
+            space.traces, space.models, space.tasks, space.settings.home / "evaluations", space.scratch
         )
         begun = time.perf_counter()
         found = fresh.find(question)
@@ -76,5 +76,5 @@ def _again(traces: TraceSet, model: PhaseModel) -> Iterator[dict[str, Any]]:
             raise AssertionError("it was just made")
         found.allocation("cpu", "phase.rule", name)
         spent = 1000 * (time.perf_counter() - begun)
-        place.close()
+        space.close()
         yield _row("showing it again, one overlay included", spent, "ms", 200.0, "≤ 200 ms")

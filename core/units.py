@@ -4,7 +4,7 @@ Inside PhaseDock time is in seconds, CPU in cores and memory in bytes. A quantit
 brought to these (a percentage of a machine of unknown size) is a `Unit.SHARE` between 0 and 1.
 Percentages exist only where a file is read or a number is shown.
 
-What is written here is written in the browser by `assets/format.js`, to the last digit; both are held to the
+What is written here is written in the browser by ``format.js``, to the last digit; both are held to the
 cases of ``tests/shared/format.json``.
 """
 

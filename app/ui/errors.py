@@ -12,10 +12,11 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import set_props
+from dash import html, set_props
 
 from app.ui.basics import Node, link_button, notice, page_head
 from core.errors import PhaseDockError
+from core.runtime.policies.load import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,3 +88,13 @@ def safe_page(title: str) -> Callable[[Callable[..., Node]], Callable[..., Node]
         return layout
 
     return wrap
+
+
+def refused_policies() -> Node:
+    """A notice that names every refused policy and says why, or None."""
+    found = refusals()
+    if not found:
+        return None
+    words = html.Ul([html.Li(str(each)) for each in found], className="notes")
+    n = len(found)
+    return notice("warn", words, strong=f"{n} polic{'y' if n == 1 else 'ies'} from outside cannot be used.")

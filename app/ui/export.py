@@ -22,7 +22,7 @@ def export_menu(
     ----------
     graphs
         The name of the graph whose picture is saved, or (name, label) of several; the browser does it
-        (``assets/export.js``).
+        (``assets/js/export.js``).
     file_name
         What the file is called, without its ending.
     files

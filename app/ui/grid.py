@@ -1,7 +1,7 @@
 """Long or sortable tables: AG Grid in the look of the house.
 
 The theme is made of the page's own CSS variables, so it follows the colour scheme by itself.
-Renderers of cells (strip, badge, bar) are in ``assets/dashAgGridComponentFunctions.js``.
+Renderers of cells (strip, badge, bar) are in ``assets/js/dashAgGridComponentFunctions.js``.
 """
 
 from __future__ import annotations

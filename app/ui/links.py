@@ -52,7 +52,7 @@ def one_of(value: str | None, known: Collection[str], otherwise: str) -> str:
 
 
 def link(label: Node, href: str, **more: Any) -> html.A:
-    """A link to another view of this page; the page keeps its scroll (``assets/provisioning.js``)."""
+    """A link to another view of this page; the page keeps its scroll (``provisioning.js``)."""
     return html.A(label, href=href, **data(stay="true"), **more)
 
 

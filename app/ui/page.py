@@ -19,7 +19,7 @@ class Page:
     Parameters
     ----------
     path, name, icon
-        Its address, its name in the rail, and its icon (``assets/icons.css``).
+        Its address, its name in the rail, and its icon (``assets/css/icons.css``).
     group
         Pages of one group stand together in the rail, a line between groups.
     layout

@@ -30,9 +30,9 @@ _NARROWEST = 6
 
 def labelled(trace_set_id: str, model_id: str) -> tuple[Labelling, tuple[str, str]]:
     """The labelling of a trace set under a model, and the fingerprints of both to keep things under."""
-    place = workspace()
-    prints = (place.traces.get(trace_set_id).fingerprint, place.models.get(model_id).fingerprint)
-    return place.labels.get(trace_set_id, model_id), prints
+    space = workspace()
+    prints = (space.traces.get(trace_set_id).fingerprint, space.models.get(model_id).fingerprint)
+    return space.labels.get(trace_set_id, model_id), prints
 
 
 def execution_rows(trace_set_id: str, model_id: str) -> str:

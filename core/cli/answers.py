@@ -1,4 +1,4 @@
-"""What every command has in common: readable errors, ``--json`` output, exit codes.
+"""What commands have in common: options, readable errors, ``--json`` output, exit codes.
 
 Exit codes: 0 done, 1 could not be done, 2 wrong usage or settings, 130 stopped with Ctrl+C or SIGTERM.
 """
@@ -10,6 +10,7 @@ import re
 import tempfile
 import traceback
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 import typer
@@ -22,6 +23,14 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")]
+File = Annotated[Path, typer.Argument(help="Trace file; “phasedock traces formats” lists what can be read.")]
+Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
+Out = Annotated[Path, typer.Option("--out", help="Where to save: a folder, or a file ending in .zip.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing model.")]
+Mapping = Annotated[
+    Path | None,
+    typer.Option("--mapping", help="JSON file that maps the columns. Default: detect the layout."),
+]
 
 
 def answers(command: Callable[P, None]) -> Callable[P, None]:

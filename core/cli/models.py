@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from core.cli import output as show
-from core.cli.answers import Json, answers, print_json
-from core.cli.options import File, Force, Mapping, Model, Out
+from core.cli.answers import File, Force, Json, Mapping, Model, Out, answers, print_json
 from core.cli.settings_options import given, taking
 
 if TYPE_CHECKING:

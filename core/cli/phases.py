@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from core.cli import output as show
-from core.cli.answers import Json, answers, print_json
-from core.cli.options import File, Mapping, Model
+from core.cli.answers import File, Json, Mapping, Model, answers, print_json
 
 
 def register(app: typer.Typer) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import typer
 
 from core.cli import output as show
-from core.cli.answers import Json, answers, print_json
-from core.cli.options import File, Mapping
+from core.cli.answers import File, Json, Mapping, answers, print_json
 
 
 def register(app: typer.Typer) -> None:

@@ -270,7 +270,7 @@ class EngineKind:
     title
         What people call it.
     open
-        Begins a run.
+        Begins a run of an experiment; None if experiments cannot run on it.
     real
         Whether runs take real time and start real containers: they need ``PHASEDOCK_CONTROL``, take turns,
         and keep their ledgers always, for they cannot be made again.
@@ -286,7 +286,7 @@ class EngineKind:
 
     name: str
     title: str
-    open: Callable[[RunRequest], Engine]
+    open: Callable[[RunRequest], Engine] | None = None
     real: bool = False
     setting: str = ""
     hosts: Callable[[str], Sequence[HostAddress]] = lambda _: ()

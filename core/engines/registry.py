@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.kind import DOCKER
-from core.engines.simulated import SIMULATOR
 from core.engines.watch_only import WatchOnly
+from core.errors import InputError
 from core.experiments.spec import ENGINES as KNOWN
 from core.experiments.spec import EngineFacts
-from core.registry import Registry
+from core.registry import Registry, declared
 
 if TYPE_CHECKING:
-    from core.engines.ports import EngineKind
+    from core.engines.ports import EngineKind, RunRequest
+    from core.scheduling.ports import Engine
 
-__all__ = ["ENGINES", "WatchOnly", "add"]
+__all__ = ["ENGINES", "WatchOnly", "add", "begin"]
 
 ENGINES: Final[Registry[EngineKind]] = Registry("engine")
 
@@ -28,9 +28,31 @@ def add(kind: EngineKind) -> None:
         If the name is taken.
     """
     ENGINES.add(kind.name, kind)
-    # experiments are below engines and cannot look here
-    KNOWN.setdefault(kind.name, EngineFacts(kind.title, kind.real))
+    if kind.open is not None:  # experiments are below engines and cannot look here
+        KNOWN.setdefault(kind.name, EngineFacts(kind.title, kind.real))
 
 
-add(SIMULATOR)
-add(DOCKER)
+def begin(name: str, request: RunRequest) -> Engine:
+    """Begin a run of an experiment on the engine of that name.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such engine.
+    InputError
+        If experiments cannot run on it.
+    """
+    kind = ENGINES[name]
+    if kind.open is None:
+        able = ", ".join(each for each, one in ENGINES.items() if one.open is not None)
+        raise InputError(f"Experiments cannot run on {kind.title}.", f"Choose one of: {able}.")
+    return kind.open(request)
+
+
+for _kind in declared(
+    "core.engines",
+    "ENGINE",
+    "simulated",
+    "docker_host.kind",
+):
+    add(_kind)

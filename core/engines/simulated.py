@@ -92,4 +92,4 @@ def _open(request: RunRequest) -> SimulatedEngine:
     return simulated(request.scenario, request.seed, hidden=POLICIES[request.arm.policy].oracle)
 
 
-SIMULATOR: Final = EngineKind("simulated", "Simulator", _open)
+ENGINE: Final = EngineKind("simulated", "Simulator", _open)

@@ -118,9 +118,9 @@ def _guarded(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="session")
 def stocked(server: Server) -> Server:
     """The session's server, with the synthetic sample on it, whose phases are known."""
-    place = open_workspace(Settings(home=server.home))
-    traces, model = load_samples(place, sample=SYNTHETIC)
-    place.close()
+    space = open_workspace(Settings(home=server.home))
+    traces, model = load_samples(space, sample=SYNTHETIC)
+    space.close()
     server.samples = f"traces={traces.id}&model={model.id}"
     return server
 

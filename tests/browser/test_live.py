@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from playwright.sync_api import expect
 
-from tests.app.live_feed import Feed, container
+from tests.app.live.feed import Feed, container
 from tests.browser.serving import cut_figures, serious_axe_findings, start_server, stop
 from tests.live import host
 from tests.live.limits import docker_cores

@@ -36,13 +36,13 @@ seeds: 2
 @pytest.fixture(scope="module")
 def experiment(stocked: Server) -> str:
     """A small experiment that has been run; its id."""
-    place = open_workspace(Settings(home=stocked.home))
-    task = place.runs.submit(read_experiment(SMALL))
+    space = open_workspace(Settings(home=stocked.home))
+    task = space.runs.submit(read_experiment(SMALL))
     end = time.monotonic() + 90
-    while not place.tasks.get(task).state.ended and time.monotonic() < end:
+    while not space.tasks.get(task).state.ended and time.monotonic() < end:
         time.sleep(0.2)
-    done = place.tasks.get(task)
-    place.close()
+    done = space.tasks.get(task)
+    space.close()
     assert done.error is None
     assert done.progress == 1.0
     return str(done.params["experiment"])

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 def submit(server: Server, title: str, **settings: object) -> str:
     """Ask for a training behind the page's back."""
-    place = open_workspace(Settings(home=server.home))
+    space = open_workspace(Settings(home=server.home))
     # Other tests put small sets on the same server, on which no training lasts long enough to be seen.
-    traces = next(info.id for info in place.traces.list() if info.sample)
+    traces = next(info.id for info in space.traces.list() if info.sample)
     params = {"trace_set": traces, "settings": settings, "features": None, "name": title}
-    task = place.tasks.submit("train", title, params)
-    place.close()
+    task = space.tasks.submit("train", title, params)
+    space.close()
     return task
 
 

@@ -18,7 +18,7 @@ from core.config import Settings
 if TYPE_CHECKING:
     from flask import Flask
 
-ICONS = (Path(__file__).resolve().parents[2] / "assets" / "icons.css").read_text(encoding="utf-8")
+ICONS = (Path(__file__).resolve().parents[2] / "assets" / "css" / "icons.css").read_text(encoding="utf-8")
 HOST = "http://127.0.0.1:8050"
 
 

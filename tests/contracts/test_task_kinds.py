@@ -48,7 +48,7 @@ def test_it_has_a_title_of_its_own_and_an_icon_that_is_there(kind):
     assert re.fullmatch(r"[a-z][a-z_]*", kind.name)
     assert re.fullmatch(r"[A-Z].{3,29}[^.]", kind.title)
     assert [other.title for _, other in KINDS.items()].count(kind.title) == 1
-    assert f".i-{kind.icon}{{" in (ROOT / "assets" / "icons.css").read_text()
+    assert f".i-{kind.icon}{{" in (ROOT / "assets" / "css" / "icons.css").read_text()
 
 
 @EVERY_KIND

@@ -127,10 +127,10 @@ def make(archive: Path) -> None:
     """Write the archive."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
-        place = Workspace(Settings(home=home), kinds_for_tests())
-        fill(place)
-        shown = seen(place)
-        place.close()
+        space = Workspace(Settings(home=home), kinds_for_tests())
+        fill(space)
+        shown = seen(space)
+        space.close()
         (home / "seen.json").write_text(json.dumps(shown), encoding="utf-8")
         with tarfile.open(archive, "w:xz", preset=9) as tar:
             tar.add(home, "home", filter=_nobodys)

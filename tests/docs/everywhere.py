@@ -24,6 +24,7 @@ from core.cli import main
 from core.config import load_settings
 from core.provisioning import policy_exam
 from core.provisioning.policies import POLICIES
+from core.runtime.bootstrap import open_workspace
 from core.runtime.policies import simulated_papers
 from core.runtime.tasks.worker import Worker
 from core.scheduling.policies import POLICIES as SCHEDULING
@@ -113,6 +114,25 @@ def application() -> dict:
     }
 
 
+def engine() -> dict:
+    """The engine of the walk-through: seen, steered and put back."""
+    space = open_workspace(load_settings())
+    try:
+        live = space.live
+        host = live.engine_registry.host("practice")
+        (container,) = host.containers()
+        changed = live.set_limit("practice", container.id, 0.5).after.cores
+        return {
+            "cores": live.engine_registry.get("practice").cores,
+            "watched": [row["name"] for row in command("watch", "--engine", "practice")["rows"]],
+            "changed": changed,
+            "restored": live.release().restored,
+            "after": host.inspect(container.id).limits.cores,
+        }
+    finally:
+        space.close()
+
+
 def tell() -> None:
     """Print everything."""
     outside = Path(sys.argv[1])
@@ -122,6 +142,7 @@ def tell() -> None:
         "scheduling": scheduling(outside),
         "files": files(outside),
         "application": application(),
+        "engine": engine(),
         "listed": {each["policy"]: each["source"] for each in command("policies")["policies"]},
         "refused": command("policies")["refused"],
     }

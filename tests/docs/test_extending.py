@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-TEXT = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+) (\S+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+from tests.docs.examples import BLOCKS, ROOT, TEXT
+
 INSIDE = ("core/", "app/")
 
 
@@ -61,6 +60,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PHASEDOCK_HOME": str(outside / "home"),
         "PHASEDOCK_POLICIES": str(outside / "mine.py"),
+        "PHASEDOCK_CONTROL": "1",
     }
     done = subprocess.run(
         [sys.executable, str(Path(__file__).with_name("everywhere.py")), str(outside)],
@@ -115,14 +115,17 @@ def test_a_kind_of_task_is_done_and_a_page_is_shown(found: dict) -> None:
     assert there["status"] == 200
 
 
+def test_an_engine_is_watched_steered_and_put_back(found: dict) -> None:
+    there = found["engine"]
+    assert there == {"cores": 4.0, "watched": ["job"], "changed": 0.5, "restored": ["job"], "after": 3.0}
+
+
 def test_each_thing_is_one_file_and_one_line() -> None:
-    added = {
-        name: sum(line.startswith("+") for line in text.splitlines())
-        for language, name, text in BLOCKS
-        if language == "diff" and "tasks" not in name and "pages" not in name
-    }
-    assert set(added.values()) == {1}
-    assert len(added) == 4
+    files = [name for language, name, _ in BLOCKS if language == "python" and name.startswith(INSIDE)]
+    lines = {name: text.splitlines() for language, name, text in BLOCKS if language == "diff"}
+    assert {sum(line.startswith("+") for line in each) for each in lines.values()} == {1}
+    assert not any(line.startswith("-") for each in lines.values() for line in each)
+    assert len(files) == len(lines) == 7
 
 
 def test_every_file_that_is_named_is_there() -> None:

@@ -51,14 +51,14 @@ def test_an_engine_that_is_not_named_is_said(tmp_path):
 
 
 def test_nothing_is_kept_of_an_experiment_that_cannot_start(tmp_path):
-    place = open_workspace(Settings(home=tmp_path, docker=f"here=unix://{tmp_path}/none.sock"))
+    space = open_workspace(Settings(home=tmp_path, docker=f"here=unix://{tmp_path}/none.sock"))
     try:
         with pytest.raises(ConflictError):
-            place.runs.submit(read_experiment(REAL))
-        assert place.runs.count() == 0
-        assert place.runs.remove_left() == 0
+            space.runs.submit(read_experiment(REAL))
+        assert space.runs.count() == 0
+        assert space.runs.remove_left() == 0
     finally:
-        place.close()
+        space.close()
 
 
 def test_real_runs_take_turns(tmp_path):

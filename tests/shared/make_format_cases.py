@@ -1,4 +1,4 @@
-"""Writes format.json: what core/units writes of many values, which assets/format.js has to write, too.
+"""Writes format.json: what core/units writes of many values, which assets/js/format.js has to write, too.
 
 Run ``python -m tests.shared.make_format_cases`` after core/units has changed on purpose. A case is
 ``[function, arguments, text]``; NaN and the infinities, which JSON lacks, are their names.

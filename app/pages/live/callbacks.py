@@ -41,11 +41,11 @@ def view_of(search: str | None) -> LiveView | None:
 
 def drawn(view: LiveView, name: str) -> Any:
     """One panel that the server draws."""
-    place = workspace()
-    control = place.live.control
+    space = workspace()
+    control = space.live.control
     match name:
         case "notice":
-            return notices(view, control=control, working=place.tasks.worker().alive)
+            return notices(view, control=control, working=space.tasks.worker().alive)
         case "policy":
             return live_policy.panel(view, control=control)
         case "record":

@@ -27,10 +27,10 @@ _HEAD = (
 @blueprint.get("/api/live/<engine>")
 def live_tick(engine: str) -> Response:
     """What is new on an engine since the page asked last."""
-    place = workspace()
-    view = place.live.look(engine, request.args.get("model") or None)
-    panels = panels_of(view, control=place.live.control, working=place.tasks.worker().alive)
-    answer = tick(place.live, view, Asked.read(request.args), panels)
+    space = workspace()
+    view = space.live.look(engine, request.args.get("model") or None)
+    panels = panels_of(view, control=space.live.control, working=space.tasks.worker().alive)
+    answer = tick(space.live, view, Asked.read(request.args), panels)
     body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 PATH = "/live"
 ACT = "live-act"
-"""The store that all buttons of the page fill (``assets/actions.js``)."""
+"""The store that all buttons of the page fill (``assets/js/actions.js``)."""
 LABEL_COMMAND = "docker run --label phasedock --name my-training my-image"
 WORKER_COMMAND = "phasedock worker"
 _COMMANDS = {

@@ -1,6 +1,6 @@
 """The table of containers: use against limit as bars with a tick, sparklines, badges, and what can be done.
 
-Its rows are filled in the browser at every tick (``assets/live_table.js``); sorting by a quantity that moves
+Its rows are filled in the browser at every tick (``live_table.js``); sorting by a quantity that moves
 goes by its mean over the last quarter minute, so that rows do not jump under the hand.
 """
 

@@ -163,14 +163,14 @@ task_card.OUTCOMES["choose_k"] = outcome
 
 def submit(trace_set_id: str, codes: str, settings: PhaseSettings | None) -> str:
     """Ask for the comparison; gives the id of its task."""
-    place = workspace()
-    traces = place.traces.get(trace_set_id)
+    space = workspace()
+    traces = space.traces.get(trace_set_id)
     params: dict[str, Any] = {"trace_set": trace_set_id}
     if codes == NEW and settings is not None:
         params["settings"] = settings.to_dict()
-        return place.tasks.submit("choose_k", f"Choose k on {traces.name}", params)
-    info = place.models.get(codes)
-    return place.tasks.submit(
+        return space.tasks.submit("choose_k", f"Choose k on {traces.name}", params)
+    info = space.models.get(codes)
+    return space.tasks.submit(
         "choose_k", f"Choose k for {info.name} on {traces.name}", {**params, "model": codes}
     )
 

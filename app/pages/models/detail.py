@@ -13,7 +13,7 @@ from app.ui.export import export_menu
 from app.ui.forms import text_of
 from app.ui.graph import graph
 from app.ui.phase_views import phase_card
-from app.ui.when import when
+from app.ui.tasks.words import when
 from core.settings_fields import describe
 from core.traces.validation import many
 from core.units import Unit, format_bytes, format_duration, format_number, format_value

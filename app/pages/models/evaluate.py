@@ -50,10 +50,10 @@ def evaluation(info: ModelInfo, query: Query, chosen: str | None) -> html.Sectio
 
 def result(model_id: str, trace_set_id: str) -> list[Node]:
     """Shares, samples, runs and stays of each phase; or why the model does not fit."""
-    place = workspace()
+    space = workspace()
     try:
-        traces = place.traces.get(trace_set_id)
-        labelling = place.labels.get(trace_set_id, model_id)
+        traces = space.traces.get(trace_set_id)
+        labelling = space.labels.get(trace_set_id, model_id)
     except PhaseDockError as error:
         return [notice("warn", error.hint, strong=error.message)]
     figure = frequencies([(each.phase, each.samples) for each in labelling.statistics if each.phase >= 0])

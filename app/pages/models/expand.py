@@ -112,11 +112,11 @@ def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None
         raise InputError(
             f"A phase cannot be divided into “{into}”.", f"Enter a whole number from 2 to {MOST}."
         )
-    place = workspace()
-    info = place.models.get(model_id)
+    space = workspace()
+    info = space.models.get(model_id)
     called = name.strip() or f"{info.name} expanded"
     params = {"model": model_id, "trace_set": trace_set_id, "phase": int(phase), "into": into, "name": called}
-    return place.tasks.submit("expand", f"Expand φ{int(phase) + 1} of {info.name} into {into}", params)
+    return space.tasks.submit("expand", f"Expand φ{int(phase) + 1} of {info.name} into {into}", params)
 
 
 def register(app: Dash) -> None:

@@ -151,17 +151,17 @@ def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str
     InputError
         If nothing was given, parts are missing or damaged, or hold anything but data.
     """
-    place = workspace()
+    space = workspace()
     if not given:
         raise InputError("No file was chosen.", "Drop a PhaseDock zip or AI4DL's files above.")
-    paths: dict[str, Path] = {slot: place.uploads.path(entry["id"]) for slot, entry in given.items()}
+    paths: dict[str, Path] = {slot: space.uploads.path(entry["id"]) for slot, entry in given.items()}
     if "archive" in paths:
         called = name.strip() or given["archive"]["name"].removesuffix(".zip")
-        info = place.models.import_archive(paths["archive"], called)
+        info = space.models.import_archive(paths["archive"], called)
     else:
-        info = place.models.import_ai4dl(paths, name.strip() or "ai4dl", base)
+        info = space.models.import_ai4dl(paths, name.strip() or "ai4dl", base)
     for entry in given.values():
-        place.uploads.discard(entry["id"])
+        space.uploads.discard(entry["id"])
     return info.id
 
 

@@ -14,7 +14,7 @@ from app.ui.graph import graph
 from app.ui.group_shares import group_shares
 from app.ui.nothing_yet import train_a_model
 from app.ui.tasks import kinds as task_kinds
-from app.ui.when import when
+from app.ui.tasks.words import when
 from core.runtime.infos import TaskState
 from core.traces.model import Role
 from core.traces.validation import many

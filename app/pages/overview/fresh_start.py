@@ -113,14 +113,14 @@ def _machine() -> Node:
 
 
 def _worker() -> html.Div:
-    place = workspace()
-    worker = place.tasks.worker()
+    space = workspace()
+    worker = space.tasks.worker()
     if not worker.alive:
         text = "No worker is running, so tasks do not start. Start one: phasedock worker"
         return _found("Worker", text, ok=False)
     busy = f"{worker.queued} queued, {worker.running} running"
     waiting = busy if worker.queued + worker.running else "queue is empty"
-    return _found("Worker", f"{place.settings.task_threads} tasks at a time, {waiting}.")
+    return _found("Worker", f"{space.settings.task_threads} tasks at a time, {waiting}.")
 
 
 def _found(name: str, text: str, *, ok: bool = True) -> html.Div:

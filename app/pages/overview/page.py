@@ -33,21 +33,21 @@ _POLL_MS = 1_500
 @safe_page("Overview")
 def layout(traces: str | None = None, model: str | None = None, **_query: str) -> Node:
     """Lay the page out."""
-    place = workspace()
-    sets = place.traces.list()
+    space = workspace()
+    sets = space.traces.list()
     watch = dcc.Interval(id="overview-poll", interval=_POLL_MS)
-    loading = [task for task in place.tasks.list(20, list(_RUNNING)) if task.kind == "samples"]
+    loading = [task for task in space.tasks.list(20, list(_RUNNING)) if task.kind == "samples"]
     sample = dcc.Store(id="samples-task", data=loading[0].id if loading else None)
     if not sets:
         return [page_head("Overview"), watch, sample, *fresh_start()]
-    choice, tasks = chosen(traces, model), place.tasks.list(20)
+    choice, tasks = chosen(traces, model), space.tasks.list(20)
     return [
         page_head("Overview", None, [link_button("Add traces", "/traces", "upload")]),
         watch,
         sample,
         html.Div(
             [
-                key_figures(choice, sets, place.models.list()),
+                key_figures(choice, sets, space.models.list()),
                 html.Div([what_jobs_do(choice), next_steps(choice, tasks, sets)], className="grid cols-main"),
                 html.Div([sets_card(sets), tasks_card(tasks)], className="grid cols-main"),
             ],

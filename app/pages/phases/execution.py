@@ -59,9 +59,9 @@ def execution_timeline(
     overlay
         The comparison's key and the policy whose allocation is drawn, or None.
     """
-    place = workspace()
-    labelling = place.labels.get(trace_set_id, model_id)
-    traces = place.traces.execution(trace_set_id, name)
+    space = workspace()
+    labelling = space.labels.get(trace_set_id, model_id)
+    traces = space.traces.execution(trace_set_id, name)
     start = int(labelling.offsets[labelling.ids.index(name)])
     labels = labelling.labels[start : start + traces.n_samples]
     elapsed = traces.time - traces.time[0]

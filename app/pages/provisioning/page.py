@@ -21,12 +21,11 @@ from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card
 from app.ui.basics import Node, card, notice, page_head
-from app.ui.errors import safe_page
+from app.ui.errors import refused_policies, safe_page
 from app.ui.export import download
 from app.ui.links import Query, segments
 from app.ui.nothing_yet import misfit, no_traces
 from app.ui.page import Page
-from app.ui.refused_policies import refused_policies
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.provisioning.evaluation.evaluate import EvaluationSettings

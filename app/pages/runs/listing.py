@@ -29,7 +29,7 @@ from app.ui.basics import (
     state_badge,
 )
 from app.ui.links import segments
-from app.ui.when import when
+from app.ui.tasks.words import when
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

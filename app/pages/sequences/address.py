@@ -75,10 +75,10 @@ class View:
 
     def prints(self) -> tuple[str, ...]:
         """What its sequences depend on."""
-        place = workspace()
+        space = workspace()
         return (
-            place.traces.get(self.traces).fingerprint,
-            place.models.get(self.model).fingerprint,
+            space.traces.get(self.traces).fingerprint,
+            space.models.get(self.model).fingerprint,
             self.warmup.value,
         )
 

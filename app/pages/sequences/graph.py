@@ -2,7 +2,7 @@
 
 States lie on a circle, the first phase on top and the end at the bottom; an edge is as wide as it is
 probable. The browser, which knows the scheme, gives the colours, and lays longer states out in layers with
-dagre (``assets/sequences.js``): cytoscape's own bundle of layouts needs ``eval``, which pages forbid.
+dagre (``sequences.js``): cytoscape's own bundle of layouts needs ``eval``, which pages forbid.
 """
 
 from __future__ import annotations

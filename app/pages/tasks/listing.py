@@ -144,8 +144,8 @@ def log_lines(task_id: str) -> list[Node]:
 
 
 def _name_of(key: str, value: Any) -> Node:
-    place = workspace()
-    library: Any = {"trace_set": place.traces, "model": place.models}.get(key)
+    space = workspace()
+    library: Any = {"trace_set": space.traces, "model": space.models}.get(key)
     if library is None or not isinstance(value, str):
         return None
     try:

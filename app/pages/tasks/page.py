@@ -38,9 +38,9 @@ def _list(tasks: list[TaskInfo], query: Query) -> list[Node]:
 
 
 def _worker() -> tuple[str, Node]:
-    place = workspace()
-    worker = place.tasks.worker()
-    sentence = task_words.worker_sentence(worker, place.settings.task_threads) if worker.alive else ""
+    space = workspace()
+    worker = space.tasks.worker()
+    sentence = task_words.worker_sentence(worker, space.settings.task_threads) if worker.alive else ""
     return sentence, task_words.no_worker(worker)
 
 
@@ -84,11 +84,11 @@ def layout(**values: str) -> Node:
 
 def _refresh(search: str | None, seen: list[Any]) -> tuple[Any, ...]:
     query = Query.parse("/tasks", search)
-    place = workspace()
-    tasks = place.tasks.list(listing.LIMIT)
+    space = workspace()
+    tasks = space.tasks.list(listing.LIMIT)
     sentence, warning = _worker()
     chosen, keep = query.get("task"), dash.no_update
-    now, log = _seen(tasks, query, sentence), place.tasks.log(chosen) if chosen else []
+    now, log = _seen(tasks, query, sentence), space.tasks.log(chosen) if chosen else []
     lines = listing.log_lines(chosen) if chosen and len(log) != seen[1] else keep
     if now == seen[0] and lines is keep:
         return keep, keep, keep, keep

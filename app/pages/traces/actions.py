@@ -1,6 +1,6 @@
 """What can be done to trace sets and uploads: rename, report, trash, restore, delete, discard.
 
-All buttons of the page's lists fill one store (``assets/actions.js``); one callback does what they say.
+All buttons of the page's lists fill one store (``assets/js/actions.js``); one callback does what they say.
 Whatever throws something away can be undone, or asks first and names what it is about to delete.
 """
 

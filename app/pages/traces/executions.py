@@ -190,7 +190,7 @@ def _quantities(info: TraceSetInfo) -> list[dict[str, Any]]:
 
 
 def _quantity(field: str, title: str, kind: str, width: int) -> dict[str, Any]:
-    """A column of numbers; `kind` names its writer in ``assets/tables.js``."""
+    """A column of numbers; `kind` names its writer in ``assets/js/tables.js``."""
     return {
         "field": field,
         "headerName": title,

@@ -22,7 +22,7 @@ from app.ui.basics import (
     scrolling,
     state_badge,
 )
-from app.ui.when import when
+from app.ui.tasks.words import when
 from core.traces.model import Resampling
 from core.units import format_bytes, format_duration
 
@@ -42,7 +42,7 @@ ACTIONS = "traces-act"
 
 
 def does(act: str, target: str = "") -> dict[str, Any]:
-    """What makes a control do something to a set, an upload or a task (see ``assets/actions.js``)."""
+    """What makes a control do something to a set, an upload or a task (see ``assets/js/actions.js``)."""
     return data(act=act, id=target, store=ACTIONS)
 
 

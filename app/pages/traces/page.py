@@ -66,11 +66,11 @@ def layout(**query: str) -> Node:
 
 
 def _head(query: Query) -> Node:
-    place = workspace()
+    space = workspace()
     if query.get("show") == "trash" or query.get("upload"):
         lead = "deleted trace sets" if query.get("show") else "choose what the columns are"
         return page_head("Traces", lead, [link_button("All trace sets", "/traces", "arrow-back-up", "small")])
-    thrown = len(place.traces.list(trashed=True))
+    thrown = len(space.traces.list(trashed=True))
     trash = link_button(f"Trash, {thrown}", "/traces?show=trash", "trash", "small") if thrown else None
     return page_head("Traces", "samples of CPU and memory, execution by execution", [trash] if trash else [])
 

@@ -1,6 +1,6 @@
 """Sending files: the drop zone, what is on its way, and what has arrived but is not imported yet.
 
-The sending itself is in ``assets/upload.js``; here is only what the server draws.
+The sending itself is in ``assets/js/pages/upload.js``; here is only what the server draws.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dash import dcc, html
 from app.context import workspace
 from app.pages.traces.listing import does
 from app.ui.basics import Node, aria, button, card, data, icon, link_button
-from app.ui.when import when
+from app.ui.tasks.words import when
 from core.runtime.infos import TaskState
 from core.runtime.storage.trace_uploads import readable, readable_suffixes
 from core.units import format_bytes
@@ -65,10 +65,10 @@ def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
     but
         The id of one to leave out: the one on the screen.
     """
-    place = workspace()
-    unfinished = place.tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
+    space = workspace()
+    unfinished = space.tasks.list(_MOST_TASKS, [TaskState.QUEUED, TaskState.RUNNING])
     taken = {task.params.get("upload") for task in unfinished} | {but}
-    return [info for info in place.uploads.list() if info.id not in taken]
+    return [info for info in space.uploads.list() if info.id not in taken]
 
 
 def pending(but: str | None = None) -> Node:

@@ -131,3 +131,9 @@ def failure(task: TaskInfo) -> Node:
         return None
     kind = "warn" if task.state is TaskState.INTERRUPTED else "bad"
     return notice(kind, task.error[1], strong=task.error[0])
+
+
+def when(time: datetime) -> html.Time:
+    """How long ago an aware time was."""
+    exact = time.astimezone(UTC)
+    return html.Time(moment(time), dateTime=exact.isoformat(), title=f"{exact:%Y-%m-%d %H:%M:%S} UTC")

@@ -92,7 +92,7 @@ def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads:
     )
 
 
-DOCKER: Final = EngineKind(
+ENGINE: Final = EngineKind(
     "docker",
     "Docker",
     _open,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.engines.ports import RunRequest
-from core.engines.registry import ENGINES
+from core.engines.registry import begin
 from core.engines.values import RUN
 from core.errors import ConflictError
 from core.experiments.outcome import Truth
@@ -43,8 +43,8 @@ class Stage:
 def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
     """The simulator at time 0."""
     world = scenario(experiment, seed)
-    kind = ENGINES[SIMULATED if experiment.real else experiment.engine]
-    engine = kind.open(RunRequest(experiment, arm, seed, world))
+    name = SIMULATED if experiment.real else experiment.engine
+    engine = begin(name, RunRequest(experiment, arm, seed, world))
     return Stage(engine, truth(world))
 
 
@@ -132,7 +132,7 @@ class Stages:
             stack.callback(hosts[name].close)
         drawn = scenario(experiment, seed)
         request = RunRequest(experiment, arm, seed, drawn, run, hosts, folder, idle, stack.callback)
-        engine = ENGINES[experiment.engine].open(request)
+        engine = begin(experiment.engine, request)
         return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
 
     def _first(self, experiment: Experiment) -> str:

@@ -48,11 +48,13 @@ class Live(ViewBuilder):
         super().__init__(settings.home, Engines(settings), Sessions(tasks))
         self._control = settings.control
         self._models = models
-        self.holds = SavedLimitsStore(database)
+        self.saved_limits = SavedLimitsStore(database)
         self._beginning = Starter(
             settings.home, self.engine_registry, self._sessions, tasks, models, settings.control
         )
-        self._steering = ManualControl(self.engine_registry, self.holds, self._sessions, settings.control)
+        self._steering = ManualControl(
+            self.engine_registry, self.saved_limits, self._sessions, settings.control
+        )
 
     @property
     def control(self) -> bool:
@@ -230,8 +232,8 @@ class Live(ViewBuilder):
 
     def watcher(self) -> Watcher:
         """What samples engines, to be started by a process that stays."""
-        return Watcher(self._home, self.engine_registry, self.holds, self._models)
+        return Watcher(self._home, self.engine_registry, self.saved_limits, self._models)
 
     def put_back_orphans(self) -> Released:
         """Put back the limits that tasks changed which do not live any more."""
-        return LimitRestorer(self.engine_registry, self.holds).put_back(self.holds.orphans())
+        return LimitRestorer(self.engine_registry, self.saved_limits).put_back(self.saved_limits.orphans())

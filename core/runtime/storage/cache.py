@@ -6,15 +6,21 @@ once: the second waits for the first (*single flight*). Values are shared, so no
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from core.units import GIB
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable
 
+    from core.traces.model import TraceSet
+
 T = TypeVar("T")
+_BYTES_PER_ID = 120
 
 
 class ByteCache(Generic[T]):
@@ -96,3 +102,19 @@ class ByteCache(Generic[T]):
         while self._bytes > self._capacity:
             _, (_, released) = self._kept.popitem(last=False)
             self._bytes -= released
+
+
+def share_of_memory(share: float) -> float:
+    """A share of the machine's memory in bytes."""
+    try:
+        total = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (ValueError, OSError):
+        total = 4 * GIB
+    return share * total
+
+
+def weight_of(traces: TraceSet) -> float:
+    """The bytes that a trace set takes in memory, about."""
+    arrays = sum(values.nbytes for values in traces.columns)
+    arrays += traces.time.nbytes + traces.offsets.nbytes + traces.breaks.nbytes
+    return float(arrays + _BYTES_PER_ID * traces.n_executions * (1 + len(traces.attributes)))

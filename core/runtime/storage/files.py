@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import time
+import unicodedata
 import uuid
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _ID = re.compile(r"[0-9a-f]{12,32}")
+_LONGEST_NAME = 160
+_SUFFIXES = re.compile(r"((?:\.[A-Za-z0-9]{1,10}){1,2})$")
 
 
 class StorageError(PhaseDockError):
@@ -46,6 +49,20 @@ def checked_id(text: str, what: str) -> str:
     if _ID.fullmatch(text) is None:
         raise NotFoundError(f"There is no {what} with this id.", f"Choose a {what} from the list.")
     return text
+
+
+def safe_name(name: str) -> str:
+    """What a browser or an archive calls a file, as one plain name that every file system takes.
+
+    It has no folders and no control characters, is not hidden, and keeps its suffix however long it was.
+    """
+    base = unicodedata.normalize("NFC", name).replace("\\", "/").rsplit("/", 1)[-1]
+    base = re.sub(r"[\x00-\x1f\x7f<>:\"|?*]", "_", base).strip(" .") or "file"
+    base = "".join(char for char in base if unicodedata.category(char) not in ("Cs", "Cf", "Cc")) or "file"
+    found = _SUFFIXES.search(base)
+    cut = found.start() if found and found.start() > 0 else len(base)
+    room = _LONGEST_NAME - len(base[cut:].encode())
+    return base[:cut].encode()[:room].decode(errors="ignore") + base[cut:]
 
 
 @contextmanager

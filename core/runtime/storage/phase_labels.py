@@ -20,9 +20,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from core.phases import PhaseStatistics, Runs, phase_runs, phase_statistics, predict
-from core.runtime.storage.cache import ByteCache
+from core.runtime.storage.cache import ByteCache, share_of_memory
 from core.runtime.storage.files import sweep_older, write_atomically
-from core.runtime.storage.memory import share_of_memory
 from core.runtime.storage.sources import code_digest
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import threading
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from core.runtime.storage.cache import ByteCache
-from core.runtime.storage.memory import share_of_memory
+from core.runtime.storage.cache import ByteCache, share_of_memory
 from core.sequences import (
     MOST_MEMORY,
     Forecaster,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.runtime.database.tables import TraceSetRow
 from core.runtime.infos import TraceSetInfo
-from core.runtime.storage.cache import ByteCache
+from core.runtime.storage.cache import ByteCache, share_of_memory, weight_of
 from core.runtime.storage.files import size_of
-from core.runtime.storage.memory import share_of_memory, weight_of
 from core.runtime.storage.repository import Repository, moment
 from core.store import open_trace_set, write_trace_set
 from core.traces.model import Feature, Resampling, Role

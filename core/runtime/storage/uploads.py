@@ -25,10 +25,10 @@ from core.runtime.storage.files import (
     disk_errors,
     new_id,
     remove,
+    safe_name,
     sync_file,
     write_atomically,
 )
-from core.runtime.storage.names import safe_name
 from core.units import format_bytes
 
 if TYPE_CHECKING:

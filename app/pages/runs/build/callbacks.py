@@ -147,10 +147,10 @@ def _register_start(app: Dash) -> None:
 
 def started(experiment: Experiment, keep: Keep = Keep.FIRST) -> str:
     """Ask for an experiment; gives the address of its page."""
-    place = workspace()
-    task = place.runs.submit(experiment, keep)
+    space = workspace()
+    task = space.runs.submit(experiment, keep)
     set_props("changed", {"data": task})
-    return f"{PATH}?experiment={place.tasks.get(task).params['experiment']}"
+    return f"{PATH}?experiment={space.tasks.get(task).params['experiment']}"
 
 
 def _other_shape(

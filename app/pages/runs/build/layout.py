@@ -16,8 +16,8 @@ from app.pages.runs.build.pieces import FORM_ACT
 from app.pages.runs.build.yaml import written
 from app.pages.runs.words import about
 from app.ui.basics import Node, aria, button, card, link_button, notice, page_head
+from app.ui.errors import refused_policies
 from app.ui.forms import values_of
-from app.ui.refused_policies import refused_policies
 from core.errors import NotFoundError
 from core.runtime.experiments.infos import Keep
 

@@ -9,7 +9,6 @@ from itertools import count
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.engine.clock import RunClock
 from core.engines.docker_host.host.containers import parse_cpus
 from core.errors import InputError
 from core.scheduling.model import JobState, Trigger
@@ -31,6 +30,21 @@ PULSE: Final = 0.4
 
 _LEAST: Final = 0.3
 """Seconds over which the cores in use are taken at least."""
+
+
+class RunClock:
+    """Seconds since its making; follows the monotonic clock, so the time of day may jump."""
+
+    def __init__(self) -> None:
+        self._begin, self._unix = time.monotonic(), time.time()
+
+    def now(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self._begin
+
+    def at(self, unix: float) -> float:
+        """The moment of a Unix time that was written down on this machine; may be before the beginning."""
+        return unix - self._unix
 
 
 class SharedState:

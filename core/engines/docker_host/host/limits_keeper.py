@@ -14,16 +14,16 @@ class MemoryKeeper:
     """Keeps limits for as long as the process lives; for scripts and tests."""
 
     def __init__(self) -> None:
-        self.holds: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self.kept_limits: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
         """Keep what a container had; what was kept first counts."""
-        self.holds.setdefault((engine.id or engine.name, container), limits)
+        self.kept_limits.setdefault((engine.id or engine.name, container), limits)
 
     def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
         """What a container had, or None if nothing was kept."""
-        return self.holds.get((engine.id or engine.name, container))
+        return self.kept_limits.get((engine.id or engine.name, container))
 
     def forget(self, engine: EngineKey, container: str) -> None:
         """Forget it."""
-        self.holds.pop((engine.id or engine.name, container), None)
+        self.kept_limits.pop((engine.id or engine.name, container), None)

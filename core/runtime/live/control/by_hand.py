@@ -33,15 +33,17 @@ class ManualControl:
 
     Parameters
     ----------
-    engines, holds, sessions
+    engines, saved_limits, sessions
         Where containers are, what their limits were, and which policies go on.
     control
         Whether anything may be changed.
     """
 
-    def __init__(self, engines: Engines, holds: SavedLimitsStore, sessions: Sessions, control: bool) -> None:
+    def __init__(
+        self, engines: Engines, saved_limits: SavedLimitsStore, sessions: Sessions, control: bool
+    ) -> None:
         self._engines = engines
-        self._holds = holds
+        self._saved_limits = saved_limits
         self._sessions = sessions
         self._control = control
 
@@ -55,43 +57,43 @@ class ManualControl:
             wanted = now.limits.with_cores(cores)
             wanted = wanted if memory is None else wanted.with_memory(int(memory))
             after = host.set_limits(now.id, wanted)
-            self._holds.note(host.key(), now.id, now.name, undo=now.limits.to_dict())
+            self._saved_limits.note(host.key(), now.id, now.name, undo=now.limits.to_dict())
         return Change(now.name, allowed(now.limits), allowed(after))
 
     def undo(self, engine: str, container: str) -> Change:
         """See `core.runtime.live.service.Live.undo`."""
         self._check(engine)
         self._check_free(engine)
-        hold = self._by_hand(engine, container)
-        if hold is None or hold.undo is None:
+        saved = self._by_hand(engine, container)
+        if saved is None or saved.undo is None:
             raise ConflictError(
                 "No limit of this container was changed by hand, so there is nothing to undo.",
                 "Change a limit first; “Release” restores what a policy changed.",
             )
         with self._host(engine) as host:
             now = host.inspect(container)
-            if hold.undo == hold.limits:
+            if saved.undo == saved.limits:
                 host.restore(now.id)
             else:
-                host.set_limits(now.id, host.read_limits(hold.undo))
-                self._holds.note(host.key(), now.id, now.name, undo=None)
+                host.set_limits(now.id, host.read_limits(saved.undo))
+                self._saved_limits.note(host.key(), now.id, now.name, undo=None)
             after = host.inspect(container).limits
         return Change(now.name, allowed(now.limits), allowed(after))
 
     def release(self, engine: str | None) -> Released:
         """See `core.runtime.live.service.Live.release`."""
-        releaser = LimitRestorer(self._engines, self._holds)
+        releaser = LimitRestorer(self._engines, self._saved_limits)
         releaser.tie_old()
         key = None if engine is None else self._engines.key(engine)
         names = self._engines.names if engine is None else self._engines.aliases(engine)
-        held = self._holds.all(key)
-        tasks = {hold.owner for hold in held} - {BY_HAND}
+        held = self._saved_limits.all(key)
+        tasks = {saved.owner for saved in held} - {BY_HAND}
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
         self._sessions.end(self._sessions.alive(tasks), _LET_GO)
-        left = self._holds.all(key)
+        left = self._saved_limits.all(key)
         done = releaser.put_back(left)
         # what the policies themselves have put back as they ended
-        let_go = [self._name(hold) for hold in held if hold not in left]
+        let_go = [self._name(saved) for saved in held if saved not in left]
         return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
 
     def pick(self, engine: str, container: str) -> None:
@@ -99,39 +101,41 @@ class ManualControl:
         self._check(engine)
         with self._host(engine) as host:
             found = host.inspect(container)
-        self._holds.pick(engine, found.id, found.name)
+        self._saved_limits.pick(engine, found.id, found.name)
 
     def unpick(self, engine: str, container: str) -> None:
         """See `core.runtime.live.service.Live.unpick`."""
         self._check(engine)
         self._check_free(engine)
-        held = [hold for hold in self._of(engine) if hold.container == container]
-        done = LimitRestorer(self._engines, self._holds).put_back(held)
+        held = [saved for saved in self._of(engine) if saved.container == container]
+        done = LimitRestorer(self._engines, self._saved_limits).put_back(held)
         if done.failed:
             raise ConflictError(
                 f"The limits of {done.failed[0][0]} could not be restored, so it stays selected.",
                 done.failed[0][1],
             )
-        self._holds.unpick(engine, [container])
+        self._saved_limits.unpick(engine, [container])
 
-    def _name(self, hold: SavedLimits) -> str:
+    def _name(self, saved: SavedLimits) -> str:
         """The name of a held container, or what is known of it."""
-        with contextlib.suppress(PhaseDockError), self._host(hold.engine.name) as host:
-            return host.inspect(hold.container).name
-        return hold.name[:12]
+        with contextlib.suppress(PhaseDockError), self._host(saved.engine.name) as host:
+            return host.inspect(saved.container).name
+        return saved.name[:12]
 
     def _by_hand(self, engine: str, container: str) -> SavedLimits | None:
-        mine = (hold for hold in self._of(engine) if hold.owner == BY_HAND)
-        return next((hold for hold in mine if hold.container == container), None)
+        mine = (saved for saved in self._of(engine) if saved.owner == BY_HAND)
+        return next((saved for saved in mine if saved.container == container), None)
 
     def _of(self, engine: str) -> tuple[SavedLimits, ...]:
         """What is held of an engine, whatever it was called when that began."""
-        LimitRestorer(self._engines, self._holds).tie_old()
-        return self._holds.all(self._engines.key(engine))
+        LimitRestorer(self._engines, self._saved_limits).tie_old()
+        return self._saved_limits.all(self._engines.key(engine))
 
     @contextlib.contextmanager
     def _host(self, engine: str) -> Iterator[SteeredHost]:
-        with self._engines.host(engine, self._holds.keeper(BY_HAND), ours(self._holds, engine)) as host:
+        with self._engines.host(
+            engine, self._saved_limits.keeper(BY_HAND), ours(self._saved_limits, engine)
+        ) as host:
             yield host
 
     def _check(self, engine: str | None) -> None:
@@ -150,9 +154,9 @@ class ManualControl:
             )
 
 
-def ours(holds: SavedLimitsStore, engine: str) -> Callable[[Container], bool]:
+def ours(saved_limits: SavedLimitsStore, engine: str) -> Callable[[Container], bool]:
     """Whether PhaseDock may change a container: it carries the label, or a person picked it."""
-    return lambda container: labelled(container) or container.id in holds.picked(engine)
+    return lambda container: labelled(container) or container.id in saved_limits.picked(engine)
 
 
 def switched_off() -> ConflictError:

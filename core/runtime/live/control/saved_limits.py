@@ -1,13 +1,13 @@
 """Containers' original limits, saved before they are changed, so that no crash loses them.
 
-A hold is committed before the first change that it stands for, and removed only after the exact restore was
-verified. So whatever is killed at whatever moment, either nothing was changed or the hold is there, and
-whoever comes next can put the limits back. Each owner (a task, or a person, whose name is empty) has holds
+A record is committed before the first change that it stands for, and removed only after the exact restore was
+verified. So whatever is killed at whatever moment, either nothing was changed or the record is there, and
+whoever comes next can put the limits back. Each owner (a task, or a person, whose name is empty) has records
 of its own: ending a policy that was attached after a person set a limit goes back to that person's limit,
 and releasing everything goes back to what was there first.
 
-A hold belongs to an engine by that engine's own id. What the settings call it may change, two names may reach
-the same one, and a name may come to mean another one.
+A record belongs to an engine by that engine's own id. What the settings call it may change, two names may
+reach the same one, and a name may come to mean another one.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class SavedLimits:
 
 
 class SavedLimitsKeeper:
-    """The holds of one owner, as an engine asks for them.
+    """The records of one owner, as an engine asks for them.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ class SavedLimitsKeeper:
         return None if row is None else row.limits
 
     def forget(self, engine: EngineKey, container: str) -> None:
-        """Remove a hold whose limits were put back."""
+        """Remove a record whose limits were put back."""
         with self._database.write() as session:
             session.execute(delete(SavedLimitsRow).where(*_of(engine, container, self._owner)))
 
 
 class SavedLimitsStore:
-    """All holds, and which containers a person picked.
+    """All records, and which containers a person picked.
 
     Parameters
     ----------
@@ -120,11 +120,11 @@ class SavedLimitsStore:
         self._database = database
 
     def keeper(self, owner: str) -> SavedLimitsKeeper:
-        """The holds of one owner."""
+        """The records of one owner."""
         return SavedLimitsKeeper(self._database, owner)
 
     def all(self, engine: EngineKey | None = None) -> tuple[SavedLimits, ...]:
-        """The holds of an engine, or of all, the newest first: the order in which to put them back.
+        """The records of an engine, or of all, the newest first: the order in which to put them back.
 
         Parameters
         ----------
@@ -135,15 +135,15 @@ class SavedLimitsStore:
         if engine is not None:
             query = query.where(_on(engine))
         with self._database.read() as session:
-            return tuple(_hold(row) for row in session.scalars(query))
+            return tuple(_saved(row) for row in session.scalars(query))
 
     def orphans(self) -> tuple[SavedLimits, ...]:
-        """The holds of tasks that neither run nor wait, because they ended or their worker died."""
+        """The records of tasks that neither run nor wait, because they ended or their worker died."""
         alive = (TaskState.QUEUED.value, TaskState.RUNNING.value)
         with self._database.read() as session:
             tasks = set(session.scalars(select(TaskRow.id).where(TaskRow.state.in_(alive))))
             tasks -= lost_tasks(session).keys()
-        return tuple(hold for hold in self.all() if hold.owner != BY_HAND and hold.owner not in tasks)
+        return tuple(saved for saved in self.all() if saved.owner != BY_HAND and saved.owner not in tasks)
 
     def held(self, engine: EngineKey) -> frozenset[str]:
         """The ids of containers of an engine whose limits are not those that they came with."""
@@ -151,14 +151,14 @@ class SavedLimitsStore:
         with self._database.read() as session:
             return frozenset(session.scalars(query))
 
-    def tie(self, hold: SavedLimits, engine: EngineKey) -> SavedLimits:
-        """Give a hold that knows a name only the engine on which its container was found."""
+    def tie(self, saved: SavedLimits, engine: EngineKey) -> SavedLimits:
+        """Give a record that knows a name only the engine on which its container was found."""
         values = {"engine": engine.id or engine.name, "engine_name": engine.name if engine.id else None}
         with self._database.write() as session:
             session.execute(
-                update(SavedLimitsRow).where(*_of(engine, hold.container, hold.owner)).values(**values)
+                update(SavedLimitsRow).where(*_of(engine, saved.container, saved.owner)).values(**values)
             )
-        return replace(hold, engine=engine)
+        return replace(saved, engine=engine)
 
     def note(self, engine: EngineKey, container: str, name: str, undo: Mapping[str, Any] | None) -> None:
         """Write down what the last change by hand changed, and the container's name.
@@ -166,7 +166,7 @@ class SavedLimitsStore:
         Parameters
         ----------
         engine, container, name
-            The container; there must be a hold of `BY_HAND` on it, else nothing is noted.
+            The container; there must be a record of `BY_HAND` on it, else nothing is noted.
         undo
             The limits before that change, or None where there is nothing to take back.
         """
@@ -201,9 +201,9 @@ def _on(engine: EngineKey) -> ColumnElement[bool]:
 
 
 def _of(engine: EngineKey, container: str, owner: str) -> tuple[ColumnElement[bool], ...]:
-    """One owner's hold on a container that is known to be on this engine.
+    """One owner's record on a container that is known to be on this engine.
 
-    A container's id is never given twice, so a hold that knows a name only is of this engine, too, whatever
+    A container's id is never given twice, so a record that knows a name only is of this engine, too, whatever
     that name is or was.
     """
     here = or_(_on(engine), SavedLimitsRow.engine_name.is_(None))
@@ -224,7 +224,7 @@ def _row(engine: EngineKey, container: str, owner: str, limits: Mapping[str, Any
     )
 
 
-def _hold(row: SavedLimitsRow) -> SavedLimits:
+def _saved(row: SavedLimitsRow) -> SavedLimits:
     named = row.engine_name is not None
     return SavedLimits(
         EngineKey(row.engine_name or row.engine, row.engine if named else ""),

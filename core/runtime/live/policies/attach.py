@@ -169,8 +169,8 @@ def _follow(
 ) -> ActivityLog:
     """Drive the policy until it is detached."""
     live, policy = workspace.live, POLICIES[asked.policy]
-    keeper, begun = live.holds.keeper(task), time.time()
-    with live.engine_registry.host(asked.engine, keeper, ours(live.holds, asked.engine)) as host:
+    keeper, begun = live.saved_limits.keeper(task), time.time()
+    with live.engine_registry.host(asked.engine, keeper, ours(live.saved_limits, asked.engine)) as host:
         attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
         minutes = ActivityLog(files, attached, begun)
 
@@ -182,7 +182,7 @@ def _follow(
             minutes.alive()
             say(f"{asked.name}: {many(minutes.decisions, 'decision')}, {many(minutes.resizes, 'limit')}")
 
-        may = ours(live.holds, asked.engine)
+        may = ours(live.saved_limits, asked.engine)
         folder = workspace.settings.home / "live"
         try:
             with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN) as real:
@@ -219,7 +219,7 @@ def _put_back_after(workspace: Workspace, task: str, log: Callable[[str], None])
         yield
     finally:
         live = workspace.live
-        left = [hold for hold in live.holds.all() if hold.owner == task]
-        done = LimitRestorer(live.engine_registry, live.holds).put_back(left)
+        left = [saved for saved in live.saved_limits.all() if saved.owner == task]
+        done = LimitRestorer(live.engine_registry, live.saved_limits).put_back(left)
         for name, why in done.failed:
             log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")

@@ -34,15 +34,15 @@ class Sampler:
     ----------
     host
         The engine.
-    holds
+    saved_limits
         Which containers are held and picked.
     losses
         Reads what containers print.
     """
 
-    def __init__(self, host: WatchedHost, holds: SavedLimitsStore, losses: LossReader) -> None:
+    def __init__(self, host: WatchedHost, saved_limits: SavedLimitsStore, losses: LossReader) -> None:
         self._host = host
-        self._holds = holds
+        self._saved_limits = saved_limits
         self._losses = losses
         self._usage = UsageReader()
 
@@ -62,7 +62,7 @@ class Sampler:
             If the engine does not answer.
         """
         name, info = self._host.name, self._host.info()
-        picked, held = self._holds.picked(name), self._holds.held(info.key)
+        picked, held = self._saved_limits.picked(name), self._saved_limits.held(info.key)
         containers = self._host.containers()
         ours = [each for each in containers if labelled(each) or each.id in picked]
         usage = self._usage.take(self._host.counters(ours))

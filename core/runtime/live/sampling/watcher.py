@@ -47,14 +47,17 @@ class Watcher:
     ----------
     home
         The home folder of the workspace.
-    engines, holds, models
+    engines, saved_limits, models
         What there is to sample, what is held and picked, and where models are.
     """
 
-    def __init__(self, home: Path, engines: Engines, holds: SavedLimitsStore, models: ModelLibrary) -> None:
+    def __init__(
+        self, home: Path, engines: Engines, saved_limits: SavedLimitsStore, models: ModelLibrary
+    ) -> None:
         self._stopping = threading.Event()
         self._watches = [
-            _Watch(LiveFiles(home, name), engines, holds, models, self._stopping) for name in engines.names
+            _Watch(LiveFiles(home, name), engines, saved_limits, models, self._stopping)
+            for name in engines.names
         ]
         self._threads = [
             threading.Thread(target=watch.run, name=f"watch-{watch.files.engine}", daemon=True)
@@ -80,13 +83,13 @@ class _Watch:
         self,
         files: LiveFiles,
         engines: Engines,
-        holds: SavedLimitsStore,
+        saved_limits: SavedLimitsStore,
         models: ModelLibrary,
         stopping: threading.Event,
     ) -> None:
         self.files = files
         self._engines = engines
-        self._holds = holds
+        self._saved_limits = saved_limits
         self._models = models
         self._stopping = stopping
         self._phaser: tuple[str, PhaseTracker] | None = None
@@ -110,7 +113,7 @@ class _Watch:
     def _sample_while_wanted(self) -> None:
         host = self._engines.host(self.files.engine)
         try:
-            sampler = Sampler(host, self._holds, LossReader(host))
+            sampler = Sampler(host, self._saved_limits, LossReader(host))
             self._follow(host, sampler)
         finally:
             host.close()

@@ -41,7 +41,7 @@ def _link(task: TaskInfo) -> ResultLink | None:
     return ResultLink("runs", {"look": "ledger", "run": run}) if run else None
 
 
-ATTACH = Kind(
+KIND = Kind(
     name=NAME,
     title="Attached policy",
     icon="link",

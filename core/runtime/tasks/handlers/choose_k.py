@@ -70,7 +70,7 @@ def _link(task: TaskInfo) -> ResultLink:
     )
 
 
-CHOOSE_K = Kind(
+KIND = Kind(
     name="choose_k",
     title="Choose k",
     icon="target",

@@ -50,7 +50,7 @@ def _link(task: TaskInfo) -> ResultLink | None:
     return ResultLink("provisioning", {name: asked[name] for name in said if name in asked})
 
 
-EVALUATE = Kind(
+KIND = Kind(
     name="evaluate",
     title="Compare policies",
     icon="chart-bar",

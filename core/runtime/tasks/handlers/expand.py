@@ -44,7 +44,7 @@ def _outcome(task: TaskInfo) -> str:
     return f"The phase is divided into {into or 'new ones'}; the result is a new model."
 
 
-EXPAND = Kind(
+KIND = Kind(
     name="expand",
     title="Expand a phase",
     icon="git-branch",

@@ -63,7 +63,7 @@ def _outcome(_task: TaskInfo) -> str:
     return "The trace set is stored."
 
 
-INGEST = Kind(
+KIND = Kind(
     name="ingest",
     title="Import traces",
     icon="file-import",

@@ -28,7 +28,7 @@ def _outcome(_task: TaskInfo) -> str:
     return "The recording is stored as a trace set."
 
 
-RECORD = Kind(
+KIND = Kind(
     name=NAME,
     title="Record containers",
     icon="activity",

@@ -23,7 +23,7 @@ def _outcome(_task: TaskInfo) -> str:
     return "The samples and their model are stored."
 
 
-SAMPLES = Kind(
+KIND = Kind(
     name="samples",
     title="Load the samples",
     icon="flask",

@@ -95,7 +95,7 @@ def _link(task: TaskInfo) -> ResultLink:
     )
 
 
-SEARCH = Kind(
+KIND = Kind(
     name="search",
     title="Search settings",
     icon="search",

@@ -43,7 +43,7 @@ def _link(task: TaskInfo) -> ResultLink | None:
     return ResultLink("runs", {"experiment": experiment}) if experiment else None
 
 
-SIMULATE = Kind(
+KIND = Kind(
     name="simulate",
     title="Run an experiment",
     icon="player-play",

@@ -51,7 +51,7 @@ def _epochs(params: Mapping[str, Any]) -> int | None:
     return int(given["epochs"]) if given["encoder"] == "crbm" else None
 
 
-TRAIN = Kind(
+KIND = Kind(
     name="train",
     title="Train a model",
     icon="stack-2",

@@ -79,7 +79,7 @@ def test_a_hold_that_cannot_be_put_back_stays_and_is_said(space):
     ((name, why),) = done.failed
     assert name == "a" * 12
     assert "Nothing answers" in why
-    assert len(space.live.holds.all()) == 1
+    assert len(space.live.saved_limits.all()) == 1
 
 
 def test_a_sample_is_shown_with_what_the_policy_thinks_of_it(space, monkeypatch):

@@ -11,7 +11,7 @@ from core.runtime.database.tables import TaskRow
 from core.runtime.infos import TaskState
 from core.runtime.tasks.states import ARROWS, COLUMNS, OPTIONAL, Move, contradictions, printed, transition
 
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "runtime.md"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "runtime.md"
 FILLED = {"started": 1.0, "finished": 2.0, "worker": "w" * 16, "result": {}, "error_message": "It broke."}
 GIVEN = {
     Move.BEGIN: {"worker": "w" * 16},

@@ -53,7 +53,7 @@ def looks(workspace, task, run):
     assert runs.get(run).state is RunState.INTERRUPTED
     assert [info.id for info in runs.list(state=RunState.INTERRUPTED)] == [run]
     assert runs.list(state=RunState.RUNNING) == []
-    assert workspace.live.holds.orphans() == ()
+    assert workspace.live.saved_limits.orphans() == ()
 
 
 def test_looking_does_not_wait_for_somebody_who_writes(workspace):

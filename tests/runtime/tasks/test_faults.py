@@ -21,7 +21,7 @@ from core.runtime.workspace import Workspace
 from tests.builders import small_traces
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PHASEDOCK = Path(sys.executable).with_name("phasedock")
 GUNICORN = Path(sys.executable).with_name("gunicorn")
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConflictError, InputError, NotFoundError
-from core.runtime.storage.files import StorageError
-from core.runtime.storage.names import safe_name
+from core.runtime.storage.files import StorageError, safe_name
 from core.runtime.storage.uploads import Uploads
 
 

@@ -25,7 +25,7 @@ LATER = {"nano_cpus": 500_000_000}
 
 
 @pytest.fixture
-def holds(workspace) -> SavedLimitsStore:
+def saved_limits(workspace) -> SavedLimitsStore:
     return SavedLimitsStore(workspace.database)
 
 
@@ -47,8 +47,8 @@ def living_worker(workspace) -> None:
         session.add(row)
 
 
-def test_the_first_one_counts(holds):
-    keeper = holds.keeper("t1")
+def test_the_first_one_counts(saved_limits):
+    keeper = saved_limits.keeper("t1")
     keeper.keep(LOCAL, A, BEFORE)
     keeper.keep(LOCAL, A, LATER)
     assert keeper.kept(LOCAL, A) == BEFORE
@@ -56,8 +56,8 @@ def test_the_first_one_counts(holds):
     assert keeper.kept(LOCAL, A) is None
 
 
-def test_it_is_there_for_another_process_once_keep_returns(workspace, holds):
-    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+def test_it_is_there_for_another_process_once_keep_returns(workspace, saved_limits):
+    saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
     other = Database(workspace.settings.database_url)
     try:
         assert SavedLimitsStore(other).all()[0].limits == BEFORE
@@ -65,74 +65,81 @@ def test_it_is_there_for_another_process_once_keep_returns(workspace, holds):
         other.close()
 
 
-def test_owners_and_engines_have_holds_of_their_own(holds):
-    holds.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
-    holds.keeper("t1").keep(LOCAL, A, LATER)
-    holds.keeper("t1").keep(BOX, A, LATER)
-    assert holds.keeper(BY_HAND).kept(LOCAL, A) == BEFORE
-    assert holds.keeper("t1").kept(LOCAL, A) == LATER
-    holds.keeper("t1").forget(LOCAL, A)
-    assert holds.held(LOCAL) == {A}
-    assert [hold.engine for hold in holds.all(BOX)] == [BOX]
+def test_owners_and_engines_have_saved_limits_of_their_own(saved_limits):
+    saved_limits.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
+    saved_limits.keeper("t1").keep(LOCAL, A, LATER)
+    saved_limits.keeper("t1").keep(BOX, A, LATER)
+    assert saved_limits.keeper(BY_HAND).kept(LOCAL, A) == BEFORE
+    assert saved_limits.keeper("t1").kept(LOCAL, A) == LATER
+    saved_limits.keeper("t1").forget(LOCAL, A)
+    assert saved_limits.held(LOCAL) == {A}
+    assert [saved.engine for saved in saved_limits.all(BOX)] == [BOX]
 
 
-def test_the_newest_is_put_back_first(holds):
-    holds.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
-    holds.keeper("t1").keep(LOCAL, A, LATER)
-    assert [hold.owner for hold in holds.all(LOCAL)] == ["t1", BY_HAND]
+def test_the_newest_is_put_back_first(saved_limits):
+    saved_limits.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
+    saved_limits.keeper("t1").keep(LOCAL, A, LATER)
+    assert [saved.owner for saved in saved_limits.all(LOCAL)] == ["t1", BY_HAND]
 
 
-def test_orphans_are_holds_of_tasks_that_are_over_or_unknown_and_never_those_of_people(workspace, holds):
+def test_orphans_are_saved_limits_of_tasks_that_are_over_or_unknown_and_never_those_of_people(
+    workspace, saved_limits
+):
     living_worker(workspace)
     task(workspace, "running", TaskState.RUNNING)
     task(workspace, "queued", TaskState.QUEUED)
     task(workspace, "dead", TaskState.INTERRUPTED)
     for owner in ("running", "queued", "dead", "unknown", BY_HAND):
-        holds.keeper(owner).keep(LOCAL, A, BEFORE)
-    assert {hold.owner for hold in holds.orphans()} == {"dead", "unknown"}
+        saved_limits.keeper(owner).keep(LOCAL, A, BEFORE)
+    assert {saved.owner for saved in saved_limits.orphans()} == {"dead", "unknown"}
 
 
-def test_what_a_hand_did_last_can_be_noted_and_taken_back(holds):
-    holds.note(LOCAL, A, "web", LATER)
-    assert holds.all() == ()
-    holds.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
-    holds.note(LOCAL, A, "web", LATER)
-    (hold,) = holds.all()
-    assert (hold.name, hold.undo, hold.limits) == ("web", LATER, BEFORE)
+def test_what_a_hand_did_last_can_be_noted_and_taken_back(saved_limits):
+    saved_limits.note(LOCAL, A, "web", LATER)
+    assert saved_limits.all() == ()
+    saved_limits.keeper(BY_HAND).keep(LOCAL, A, BEFORE)
+    saved_limits.note(LOCAL, A, "web", LATER)
+    (saved,) = saved_limits.all()
+    assert (saved.name, saved.undo, saved.limits) == ("web", LATER, BEFORE)
 
 
-def test_picks_are_by_engine(holds):
-    holds.pick("local", A, "web")
-    holds.pick("local", A, "web")
-    holds.pick("box", B, "db")
-    assert holds.picked("local") == {A}
-    holds.unpick("local", [A, B])
-    assert holds.picked("local") == frozenset()
-    assert holds.picked("box") == {B}
+def test_picks_are_by_engine(saved_limits):
+    saved_limits.pick("local", A, "web")
+    saved_limits.pick("local", A, "web")
+    saved_limits.pick("box", B, "db")
+    assert saved_limits.picked("local") == {A}
+    saved_limits.unpick("local", [A, B])
+    assert saved_limits.picked("local") == frozenset()
+    assert saved_limits.picked("box") == {B}
 
 
-def test_a_hold_belongs_to_the_engine_and_not_to_its_name(holds):
-    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+def test_a_record_belongs_to_the_engine_and_not_to_its_name(saved_limits):
+    saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
     renamed, taken = EngineKey("other", LOCAL.id), EngineKey("local", "ID:ANOTHER")
-    holds.keeper("t1").keep(renamed, A, LATER)
-    assert holds.keeper("t1").kept(renamed, A) == BEFORE
-    assert (holds.held(renamed), [hold.engine for hold in holds.all(renamed)]) == ({A}, [LOCAL])
-    assert holds.keeper("t1").kept(taken, A) is None
-    assert (holds.held(taken), holds.all(taken)) == (frozenset(), ())
-    holds.keeper("t1").forget(taken, A)
-    holds.keeper("t1").keep(taken, A, LATER)  # a copy of the whole engine has containers of the same ids
-    holds.keeper("t1").forget(renamed, A)
-    assert [(hold.engine, hold.limits) for hold in holds.all()] == [(taken, LATER)]
+    saved_limits.keeper("t1").keep(renamed, A, LATER)
+    assert saved_limits.keeper("t1").kept(renamed, A) == BEFORE
+    assert (saved_limits.held(renamed), [saved.engine for saved in saved_limits.all(renamed)]) == (
+        {A},
+        [LOCAL],
+    )
+    assert saved_limits.keeper("t1").kept(taken, A) is None
+    assert (saved_limits.held(taken), saved_limits.all(taken)) == (frozenset(), ())
+    saved_limits.keeper("t1").forget(taken, A)
+    saved_limits.keeper("t1").keep(
+        taken, A, LATER
+    )  # a copy of the whole engine has containers of the same ids
+    saved_limits.keeper("t1").forget(renamed, A)
+    assert [(saved.engine, saved.limits) for saved in saved_limits.all()] == [(taken, LATER)]
 
 
-def test_an_engine_that_was_not_reached_is_known_by_its_name(holds):
-    holds.keeper("t1").keep(LOCAL, A, BEFORE)
-    assert [hold.container for hold in holds.all(EngineKey("local"))] == [A]
-    assert holds.all(EngineKey("box")) == ()
+def test_an_engine_that_was_not_reached_is_known_by_its_name(saved_limits):
+    saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
+    assert [saved.container for saved in saved_limits.all(EngineKey("local"))] == [A]
+    assert saved_limits.all(EngineKey("box")) == ()
 
 
 def written_before(workspace, engine: str, container: str, owner: str = BY_HAND) -> None:
-    """Write a hold as earlier versions did, which knew an engine's name only."""
+    """Write one as earlier versions did, which knew an engine's name only."""
     row = SavedLimitsRow(
         engine=engine,
         container=container,
@@ -146,18 +153,18 @@ def written_before(workspace, engine: str, container: str, owner: str = BY_HAND)
         session.add(row)
 
 
-def test_a_hold_of_an_earlier_version_counts_wherever_its_container_is(workspace, holds):
+def test_a_record_of_an_earlier_version_counts_wherever_its_container_is(workspace, saved_limits):
     written_before(workspace, "old", A)
-    (old,) = holds.all(EngineKey("old", "ID:LOCAL"))
-    assert (old.engine, holds.all(LOCAL)) == (EngineKey("old"), ())
-    keeper = holds.keeper(BY_HAND)
+    (old,) = saved_limits.all(EngineKey("old", "ID:LOCAL"))
+    assert (old.engine, saved_limits.all(LOCAL)) == (EngineKey("old"), ())
+    keeper = saved_limits.keeper(BY_HAND)
     keeper.keep(LOCAL, A, LATER)
-    assert (keeper.kept(LOCAL, A), holds.held(LOCAL), len(holds.all())) == (BEFORE, {A}, 1)
-    tied = holds.tie(old, LOCAL)
-    assert holds.all(LOCAL) == (tied,)
-    assert (holds.held(BOX), keeper.kept(BOX, A)) == (frozenset(), None)
+    assert (keeper.kept(LOCAL, A), saved_limits.held(LOCAL), len(saved_limits.all())) == (BEFORE, {A}, 1)
+    tied = saved_limits.tie(old, LOCAL)
+    assert saved_limits.all(LOCAL) == (tied,)
+    assert (saved_limits.held(BOX), keeper.kept(BOX, A)) == (frozenset(), None)
     keeper.forget(LOCAL, A)
-    assert holds.all() == ()
+    assert saved_limits.all() == ()
 
 
 class FakeEngines:
@@ -211,60 +218,62 @@ class FakeHost:
         pass
 
 
-def put_back(holds, engines: FakeEngines) -> Released:
-    return LimitRestorer(engines, holds).put_back(holds.all())
+def put_back(saved_limits, engines: FakeEngines) -> Released:
+    return LimitRestorer(engines, saved_limits).put_back(saved_limits.all())
 
 
-def test_any_name_that_reaches_the_engine_puts_limits_back(holds):
-    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+def test_any_name_that_reaches_the_engine_puts_limits_back(saved_limits):
+    saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
     engines = FakeEngines(gone=None, new={LOCAL.id: {A: LATER}}, same={LOCAL.id: {A: LATER}})
-    assert put_back(holds, engines).restored == ("job a",)
+    assert put_back(saved_limits, engines).restored == ("job a",)
     assert (engines.touched, engines.engines["new"]) == ([(LOCAL.id, A)], {LOCAL.id: {A: BEFORE}})
-    assert holds.all() == ()
+    assert saved_limits.all() == ()
 
 
-def test_an_engine_that_took_the_name_of_another_is_never_touched(holds):
-    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+def test_an_engine_that_took_the_name_of_another_is_never_touched(saved_limits):
+    saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
     engines = FakeEngines(local={"ID:ANOTHER": {A: LATER}})
-    ((name, why),) = put_back(holds, engines).failed
-    assert (name, engines.touched, len(holds.all())) == (A[:12], [], 1)
+    ((name, why),) = put_back(saved_limits, engines).failed
+    assert (name, engines.touched, len(saved_limits.all())) == (A[:12], [], 1)
     assert "then called local" in why
     assert "PHASEDOCK_DOCKER" in why
 
 
-def test_an_engine_that_took_the_name_within_seconds_is_not_touched_either(holds, monkeypatch):
+def test_an_engine_that_took_the_name_within_seconds_is_not_touched_either(saved_limits, monkeypatch):
     """What is known of engines holds for some seconds; who answers is asked again before anything is sent."""
-    holds.keeper("t1").keep(LOCAL, A, BEFORE)
+    saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
     engines = FakeEngines(local={"ID:ANOTHER": {A: LATER}})
     stale = EngineInfo("local", "", EngineState.READY, id=LOCAL.id)
     monkeypatch.setattr(engines, "all", lambda: (stale,))
-    assert len(put_back(holds, engines).failed) == 1
-    assert (engines.touched, len(holds.all())) == ([], 1)
+    assert len(put_back(saved_limits, engines).failed) == 1
+    assert (engines.touched, len(saved_limits.all())) == ([], 1)
 
 
-def test_an_engine_that_does_not_answer_is_said_and_its_holds_stay(holds):
-    holds.keeper("t1").keep(LOCAL, A, BEFORE)
-    holds.keeper("t1").keep(BOX, B, BEFORE)
-    done = put_back(holds, FakeEngines(local=None, box={BOX.id: {B: LATER}}))
+def test_an_engine_that_does_not_answer_is_said_and_its_saved_limits_stay(saved_limits):
+    saved_limits.keeper("t1").keep(LOCAL, A, BEFORE)
+    saved_limits.keeper("t1").keep(BOX, B, BEFORE)
+    done = put_back(saved_limits, FakeEngines(local=None, box={BOX.id: {B: LATER}}))
     assert done.restored == ("job b",)
     assert done.failed == ((A[:12], "No answer from local."),)
-    assert [hold.engine for hold in holds.all()] == [LOCAL]
+    assert [saved.engine for saved in saved_limits.all()] == [LOCAL]
 
 
-def test_holds_of_an_earlier_version_are_found_by_their_containers(workspace, holds):
+def test_saved_limits_of_an_earlier_version_are_found_by_their_containers(workspace, saved_limits):
     written_before(workspace, "renamed", A)
     written_before(workspace, "local", B)
     engines = FakeEngines(local={LOCAL.id: {}}, box={BOX.id: {A: LATER, B: LATER}})
-    assert set(put_back(holds, engines).restored) == {"job a", "job b"}
+    assert set(put_back(saved_limits, engines).restored) == {"job a", "job b"}
     assert engines.engines["box"][BOX.id] == {A: BEFORE, B: BEFORE}
-    assert holds.all() == ()
+    assert saved_limits.all() == ()
 
 
-def test_holds_of_an_earlier_version_are_tied_to_the_engine_of_their_name_first(workspace, holds):
+def test_saved_limits_of_an_earlier_version_are_tied_to_the_engine_of_their_name_first(
+    workspace, saved_limits
+):
     written_before(workspace, "box", A)
     engines = FakeEngines(local={LOCAL.id: {A: LATER}}, box={BOX.id: {A: LATER}})
-    LimitRestorer(engines, holds).tie_old()
-    assert [hold.engine for hold in holds.all()] == [BOX]
+    LimitRestorer(engines, saved_limits).tie_old()
+    assert [saved.engine for saved in saved_limits.all()] == [BOX]
 
 
 @pytest.mark.parametrize(
@@ -272,8 +281,10 @@ def test_holds_of_an_earlier_version_are_tied_to_the_engine_of_their_name_first(
     [("local", {}, True), ("local", {"far": None}, False), ("renamed", {}, False)],
 )
 def test_a_container_of_an_earlier_version_is_gone_only_if_it_can_be_nowhere(
-    workspace, holds, named, others, gone
+    workspace, saved_limits, named, others, gone
 ):
     written_before(workspace, named, A)
-    done = put_back(holds, FakeEngines(local={LOCAL.id: {}}, **others))
-    assert (done.gone, len(done.failed), len(holds.all())) == ((("job",), 0, 0) if gone else ((), 1, 1))
+    done = put_back(saved_limits, FakeEngines(local={LOCAL.id: {}}, **others))
+    assert (done.gone, len(done.failed), len(saved_limits.all())) == (
+        (("job",), 0, 0) if gone else ((), 1, 1)
+    )

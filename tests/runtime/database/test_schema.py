@@ -27,7 +27,7 @@ from core.runtime.workspace import Workspace
 from tests.data.make_earlier_home import seen
 from tests.runtime.kinds_for_tests import kinds_for_tests
 
-EARLIER = Path(__file__).resolve().parents[1] / "data" / "home_of_0_1_0.tar.xz"
+EARLIER = Path(__file__).resolve().parents[2] / "data" / "home_of_0_1_0.tar.xz"
 STEP = """
 from alembic import op
 import sqlalchemy as sa
@@ -95,10 +95,10 @@ def test_everything_that_an_earlier_version_wrote_is_there(earlier):
     before = rows(earlier / "phasedock.db")
     before.pop("schema_version")
     assert all(before[name] for name in before if name not in ("workers", "alembic_version"))
-    place = Workspace(Settings(home=earlier), kinds_for_tests())
+    space = Workspace(Settings(home=earlier), kinds_for_tests())
     assert_within(before, rows(earlier / "phasedock.db"))
-    assert_within(shown, seen(place))
-    place.close()
+    assert_within(shown, seen(space))
+    space.close()
 
 
 def test_an_earlier_file_is_kept_as_it_was_and_only_once(earlier, another_step):
