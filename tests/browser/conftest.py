@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,7 @@ from tests.data.make_synthetic import SYNTHETIC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, BrowserContext, Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 expect.set_options(timeout=30_000)
@@ -47,6 +48,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def browser_type_launch_args() -> dict[str, object]:
     return {"executable_path": CHROMIUM, "args": ARGUMENTS}
+
+
+@pytest.fixture(scope="session")
+def _profile(browser: Browser, browser_context_args: dict[str, object]) -> Iterator[BrowserContext]:
+    with closing(browser.new_context(**browser_context_args)) as made:
+        yield made
+
+
+@pytest.fixture
+def context(_profile: BrowserContext) -> Iterator[BrowserContext]:
+    """One profile for all tests, so that scripts are fetched and compiled once; nothing else is kept in it."""
+    yield _profile
+    _profile.clear_cookies()
+    _profile.clear_permissions()
+    for page in _profile.pages:
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
+        page.close()
 
 
 @pytest.fixture(scope="session")
