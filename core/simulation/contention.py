@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def efficiency(shares: Sequence[float], gamma: float, contention: Contention) -> float:
-    """η = 1/(1 + γ(n_e − 1)), with n_e the number of jobs or (Σa)²/Σa² of their shares (design §6)."""
+    """η = 1/(1 + γ(n_e − 1)), with n_e the number of jobs or (Σa)²/Σa² of shares (docs/simulator.md)."""
     if gamma == 0 or not shares:
         return 1.0
     if contention == "count":

@@ -1,7 +1,7 @@
 """Loss against work: how far a training job's loss has fallen when a share of its work is done.
 
-Source: design §6, calibrated to figure 3.1 of Zheng's thesis, where VAE, Bi-RNN and GRU have 65%, 98% and
-90% of their whole reduction after the first 20% of their work. With x ∈ [0, 1] the share of the work that is
+Source: docs/simulator.md, calibrated to figure 3.1 of Zheng's thesis, where VAE, Bi-RNN and GRU have 65%, 98%
+and 90% of their reduction after the first 20% of their work. With x ∈ [0, 1] the share of the work that is
 done and r(x) the share of the reduction, r(0) = 0 and r(1) = 1, the evaluation function is
 
     E(x) = f + (1 − f)(1 − r(x)),
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float64]
 
 FINAL_LEVEL: Final = 0.1
-"""f of every calibrated curve (design §6)."""
+"""f of every calibrated curve (docs/simulator.md)."""
 
 
 class LossCurve(Protocol):
@@ -198,7 +198,7 @@ FAMILIES: Final[dict[str, dict[str, LossCurve]]] = {
         "GRU": weibull_through(0.90),
     },
 }
-"""``FAMILIES[family][model]`` (design §6)."""
+"""``FAMILIES[family][model]`` (docs/simulator.md)."""
 
 
 def curve(model: str = "VAE", family: str = "exponential") -> LossCurve:

@@ -2,7 +2,7 @@
 
 The job does nothing from the request until it goes on, so no work is lost or done twice: it goes on with
 exactly the work that it had. A job that does not answer in time goes on where it is; one that does not start
-on its target is restored where it came from (design §5, SpeCon).
+on its target is restored where it came from (docs/scheduling/specon.md).
 """
 
 from __future__ import annotations

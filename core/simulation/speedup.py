@@ -2,7 +2,7 @@
 
 Its unit is the speed on one core with one thread. A job with `threads` cannot use more cores than that;
 below one core it is throttled in proportion. Threads beyond its cores wait for each other: measured on two
-cores with PyTorch 2.13 (design §5, elastic containers), products that take 1.03 s with one thread under a
+cores with PyTorch 2.13 (docs/simulator.md), products that take 1.03 s with one thread under a
 quota of half a core take 2.9 to 4.1 s with two: a loss of 1.8 to 3.0 useful seconds for each.
 """
 
@@ -15,7 +15,7 @@ from core.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class SpeedUp:
-    """Time per step on c ≥ 1 cores: t(c) = a + b/c + d·c (design §5, QoS deadlines), a, b, d ≥ 0.
+    """Time per step on c ≥ 1 cores: t(c) = a + b/c + d·c (docs/simulator.md), a, b, d ≥ 0.
 
     Parameters
     ----------

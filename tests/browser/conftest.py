@@ -58,7 +58,7 @@ def _profile(browser: Browser, browser_context_args: dict[str, object]) -> Itera
 
 @pytest.fixture
 def context(_profile: BrowserContext) -> Iterator[BrowserContext]:
-    """One profile for all tests, so that scripts are fetched and compiled once; nothing else is kept in it."""
+    """One profile for all tests, so that scripts are fetched once; nothing else is kept in it."""
     yield _profile
     _profile.clear_cookies()
     _profile.clear_permissions()

@@ -1,7 +1,7 @@
 """The simulated world as one would write it first: a small fixed time step, and every job looked at in each.
 
 It shares no code with core.simulation: levels of water-filling are found by bisection, contention and speed
-are the formulas of design §6. Actions are given as a script of (time, action).
+are the formulas of docs/simulator.md. Actions are given as a script of (time, action).
 """
 
 from __future__ import annotations

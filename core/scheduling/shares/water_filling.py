@@ -1,6 +1,6 @@
 """How one worker's cores are shared: weighted water-filling.
 
-It is what a fair-share scheduler with weights and quotas comes to (design §6): repeatedly each job
+It is what a fair-share scheduler with weights and quotas comes to (docs/simulator.md): repeatedly each job
 gets the least of its cap and its weighted share of what is left: weighted max-min fairness (Keshav, "An
 engineering approach to computer networking", 1997, pages 215–217).
 """

@@ -23,9 +23,9 @@ _SHORT = {
     "mean": "Mean completion",
     "median": "Median completion",
     "p95": "95th percentile completion",
-    "t90": "To 90% of final loss",
-    "t95": "To 95% of final loss",
-    "t99": "To 99% of final loss",
+    "t90": "To 90% of loss reduction",
+    "t95": "To 95% of loss reduction",
+    "t99": "To 99% of loss reduction",
     "worst_slowdown": "Worst slowdown",
     "controller": "PhaseDock’s own CPU",
 }
