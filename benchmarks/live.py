@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import docker
 from playwright.sync_api import sync_playwright
 
+from benchmarks.chromium import chromium
 from core.config import child_environment, load_settings
 from core.runtime.bootstrap import open_workspace
 from core.runtime.live.view.values import Mode
@@ -164,9 +164,8 @@ def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int
 
 def _page(stack: ExitStack, address: str, containers: int) -> Page:
     """Open the page and wait until it shows all containers."""
-    found = shutil.which("chromium") or shutil.which("google-chrome")
     browser = stack.enter_context(sync_playwright()).chromium.launch(
-        executable_path=found, args=["--no-sandbox", "--disable-gpu"]
+        executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
     )
     stack.callback(browser.close)
     page = browser.new_page(viewport={"width": 1440, "height": 1000})

@@ -7,7 +7,6 @@ drawn the new figure, taken inside the page.
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from playwright.sync_api import sync_playwright
 
+from benchmarks.chromium import chromium
 from benchmarks.large_set import LONGEST, large_workspace
 
 if TYPE_CHECKING:
@@ -65,9 +65,7 @@ def _measure(page: Page) -> tuple[float, float]:
 
 def run() -> list[dict[str, object]]:
     """Measure a usual execution and the longest."""
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    if chromium is None:
-        return []
+    path = chromium()
     with large_workspace(longest=LONGEST) as (place, trace_set_id, model_id):
         port = _free_port()
         environment = os.environ | {"PHASEDOCK_HOME": str(place.settings.home), "PORT": str(port)}
@@ -79,7 +77,7 @@ def run() -> list[dict[str, object]]:
             url = f"http://127.0.0.1:{port}"
             _wait(url)
             with sync_playwright() as driver:
-                browser = driver.chromium.launch(executable_path=chromium, args=_ARGUMENTS)
+                browser = driver.chromium.launch(executable_path=path, args=_ARGUMENTS)
                 page = browser.new_page(viewport={"width": 1440, "height": 900})
                 page.goto(f"{url}/phases?traces={trace_set_id}&model={model_id}&execution=container-00002")
                 page.wait_for_selector(".js-plotly-plot .xtick", timeout=60_000)
