@@ -9,6 +9,7 @@ has_any() { for name in "$@"; do command -v "$name" >/dev/null 2>&1 && return 0;
 
 missing=()
 has_any chromium chromium-browser google-chrome google-chrome-stable || missing+=(chromium)
+has_any chromium-headless-shell || faster+=(chromium-headless-shell)
 has_any dockerd || missing+=(docker.io)
 has_any debootstrap || missing+=(debootstrap)
 [ ${#missing[@]} -eq 0 ] && exit 0

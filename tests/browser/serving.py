@@ -131,6 +131,20 @@ def cut_figures(page: Page, *widths: int) -> list[str]:
     found = []
     for width in widths:
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_timeout(150)  # figures and tables take their new size
+        page.wait_for_timeout(300)  # figures and tables take their new size
         found += [f"{width}: {text}" for text in page.evaluate(_CUT)]
+    return found
+
+
+def unfit(page: Page, *widths: int) -> list[str]:
+    """What is wrong with a page in both colour schemes at these widths: for axe, too wide, or cut off."""
+    found = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.locator(f"html[data-mantine-color-scheme={scheme}]").wait_for()
+        for width in widths:
+            found += [f"{scheme}, {text}" for text in cut_figures(page, width)]
+            wide = page.evaluate("document.documentElement.scrollWidth")
+            found += [f"{scheme}, {width}: the page is {wide} wide"] if wide > width else []
+            found += [f"{scheme}, {width}: {text}" for text in serious_axe_findings(page)]
     return found

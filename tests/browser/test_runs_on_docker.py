@@ -49,7 +49,9 @@ def test_flowcon_is_started_watched_compared_and_released(
 def start(page: Page, live: Server) -> None:
     page.goto(f"{live.base_url}/runs?look=build")
     page.locator("#run-mode").get_by_text("YAML", exact=True).click()
-    page.get_by_label("Experiment as YAML or JSON").fill(FLOWCON)
+    area = page.get_by_label("Experiment as YAML or JSON")
+    expect(area).to_have_value(re.compile("version: 1"))
+    area.fill(FLOWCON)
     expect(page.locator("#run-preview")).to_contain_text("Real, on Docker")
     expect(page.locator("#run-preview .notice.ok")).to_contain_text("2 runs")
     page.get_by_role("button", name="Start", exact=True).click()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings
+from tests.browser.serving import serious_axe_findings, unfit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -182,18 +182,15 @@ def test_colours_follow_the_scheme(page: Page, samples: str) -> None:
     page.wait_for_function(f"() => {colour} === 'rgb(98,170,254)'")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_phone_has_everything_without_scrolling_sideways(page: Page, samples: str, scheme: str) -> None:
-    page.emulate_media(color_scheme=scheme)
+def test_a_phone_has_everything_without_scrolling_sideways(page: Page, samples: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     open_samples(page, samples)
     heads = page.locator("#sequence-paths .ag-header-cell-text")
     expect(heads).to_have_text(["No.", "Packed sequence", "Example", "Share"])
     page.wait_for_timeout(800)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     table = page.locator("#sequence-paths .ag-center-cols-viewport")
     assert table.evaluate("box => box.scrollWidth <= box.clientWidth + 1")
-    assert serious_axe_findings(page) == []
+    assert unfit(page, 390) == []
 
 
 def test_an_address_that_points_nowhere_says_so(page: Page, samples: str) -> None:

@@ -6,10 +6,9 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings
+from tests.browser.serving import serious_axe_findings, unfit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -265,16 +264,11 @@ def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Gua
     page.get_by_role("button", name="Dismiss").click()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 1280, 390])
-def test_nothing_is_clipped(page: Page, tmp_path: Path, width: int, scheme: str) -> None:
-    page.emulate_media(color_scheme="dark" if scheme == "dark" else "light")
-    page.set_viewport_size({"width": width, "height": 844})
+def test_nothing_is_clipped(page: Page, tmp_path: Path) -> None:
     send(page, write(tmp_path, "a name that is rather long, so that it would not fit anywhere.csv", rows(2)))
     expect(page.locator("#map-import")).to_be_enabled()
     for address in (page.url, "/traces", "/traces?show=trash"):
         page.goto(address)
         page.get_by_role("heading", name="Traces", level=1).wait_for()
         page.wait_for_timeout(300)
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
-        assert serious_axe_findings(page) == []
+        assert unfit(page, 1440, 1280, 390) == [], address
