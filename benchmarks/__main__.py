@@ -28,7 +28,7 @@ def _line(row: dict[str, object]) -> str:
 
 
 def main(names: tuple[str, ...]) -> int:
-    """Run the named benchmarks and say how many missed their mark (the exit status does not judge)."""
+    """Run the named benchmarks and say how many missed their target (the exit status ignores it)."""
     rows: list[dict[str, object]] = []
     left_out: dict[str, str] = {}
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")

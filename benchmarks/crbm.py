@@ -74,14 +74,14 @@ def row(name: str, value: float, unit: str, target: str = "", **more: Any) -> di
 
 
 def against(name: str, value: float, unit: str, reference: float, at_least: float) -> dict[str, Any]:
-    """A row whose mark is a ratio to the reference."""
+    """A row whose target is a ratio to the reference."""
     ratio = reference / value
     target = f"≥ {at_least:g}× faster"
     return row(name, value, unit, target, reference=reference, ratio=ratio, met=ratio >= at_least)
 
 
 def run() -> list[dict[str, Any]]:
-    """Measure; one row per mark."""
+    """Measure; one row per target."""
     with threadpool_limits(1):
         traces = eight_features(40)
         _, windows = training_windows(traces, traces.features, LAYOUT.history, "label")

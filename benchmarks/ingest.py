@@ -1,7 +1,7 @@
 """From a CSV to a set that can be browsed, against pyarrow's plain read of the same file.
 
 The file has 5,500 executions of 240 samples with 8 features, about 130 MB. Both ways run in one
-process by turns, so that caches, memory and neighbours are the same for both; the medians count.
+process alternately, so that caches, memory and neighbours are the same for both; the medians count.
 *Browsable* means: stored with its summary and its fingerprint, opened again, the table of executions
 read. Memory is the peak above what the process had before, in a process of its own.
 """
@@ -88,7 +88,7 @@ def peak_memory(csv: Path, folder: Path) -> int:
 
 
 def run() -> list[dict[str, Any]]:
-    """Measure; one row per mark of the design's table."""
+    """Measure; one row per target."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         csv = folder / "traces.csv"

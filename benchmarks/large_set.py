@@ -50,7 +50,7 @@ def large_set(seed: int = 7, longest: int | None = None) -> TraceSet:
 
 @contextmanager
 def large_workspace(longest: int | None = None) -> Iterator[tuple[Workspace, str, str]]:
-    """A workspace on a folder of its own with the large set and a model; gives both ids too."""
+    """A workspace on a folder of its own with the large set and a model; yields both ids too."""
     with tempfile.TemporaryDirectory(prefix="phasedock-bench-") as folder:
         space = open_workspace(Settings(home=Path(folder) / "home"))
         traces = large_set(longest=longest)

@@ -3,8 +3,8 @@
     PHASEDOCK_DOCKER=local=unix:///var/run/docker.sock python -m benchmarks.live IMAGE WATCH CONTROL SECONDS
 
 Starts WATCH containers of IMAGE (50; with a shell; each prints a loss once a second), a real worker and a
-real web server, and opens the page Live in Chromium, which asks once a second. First arm: watching all of
-them. Second: a FlowCon in control of CONTROL of them (20), the others removed. CPU is that of the processes
+real web server, and opens the Live page in Chromium, which asks once a second. First arm: watching all of
+them. Second: FlowCon controls CONTROL of them (20), the others are removed. CPU is that of the processes
 as the kernel counts it, after ten seconds of warming up; of the page, what its ticks cost its main thread,
 the tasks longer than 50 ms, and the longest time between two frames. One JSON document is printed.
 """
@@ -138,7 +138,7 @@ def _containers(stack: ExitStack, url: str, image: str, count: int) -> list[Cont
 
 
 def _processes(stack: ExitStack, settings: Settings) -> tuple[int, dict[str, int]]:
-    """Start the worker and the web server; gives the server's port, and both ids."""
+    """Start the worker and the web server; return the server's port, and both ids."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])

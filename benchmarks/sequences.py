@@ -1,4 +1,4 @@
-"""Sequences of 5,500 executions × 240 samples: runs, packing, tree, prototypes, graphs, forecast, stays.
+"""Sequences of 5,500 executions × 240 samples: runs, packing, tree, prototypes, graph, forecast, dwell time.
 
 The reference is the same tree and graph made by plain loops over Python lists (tests/oracles).
 """

@@ -2,7 +2,7 @@
 
 This is the only module that reads `os.environ`. `SETTINGS` is the table that people read (the
 README shows it); `load_settings` makes the frozen `Settings` that everything else is given.
-A wrong value stops the start with its name and with what it may be.
+A wrong value stops start-up with an error that names the variable and the values allowed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Settings:
     password
         What the page asks for, or None; kept out of `repr`.
     control
-        Whether engines may be steered.
+        Whether running containers may be changed.
     docker
         The Docker Engines, as ``name=address;name=address``; empty: one, where Docker's own settings point.
     max_upload
@@ -100,9 +100,9 @@ class Settings:
     allowed_hosts
         Host names beyond the loopback ones under which browsers may reach the page.
     task_threads
-        Tasks that one worker process does at the same time.
+        Tasks that one worker process runs at the same time.
     policies
-        Python files with policies from outside, absolute; whether they can be used is told when they are
+        Python files with policies from outside, absolute; they are checked when they are
         loaded.
     """
 
@@ -155,7 +155,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     Raises
     ------
     SettingsError
-        If a value may not be; names the variable and what it may be.
+        If a value is not allowed; names the variable and what it may be.
     """
     values = os.environ if environ is None else environ
     host = values.get("HOST", "").strip() or "127.0.0.1"

@@ -3,7 +3,7 @@
 Every error of PhaseDock carries one sentence about what is wrong (`message`) and one about what
 to do next (`hint`). The screen and the command line show these two; everything else goes to the log.
 
-What a sentence quotes comes from files and forms, so it is cut to a length that can be read.
+What a sentence quotes comes from files and forms, so it is cut to a readable length.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def shortened(sentence: str) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Names in quotation marks with commas between them, as many as a sentence bears."""
+    """Names in quotation marks with commas between them, as many as fit in a sentence."""
     whole, told, length = list(names), list[str](), 0
     for name in whole:
         told.append(shortened(f"“{name}”"))
@@ -72,7 +72,7 @@ class RefusedError(InputError):
 
 
 class NotFoundError(PhaseDockError):
-    """A name or an id that nothing answers to."""
+    """Nothing has the given name or id."""
 
 
 class ConflictError(PhaseDockError):
@@ -80,10 +80,10 @@ class ConflictError(PhaseDockError):
 
 
 class SettingsError(PhaseDockError):
-    """A setting of the environment has a value that it may not have."""
+    """An environment variable has a value that is not allowed."""
 
 
-class Cancelled(PhaseDockError):  # noqa: N818 - it is a wish that was granted, not a fault
+class Cancelled(PhaseDockError):  # noqa: N818 - a granted request, not a fault
     """A person asked for this work to stop."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Progress callbacks for long work."""
+"""Progress callbacks for long-running work."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Protocol
 
 
 class Progress(Protocol):
-    """How long work tells where it is; the callee may raise `core.errors.Cancelled`."""
+    """How long-running work reports its progress; the callback may raise `core.errors.Cancelled`."""
 
     def __call__(self, fraction: float, message: str, /, **metrics: float) -> None:
-        """Tell the share that is done, a sentence, and named numbers."""
+        """Report the fraction done, a sentence, and named numbers."""
 
 
 def silent(fraction: float, message: str, /, **metrics: float) -> None:
-    """Tell nobody."""
+    """Report nothing."""
 
 
 def part_of(progress: Progress, start: float, end: float) -> Progress:

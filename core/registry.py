@@ -1,6 +1,6 @@
 """A typed table of named things: encoders, layouts, kinds of task, policies, pages, engines.
 
-Registration is one explicit line; asking for an unknown name says which names there are.
+Registration is one explicit line; the error for an unknown name lists those there are.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 def declared(package: str, attribute: str, *modules: str) -> Iterator[Any]:
     """What modules of a package declare under one name, in the order of the modules.
 
-    A register that names its modules this way is added to by one line.
+    A register that names its modules this way is extended by one line.
 
     Parameters
     ----------
@@ -54,9 +54,9 @@ class Registry(Generic[T]):
         Parameters
         ----------
         name
-            What it is asked for by.
+            The name to look it up by.
         entry
-            The thing.
+            What is registered.
         source
             Where it comes from, if not from PhaseDock: a file or a package.
 

@@ -1,4 +1,4 @@
-"""Settings as typed data: a frozen dataclass whose fields say what they are to people.
+"""Settings as typed data: a frozen dataclass whose fields describe themselves to people.
 
 A field made by `setting` carries its label, bounds, unit and one sentence of help. From that the screen
 draws a form (`describe`), and text or JSON becomes an instance (`build`), with an error that names the
@@ -24,7 +24,7 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 @dataclass(frozen=True)
 class NoSettings:
-    """For what has nothing to choose."""
+    """The settings of whatever has nothing to choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def check(spec: FieldSpec, value: object) -> Any:
     Raises
     ------
     InputError
-        If the value is not of the kind or out of bounds; the sentence names the field and its bounds.
+        If the value is of the wrong kind or out of bounds; the sentence names the field and its bounds.
     """
     match spec.kind:
         case "int":
@@ -154,12 +154,12 @@ def check(spec: FieldSpec, value: object) -> Any:
 
 
 def assigned(texts: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Settings by their owner, from texts such as ``event.tries=20``; the field follows the last dot.
+    """Settings by their owner, from strings such as ``event.tries=20``; the field follows the last dot.
 
     Raises
     ------
     InputError
-        If a text names no owner, no setting or no value.
+        If a string names no owner, no setting or no value.
     """
     found: dict[str, dict[str, str]] = {}
     for text in texts:

@@ -4,7 +4,7 @@ Inside PhaseDock time is in seconds, CPU in cores and memory in bytes. A quantit
 brought to these (a percentage of a machine of unknown size) is a `Unit.SHARE` between 0 and 1.
 Percentages exist only where a file is read or a number is shown.
 
-What is written here is written in the browser by ``format.js``, to the last digit; both are held to the
+The browser formats numbers in the same way, to the last digit, in ``format.js``; both are tested on the
 cases of ``tests/shared/format.json``.
 """
 
@@ -37,7 +37,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FileUnit:
-    """A unit as files have it, and the way to the canonical one.
+    """A unit as used in files, and its conversion to the canonical one.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _sign(value: float) -> str:
 
 
 def format_number(value: float, digits: int = 2) -> str:
-    """Write a number with a true minus, thousands apart, whole above 100."""
+    """Write a number with a true minus and thousands separated; no decimals from 100 on."""
     if not math.isfinite(value):
         return DASH
     size = abs(value)
@@ -151,7 +151,7 @@ def format_share(value: float, digits: int = 1) -> str:
 
 
 def format_change(value: float, digits: int = 1) -> str:
-    """Write a relative change with its sign always: ``−24.8%``."""
+    """Write a relative change, always with its sign: ``−24.8%``."""
     return f"{'+' if 0 < value < math.inf else ''}{format_share(value, digits)}"
 
 

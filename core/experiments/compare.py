@@ -68,7 +68,7 @@ def difference(mine: Sequence[float | None], base: Sequence[float | None], draws
     mine, base
         A measure per seed, in the same order; None where it is not known.
     draws
-        How many bootstrap draws.
+        The number of bootstrap samples.
     """
     pairs = [(a, b) for a, b in zip(mine, base, strict=True) if a is not None and b is not None and b > 0]
     if not pairs:
@@ -86,22 +86,22 @@ def difference(mine: Sequence[float | None], base: Sequence[float | None], draws
 def compare(
     results: Mapping[str, Mapping[int, RunResult]], baseline: str, draws: int = DRAWS
 ) -> list[dict[str, Any]]:
-    """Every policy beside the baseline.
+    """Every policy compared with the baseline.
 
     Parameters
     ----------
     results
-        Per label and seed.
+        The result of each label and seed.
     baseline
         The label that the others are compared with.
     draws
-        How many bootstrap draws.
+        The number of bootstrap samples.
 
     Returns
     -------
     list of dict
         Per label, in order: ``label``; ``mean`` of every measure over seeds under ``measures``;
-        ``migrations`` per run; ``controller``, the share of a core that observing and steering took, None in
+        ``migrations`` per run; ``controller``, the share of a core that observing and control took, None in
         the simulator; ``failed_jobs``; and, under ``differences``, a `Difference` per measure and ``jobs``:
         the share of jobs that ended sooner, and the best and worst single job. The baseline has no
         differences.

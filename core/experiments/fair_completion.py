@@ -1,6 +1,6 @@
 """When each job would have ended under fair sharing: what a slowdown is measured against.
 
-On a virtual machine with the cores of all workers together, every job that has come gets an equal share, at
+On a virtual worker with the cores of all workers together, every job that has come gets an equal share, at
 most its demand and at most what one worker has; contention is that of jobs spread evenly over the workers. On
 one worker this is free competition itself.
 """
@@ -22,7 +22,7 @@ _NOTHING = 1e-9
 
 
 def equal_shares(caps: Floats, capacity: float) -> Floats:
-    """Equal shares of a capacity where nobody gets more than its cap and what is over goes to the others.
+    """Equal shares of a capacity where nobody gets more than its cap and the rest goes to the others.
 
     Parameters
     ----------

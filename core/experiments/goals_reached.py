@@ -29,7 +29,7 @@ class Printed:
             self._values.append(value)
 
     def at(self, goals: Sequence[float], begun: float) -> tuple[float, ...]:
-        """When it had printed so many values, a fraction being between two."""
+        """When it had printed so many values; a fraction lies between two."""
         times = np.concatenate(([begun], np.array(self._times)))
         return tuple(float(np.interp(goal, np.arange(len(times)), times)) for goal in goals)
 

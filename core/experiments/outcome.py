@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """What a run's world knows and its ledger does not.
+    """What the simulator knows of a run and its ledger does not.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ class RunResult:
     migrations, failed_actions, failed_jobs, decisions
         Counts.
     controller
-        On a real engine, the processor seconds that the observing and steering process used per second; None
-        in the simulator, whose time is not real.
+        On a real engine, the processor seconds that the observing and controlling process used per second;
+        None in the simulator, whose time is not real.
     """
 
     jobs: tuple[JobOutcome, ...]
@@ -129,12 +129,12 @@ class RunResult:
 
 
 class Outcome:
-    """Takes a run's entries in order and says what they come to.
+    """Accumulates a run's entries, taken in order, into its result.
 
     Parameters
     ----------
     truth
-        What the run's world knows.
+        What the simulator knows of the run.
     """
 
     def __init__(self, truth: Truth | None = None) -> None:
@@ -167,7 +167,7 @@ class Outcome:
             self._count(failure.action, -1)
 
     def result(self) -> RunResult:
-        """What the entries so far come to."""
+        """The result of the entries so far."""
         ended = sorted(self._ended.values(), key=lambda job: job.arrived)
         jobs = tuple(replace(job, migrations=self._moves.get(job.id, 0)) for job in ended)
         done = [job.completion for job in jobs if job.state == JobState.DONE.value]

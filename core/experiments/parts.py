@@ -226,7 +226,7 @@ class ListedJob:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Jobs that chance draws among the kinds."""
+    """Jobs drawn at random from the kinds."""
 
     count: int = setting(0, label="Jobs drawn", low=0, high=1_000_000, help="How many.")
     id: str = setting(

@@ -2,8 +2,8 @@
 
 For each repeat the baseline's own run is the recording: its γ, works and loss curves make a scenario
 (`core.simulation.calibration.calibrate`), on which every policy of the experiment is then simulated. So a
-prediction never sees the run that it is compared with, but for the baseline, whose row says how well the fit
-itself is.
+prediction never sees the run that it is compared with, except for the baseline, whose row says how good the
+fit itself is.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _said(fitted: Calibration) -> dict[str, Any]:
 
 
 def _with_costs(scenario: Scenario, experiment: Experiment, observations: Sequence[Observation]) -> Scenario:
-    """What a baseline without migrations cannot show is the experiment's own word: costs of moving."""
+    """Add the costs of migration, which its baseline cannot show, as the experiment declares them."""
     kinds = experiment.kinds.values()
     writes = {job.id: job.can_migrate for seen in observations for job in seen.jobs}
     spans = [kind.checkpoint for kind in kinds if kind.checkpoint is not None] or [(1.5, 1.5)]

@@ -1,7 +1,7 @@
 """The scenario (jobs, arrivals, machines) that an experiment and a seed give; the same for every policy.
 
-Chance is drawn in separate streams for kinds, times, sizes and claims, so that changing one of them leaves
-the others as they were. Nothing here depends on the policy: differences between policies are paired.
+Random numbers come in separate streams for kinds, times, sizes and claims, so that changing one of them
+leaves the others as they were. Nothing here depends on the policy: differences between policies are paired.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FIRST = 0.2
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A job before chance has filled it in."""
+    """A job before its random values are drawn."""
 
     id: str
     kind: str
@@ -51,7 +51,7 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
     experiment
         What is run.
     seed
-        Of all chance in it.
+        Seeds everything random in it.
 
     Returns
     -------
@@ -180,7 +180,7 @@ def arrival_times(arrivals: Arrivals, n: int, rng: np.random.Generator) -> Float
     n
         How many.
     rng
-        Chance.
+        The random generator.
     """
     match arrivals.by:
         case "uniform":

@@ -19,7 +19,7 @@ _DIGITS = 6
 
 
 class Series:
-    """Takes a run's entries in order and keeps what is drawn of them."""
+    """Accumulates from a run's entries, taken in order, what is plotted."""
 
     def __init__(self) -> None:
         self._times: list[float | None] = []

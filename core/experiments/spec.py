@@ -114,7 +114,7 @@ class Experiment:
         return replace(self, seeds=tuple(range(self.seeds[0], self.seeds[0] + count)))
 
     def scenario_dict(self) -> dict[str, Any]:
-        """What a run depends on beside its policy and seed."""
+        """What a run depends on besides its policy and seed."""
         named = ("engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals", "docker")
         plain = self.to_dict()
         return {name: plain[name] for name in named}

@@ -47,7 +47,7 @@ def _say(line: str) -> None:
 
 
 def _threads(chosen: str) -> Callable[[int | None], int]:
-    """Return what answers a wish for threads: follow it, leave the libraries alone, or keep a number."""
+    """Return what handles a request for threads: follow it, leave the libraries alone, or keep a number."""
     if chosen == "follow":
         return set_threads
     return lambda _: set_threads(int(chosen) if chosen.isdigit() else None)

@@ -1,10 +1,10 @@
-"""The agent inside a job: it talks to whoever steers the container, through files in a shared folder.
+"""The agent inside a job: it talks to whoever controls the container, through files in a shared folder.
 
 A folder is mounted into the container and named by ``PHASEDOCK_AGENT``. There the other side writes
-what it wants (``wants.json``: threads, a checkpoint, to stand still), and the job, at its step
-boundaries, applies it and writes how it stands (``says.json``) and one line for every loss it printed
-(``readings.csv``). Every file that is replaced is replaced at once, so nobody reads half of one; a version
-number that grows says which wish was read last. No network, no thread and no library is needed: any program
+what it wants (``wants.json``: threads, a checkpoint, to hold), and the job, at its step boundaries,
+applies it and writes its state (``says.json``) and one line for every loss it printed
+(``readings.csv``). Files are replaced atomically, so nobody reads half of one; a version number that grows
+says which request was read last. No network, no thread and no library is needed: any program
 in an image that holds this package can use it::
 
     agent = Agent.from_environment()
@@ -14,7 +14,7 @@ in an image that holds this package can use it::
         agent.reached(step, loss, save=write_my_checkpoint)
     agent.finish()
 
-The job's threads follow its cores, because a quota below the number of threads lets them wait for each
+The job's threads follow its cores, because a quota below the number of threads makes them wait for each
 other: to shrink, threads go first and the quota after the acknowledgement; to grow, the other way round.
 """
 
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 POLL = 0.05
-"""Seconds between two looks at the wishes while the job stands still."""
+"""Seconds between two looks at the requests while the job is held."""
 SAY = 0.1
-"""Seconds that lie at least between two reports that nobody asked for."""
+"""Least number of seconds between two reports that nobody asked for."""
 STOPPED = 143
 """Exit code after SIGTERM, as a shell gives it: 128 + 15."""
 _SMOOTHING = 0.3
@@ -53,14 +53,14 @@ class Stopped(SystemExit):
 
 
 class Agent:
-    """Speaks for one job; without a folder it only counts steps and minds SIGTERM.
+    """Speaks for one job; without a folder it only counts steps and handles SIGTERM.
 
     Parameters
     ----------
     folder
         The mounted folder, or None.
     threads
-        Sets the threads that the program uses and returns how many it uses now; given None, only returns.
+        Sets the threads that the program uses and returns how many it uses now; given None, it only returns.
     """
 
     def __init__(self, folder: Path | None, threads: Callable[[int | None], int]) -> None:
@@ -103,36 +103,36 @@ class Agent:
             raise Stopped
 
     def prepare(self, step: int, steps: int) -> None:
-        """Report that the program gets ready to go on after `step` of `steps`; optional."""
+        """Report that the program is preparing to continue after `step` of `steps`; optional."""
         says = self._says
         says.step, says.steps, says.checkpoint_step, says.state = step, steps, step, "preparing"
         self._read_wants()
         self._say()
 
     def listen(self) -> None:
-        """Apply what is wanted of the threads, and report; for long stretches before the first step."""
+        """Apply a request for threads, and report; for long stretches before the first step."""
         if self._read_wants():
             self._say()
 
     def begin(self, step: int, steps: int, save: Callable[[], None]) -> None:
-        """Report that training begins after `step` of `steps`, and do what is wanted already.
+        """Report that training begins after `step` of `steps`, and do what was requested by then.
 
-        A job that is held from the start stands still here. `save` is that of `reached`.
+        A job that is held from the start waits here. `save` is as in `reached`.
         """
         says = self._says
         says.step, says.steps, says.checkpoint_step, says.state = step, steps, step, "running"
         self._read_wants()
-        self._apply_threads()  # libraries that were loaded since then have not heard of it
+        self._apply_threads()  # libraries that were loaded since then do not know the number
         self._say()
         self._serve(save)
         self._stepped_at = time.monotonic()
 
     def is_new(self, step: int) -> bool:
-        """Whether no reading of this step was ever written: only a job that fell back does steps again."""
+        """Whether no reading of this step was ever written: only a job that fell back repeats steps."""
         return step > self._last_reading
 
     def reached(self, step: int, loss: float, save: Callable[[], None]) -> None:
-        """Report a step boundary and do there what is wanted.
+        """Report a step boundary and do there what was requested.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class Agent:
         self._serve(save)
 
     def keep(self, save: Callable[[], None]) -> bool:
-        """Write a checkpoint that nobody asked for, and say whether it could be written."""
+        """Write a checkpoint that nobody asked for, and return whether it could be written."""
         try:
             save()
         except (OSError, RuntimeError):  # a full disk must not end a training; nothing is acknowledged
@@ -180,7 +180,7 @@ class Agent:
         self._last_reading = max(self._last_reading, step)
 
     def _serve(self, save: Callable[[], None]) -> None:
-        """Write the checkpoint that was asked for, stand still while held, end if SIGTERM came."""
+        """Write the checkpoint that was asked for, wait while held, end if SIGTERM came."""
         began = time.monotonic()
         while True:
             self._checkpoint_if_wanted(save)
@@ -209,7 +209,7 @@ class Agent:
             self._say()
 
     def _read_wants(self) -> bool:
-        """Take over wishes that are new, and say whether there were any."""
+        """Take over requests that are new, and return whether there were any."""
         found = read_json(self.folder / "wants.json") if self.folder is not None else {}
         version = as_int(found.get("version"))
         if version in {0, self._wants.version}:
@@ -227,7 +227,7 @@ class Agent:
         self._said_at = time.monotonic()
         if self.folder is not None:
             text = json.dumps(asdict(self._says))
-            with suppress(OSError):  # a folder that is full or gone is the other side's to notice
+            with suppress(OSError):  # the other side notices a folder that is full or gone
                 write_atomically(
                     self.folder / "says.json", lambda file: file.write(text.encode()), lasting=False
                 )

@@ -17,7 +17,7 @@ class Entry:
     Parameters
     ----------
     module, name
-        Where its class stands in this package.
+        Where its class is in this package.
     image
         ``light`` or ``torch``.
     learns
@@ -55,9 +55,9 @@ def make(name: str, seed: int, size: float) -> Program:
     name
         A key of `CATALOGUE`.
     seed
-        Decides everything that is drawn.
+        Seeds everything random.
     size
-        How much data there is; 1 is the usual.
+        How much data there is; 1 is the default.
 
     Raises
     ------

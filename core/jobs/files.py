@@ -20,7 +20,7 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object], *, lastin
     write
         Is given an open file.
     lasting
-        Wait until the disk has it, so that it outlives the machine.
+        Sync to disk, so that it survives a crash of the machine.
     """
     draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with draft.open("wb") as file:

@@ -25,7 +25,7 @@ class Wants:
     checkpoint
         Number of checkpoints asked for so far.
     hold
-        Whether to stand still at the next step boundary.
+        Whether to hold at the next step boundary.
     """
 
     version: int = 0
@@ -36,12 +36,12 @@ class Wants:
 
 @dataclass
 class Says:
-    """How the job stands; the fields of ``says.json``.
+    """The state of the job; the fields of ``says.json``.
 
     Parameters
     ----------
     version
-        Version of the wishes that were read last; they are applied when it appears here.
+        Version of the requests that were read last; they are applied when it appears here.
     threads
         Threads that the program really uses.
     step, steps
@@ -57,7 +57,7 @@ class Says:
     state
         ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
     started
-        Unix time at which this process began, which tells a resumed job from the one before.
+        Unix time at which this process began, which distinguishes a resumed job from the one before.
     """
 
     version: int = 0
@@ -73,7 +73,7 @@ class Says:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return what a file holds, or nothing where it is missing, half written or no object."""
+    """Return what a file holds, or nothing where it is missing, half written or not an object."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -87,7 +87,7 @@ def as_int(value: object) -> int:
 
 
 def last_step(path: Path) -> int:
-    """Return the last step of which a reading was written whole."""
+    """Return the last step whose reading was written completely."""
     try:
         rows = [line.split(",") for line in path.read_text(encoding="utf-8").split("\n")[:-1]]
     except (OSError, ValueError):
@@ -96,7 +96,7 @@ def last_step(path: Path) -> int:
 
 
 def end_last_line(path: Path) -> None:
-    """End a line that was cut off when its writer was killed, so that the next one stands for itself."""
+    """End a line that was cut off when its writer was killed, so that the next one stands on its own."""
     with suppress(OSError), path.open("rb+") as file:
         if file.seek(0, os.SEEK_END) > 0:
             file.seek(-1, os.SEEK_END)

@@ -29,7 +29,7 @@ class Program(Protocol):
         ...
 
     def evaluate(self) -> dict[str, float]:
-        """Look at unseen data."""
+        """Evaluate on unseen data."""
         ...
 
     def save(self, path: Path, step: int) -> None:
@@ -70,7 +70,7 @@ def run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None]) 
     plan
         How long.
     agent
-        Speaks with whoever steers the container.
+        Speaks with whoever controls the container.
     say
         Prints a line.
 

@@ -1,4 +1,4 @@
-"""Threads of the number libraries, changed while a program runs."""
+"""Threads of the numerical libraries, changed while a program runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import suppress
 
 
 def set_threads(wanted: int | None) -> int:
-    """Let the number libraries of this process use `wanted` threads, and return how many they use now.
+    """Let the numerical libraries of this process use `wanted` threads, and return how many they use now.
 
     PyTorch is told where it is loaded, and OpenMP and the linear algebra behind NumPy through threadpoolctl
     where that is installed. Must be called from the thread that computes, because OpenMP counts by thread.

@@ -1,7 +1,7 @@
 """k-means on codes, reproducible from a seed whatever the number of cores.
 
 The starting points are sought on a seeded subsample with ten attempts, then Lloyd's algorithm runs once
-over all codes from the best of them, telling its progress after each round. Both run on one thread, because
+over all codes from the best of them, reporting progress after each round. Both run on one thread, because
 the order in which several threads add up changes the last bits.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 20_000
 ATTEMPTS, ROUNDS = 10, 300
-# the share of the codes' mean variance that centres move when they are taken to stand still
+# centres have converged when they move by at most this share of the codes' mean variance
 STILL = 1e-4
 
 
@@ -41,7 +41,7 @@ def distinct(codes: Codes, enough: int) -> int:
 
 
 def fit_centres(codes: Codes, k: int, seed: int, progress: Progress = silent) -> Codes:
-    """The k centres of codes, shape (k, size); `progress` hears of each round over all codes.
+    """The k centres of codes, shape (k, size); `progress` is called after each round over all codes.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def _fit(codes: Codes, k: int, seed: int, progress: Progress) -> Codes:
 
 
 def lloyd(codes: Codes, centres: Codes, progress: Progress = silent) -> Codes:
-    """Move centres to the means of their codes until they stand still (Lloyd, 1982).
+    """Move centres to the means of their codes until they converge (Lloyd, 1982).
 
     A centre without codes stays where it is.
     """

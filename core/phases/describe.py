@@ -25,7 +25,7 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Maximal stretches of one phase, none across an execution's bound or a gap.
+    """Maximal stretches of one phase, none across an execution's boundary or a gap.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def _between(ordered: FloatArray, place: FloatArray) -> FloatArray:
 
 
 def _growth(traces: TraceSet, labels: Labels) -> dict[int, float]:
-    """Memory per minute within stays: all increases of a phase over all time spent between its samples."""
+    """Memory growth per minute within runs: a phase's increases over the time between its samples."""
     memory = main_feature(traces.features, Role.MEMORY)
     if memory is None or len(labels) < 2:
         return {}

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 def fit_crbm(
     windows: Windows, features: int, settings: PhaseSettings, progress: Progress
 ) -> tuple[Encoder, tuple[float, ...]]:
-    """Train a CRBM; give back its encoder and the error of every epoch."""
+    """Train a CRBM; return its encoder and the error of every epoch."""
     crbm, errors = train(windows, Layout(features, settings.history, settings.hidden), settings, progress)
     return CrbmEncoder(crbm), errors
 
 
 def fit_window(
-    windows: Windows,  # noqa: ARG001 - encoders are fitted by one signature
+    windows: Windows,  # noqa: ARG001 - all encoders share one signature
     features: int,
     settings: PhaseSettings,
     progress: Progress,  # noqa: ARG001

@@ -47,7 +47,7 @@ class Encoder(Protocol):
 
     @property
     def affine(self) -> tuple[FloatVector, FloatVector, bool] | None:
-        """What makes a code of a window, or None if the window itself is the code.
+        """What turns a window into a code, or None if the window itself is the code.
 
         A matrix, flat (window, wide), and a bias, (wide,), as loops take them; and whether σ is applied.
         """
@@ -63,7 +63,7 @@ class Encoder(Protocol):
 
 
 def packed_centres(centres: Codes) -> FloatVector:
-    """Centres as loops take them: flat (size, padded k), zeros between."""
+    """Centres as loops take them: flat (size, padded k), padded with zeros."""
     flat = aligned(centres.shape[1], padded(len(centres)))
     flat[:, : len(centres)] = centres.T
     return flat.ravel()
@@ -80,7 +80,7 @@ def nearest_of(codes: Codes, centres: Codes) -> Labels:
 
 @dataclass(frozen=True, eq=False)
 class _Affine(ABC):
-    """What encoders have in common that are one matrix and one bias."""
+    """What encoders made of one matrix and one bias have in common."""
 
     squash: ClassVar[bool]
 
@@ -152,7 +152,7 @@ class CrbmEncoder(_Affine):
         Raises
         ------
         InputError
-            If their shapes do not belong together.
+            If their shapes do not fit together.
         """
         parts = [
             np.ascontiguousarray(arrays[key], np.float32)
@@ -227,7 +227,7 @@ class PcaEncoder(_Affine):
         Raises
         ------
         InputError
-            If their shapes do not belong together.
+            If their shapes do not fit together.
         """
         components = np.ascontiguousarray(arrays["components"], np.float32)
         mean = np.ascontiguousarray(arrays["mean"], np.float32)
@@ -261,7 +261,7 @@ class WindowEncoder:
 
     @property
     def size(self) -> int:
-        """The numbers in a window."""
+        """The number of values in a window."""
         return (self.n_history + 1) * self.n_features
 
     def codes(self, windows: Windows) -> Codes:
@@ -269,7 +269,7 @@ class WindowEncoder:
         return np.asarray(windows.rows[windows.starts[:, None] + np.arange(self.size)], np.float32)
 
     def nearest(self, windows: Windows, centres: Codes) -> Labels:
-        """The number of each window's nearest centre, read where the windows lie."""
+        """The number of each window's nearest centre, the windows read in place."""
         labels = np.empty(len(windows.starts), np.int16)
         loops.assign(windows.rows, windows.starts, self.size, packed_centres(centres), len(centres), labels)
         return labels
@@ -285,7 +285,7 @@ class WindowEncoder:
         Raises
         ------
         InputError
-            If the history is not one whole number from 1 on.
+            If the history is not a single whole number of at least 1.
         """
         history = arrays["history"]
         if history.shape != (1,) or not 1 <= int(history[0]) <= 10_000:

@@ -34,12 +34,12 @@ ENCODING, CLUSTERING = 0.9, 0.98
 def training_windows(
     traces: TraceSet, features: Sequence[Feature], history: int, warmup: str
 ) -> tuple[Scaler, Windows]:
-    """A scaler fitted to a trace set, and the set's windows in it.
+    """A scaler fitted to a trace set, and the set's windows scaled by it.
 
     Raises
     ------
     InputError
-        If a value is not a number, or no execution is longer than the history.
+        If a value is NaN or infinite, or no execution is longer than the history.
     """
     names = [feature.name for feature in features]
     check_finite(traces, names)
@@ -69,7 +69,7 @@ def fit(
     traces
         The samples to learn from.
     settings
-        What to fit; the defaults are those of the design.
+        What to fit; `PhaseSettings()` by default.
     features
         The names of the columns to read; by default all usage that varies, limits and loss left out.
     progress
@@ -78,8 +78,8 @@ def fit(
     Raises
     ------
     InputError
-        If a feature is missing or not numeric throughout, no execution is longer than the history,
-        training goes out of bounds, or there are fewer different codes than phases.
+        If a feature is missing or has NaN or infinite values, no execution is longer than the
+        history, training diverges, or there are fewer different codes than phases.
     """
     settings, progress = settings or PhaseSettings(), progress or silent
     chosen = default_features(traces) if features is None else named_features(traces, features)
@@ -121,7 +121,7 @@ def clustered(
     settings: PhaseSettings,
     progress: Progress = silent,
 ) -> PhaseModel:
-    """Cluster the codes of windows and number the clusters: a model without record and statistics.
+    """Cluster the codes of windows and number the clusters: a model without training record and statistics.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Which columns of a trace set a model reads.
 
 Features are found by name. Where a model's CPU or memory feature is missing by name, the set's only
-feature of the same role takes its place if the units agree; anything else is a mismatch that is said.
+feature of the same role takes its place if the units agree; anything else is an error.
 """
 
 from __future__ import annotations

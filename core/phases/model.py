@@ -26,7 +26,7 @@ class Expansion:
     Parameters
     ----------
     phase
-        The phase that is no more.
+        The phase that was divided.
     ids
         The new phases, in the order of their centres.
     centres
@@ -49,7 +49,7 @@ class TrainingRecord:
     n_samples, n_executions, n_codes
         The size of the trace set, and how many of its samples had a full window.
     fingerprint
-        The trace set's mark (`core.traces.fingerprint`), empty if unknown.
+        The trace set's fingerprint (`core.traces.fingerprint`), empty if unknown.
     period
         Its sampling period in seconds, 0 if unknown.
     """
@@ -80,15 +80,15 @@ class PhaseModel:
     encoder
         Window → code.
     centres
-        The k first phases' centres, shape (k, size), in the order of their ids.
+        The centres of the k original phases, shape (k, size), in the order of their ids.
     settings
         How it was fitted; ``settings.warmup`` says what samples without a window get.
     expansions
-        Phases divided afterwards, oldest first.
+        Phases that were divided afterwards, oldest first.
     training
         What it was made from.
     statistics
-        Each live phase over the training traces, warm-up last if there is any.
+        Each current phase over the training traces, warm-up last if there is any.
     origin
         ``"phasedock"`` or ``"ai4dl"``.
     """
@@ -132,7 +132,7 @@ class PhaseModel:
         return next((each.description for each in self.statistics if each.phase == phase), "")
 
     def check(self) -> None:
-        """Make sure that the parts belong together.
+        """Make sure that the parts fit together.
 
         Raises
         ------

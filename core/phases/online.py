@@ -1,7 +1,7 @@
 """Predicting the phases of running containers, one new sample at a time.
 
 The detector keeps the last window of every container in one array, so a round of a thousand containers is
-one shift, one standardisation and two calls of kernels; it gives the labels that `predict` gives.
+one shift, one standardisation and two kernel calls; it gives the labels that `predict` gives.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class OnlineDetector:
     Parameters
     ----------
     model
-        The phase model. Samples have its features, in its order and units, at its sampling period.
+        The phase model. Samples must have its features, in its order and units, at its sampling period.
     """
 
     def __init__(self, model: PhaseModel) -> None:
@@ -45,10 +45,10 @@ class OnlineDetector:
         return len(self._places)
 
     def push(self, containers: Sequence[str], samples: FloatArray) -> Labels:
-        """Take one new sample of each of some containers and give back their phases.
+        """Take one new sample of each of some containers and return their phases.
 
-        A container that was not known begins with warm-up. A sample with a value that is not a number is
-        a gap: it is warm-up, and so is what follows until the window is full again.
+        A container seen for the first time begins with warm-up. A sample with a NaN or infinite value is
+        a gap: it is warm-up, and so are the samples after it until the window is full again.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class OnlineDetector:
         after = np.concatenate([before[:, self._n :], scaled.astype(np.float32)], axis=1)
         seen = np.where(whole, self._seen[places], -1)
         self._windows[places], self._seen[places] = after, seen + 1
-        # with the authors' warm-up the window of a sample ends one sample before it
+        # with AI4DL's warm-up the window of a sample ends one sample before it
         late = self._model.warmup == "zeros"
         return self._labels(before if late else after, seen + (0 if late else 1))
 

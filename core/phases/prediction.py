@@ -31,7 +31,7 @@ def model_windows(model: PhaseModel, traces: TraceSet) -> Windows:
     MismatchError
         If the set lacks a feature or has it in another unit.
     InputError
-        If a value is not a number.
+        If a value is NaN or infinite.
     """
     names = match(model.features, traces)
     check_finite(traces, names)
@@ -138,7 +138,7 @@ def expand(model: PhaseModel, traces: TraceSet, phase: int, into: int, seed: int
     """Divide a phase into new ones by clustering its codes again (AI4DL's second notebook).
 
     No other sample's label changes. The new phases get the next ids, ordered among themselves like all
-    phases; the old id is in no label any more. Expansions nest.
+    phases; the old id no longer occurs in any label. Expansions can be nested.
 
     Parameters
     ----------
@@ -147,11 +147,11 @@ def expand(model: PhaseModel, traces: TraceSet, phase: int, into: int, seed: int
     traces
         Samples to find the new phases in, often newer ones than the training set.
     phase
-        The live phase to divide.
+        The phase to divide, one of `model.phases`.
     into
         The number of new phases, 2 to 64.
     seed
-        Of the clustering.
+        Seeds the clustering.
 
     Raises
     ------

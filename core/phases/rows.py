@@ -25,7 +25,7 @@ IntVector = npt.NDArray[np.int64]
 class Scaler:
     """Mean and standard deviation per feature, float64 of shape (n,), in the features' units.
 
-    A feature that never changes has scale 1, so that it becomes 0 and not a division by zero.
+    A feature that never changes has scale 1, so that it becomes 0 instead of dividing by zero.
     """
 
     mean: npt.NDArray[np.float64]
@@ -33,7 +33,7 @@ class Scaler:
 
     @property
     def factor(self) -> npt.NDArray[np.float64]:
-        """1/scale: all standardise by multiplying with it, so that they agree to the last bit."""
+        """1/scale: every routine standardises by multiplying with it, so that all agree to the last bit."""
         return 1.0 / self.scale
 
 
@@ -96,7 +96,7 @@ def check_finite(traces: TraceSet, names: Sequence[str]) -> None:
 
 
 def standardise(columns: Sequence[FloatArray], scaler: Scaler) -> FloatVector:
-    """(x − mean)/scale of every column, interleaved to flat rows of float32."""
+    """(x − mean)/scale of every column, interleaved into flat rows of float32."""
     n_samples = len(columns[0])
     rows, factor = np.empty(n_samples * len(columns), np.float32), scaler.factor
     for at, values in enumerate(columns):
@@ -117,11 +117,11 @@ def windows_of(
     scaler
         Their mean and scale.
     segments
-        Bounds of the stretches that no window crosses.
+        Boundaries of the segments, which no window crosses.
     history
         Earlier rows in a window.
     late
-        The authors' code: the window of sample t ends at t − 1, so one more sample has none.
+        As in AI4DL's code: the window of sample t ends at t − 1, so one more sample has none.
     """
     rows, delay = standardise(columns, scaler), int(late)
     samples = window_ends(segments, history + delay).astype(np.int64)

@@ -47,9 +47,9 @@ class PhaseStatistics:
     runs
         How often it was entered.
     median_stay
-        The median seconds of a stay.
+        The median dwell time in seconds.
     memory_growth
-        The change of memory per minute within stays, in the memory feature's unit; 0 where none is known.
+        The change of memory per minute within runs, in the memory feature's unit; 0 where none is known.
     features
         Every feature's statistics in the set's order.
     description

@@ -1,7 +1,7 @@
 """Plain descriptions of phases, generated from their statistics.
 
-A description names the level and restlessness of CPU against the whole set, and how memory behaves. Two
-phases that would read the same get the first fact that tells them apart: memory, CPU, spread, or stay.
+A description names the level and variability of CPU relative to the whole set, and how memory behaves. Two
+phases that would read the same get the first fact that tells them apart: memory, CPU, spread, or dwell time.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _cpu(cpu: FeatureStatistics, top: float) -> str:
 
 
 def _memory(memory: FeatureStatistics, growth: float) -> str:
-    """How memory behaves; `growth` is its change within a typical stay."""
+    """How memory behaves; `growth` is its change within a typical run."""
     typical = max(abs(memory.mean), 1e-12)
     if abs(growth) > GROWING * typical:
         return "memory growing" if growth > 0 else "memory falling"

@@ -1,12 +1,12 @@
 """Regular expressions that people write, searched in bounded time.
 
-A backtracking engine such as Python's may need longer than the age of the world for a short expression
+A backtracking engine such as Python's may need longer than the age of the universe for a short expression
 and a short line. RE2 (https://github.com/google/re2/wiki/Syntax) needs at most steps × bytes: an
 expression is compiled to a program of so many steps, and each byte of the text is looked at once per step.
-Both are bounded here, and what RE2 cannot do (looking around, references back) is refused by its name.
+Both are bounded here, and what RE2 cannot do (lookarounds, backreferences) is refused by name.
 
 What both engines can do gives the same match as Python's ``re`` with ``re.ASCII``, apart from a repeated
-group that may itself be empty. `_in_re2` writes down what they spell differently.
+group that may itself be empty. `_in_re2` lists what they spell differently.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ class Expression:
     Parameters
     ----------
     text
-        The expression, in Python's spelling.
+        The expression, in Python's syntax.
 
     Raises
     ------
     UnusableExpression
-        If it is none, is too long or too large, or needs what RE2 cannot do.
+        If it is not one, is too long or too large, or needs what RE2 cannot do.
     """
 
     def __init__(self, text: str) -> None:
@@ -95,7 +95,7 @@ class Expression:
         """
         if len(text) > LONGEST_LINE:
             return None
-        encoded = text.encode("utf-8", "replace")  # half a surrogate pair is no character
+        encoded = text.encode("utf-8", "replace")  # half a surrogate pair is not a character
         match = self._compiled.search(encoded) if len(encoded) <= MOST_BYTES else None
         group = None if match is None else match[1]
         return None if group is None else group.decode("utf-8", "replace")
@@ -135,7 +135,7 @@ def _reason(error: str) -> str:
 
 
 def _in_re2(text: str) -> str:
-    r"""Return an expression as RE2 spells it.
+    r"""Return an expression in RE2's syntax.
 
     RE2's ``\s`` lacks the vertical tab, it knows neither ``\Z`` nor ``\u0041``, and takes ``{,3}`` for
     five characters.

@@ -39,7 +39,7 @@ def read_goal(text: str) -> Goal:
 
 
 class Evaluation:
-    """Turns printed values into E, one after the other (03 Algorithms, section 5).
+    """Turns printed values into E, one after the other (docs/docker/progress.md).
 
     ``min``: E is the value. ``max``: E = 1 − value, which is 0 at a perfect score. ``best``: E is the
     distance between the value and the best one before it, |v_t − max(v_0 … v_{t−1})|; the first value has

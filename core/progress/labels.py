@@ -32,7 +32,7 @@ class LabelledValue:
     Parameters
     ----------
     find
-        The number in a line as `last_written` returns it: NaN where it is none, None where it is not there.
+        The number in a line as `last_written` returns it: NaN if it is not one, None if it is missing.
     longest
         Characters of a line above which it is not searched.
     """

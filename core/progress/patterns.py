@@ -2,8 +2,8 @@
 
 Programs print their loss in a handful of ways: ``loss=0.12``, ``loss: 0.12``, ``"loss": 0.12``, the progress
 lines of Keras (rewritten in place with carriage returns or backspaces, coloured) and of Lightning
-(``… 45/100 [00:12<00:15, train_loss=0.12]``), ``Loss 0.12 (0.14)``. What is called after something else
-(``val_loss``, ``loss_scale``) is another value. What is no number (nan, inf) is told apart from no value.
+(``… 45/100 [00:12<00:15, train_loss=0.12]``), ``Loss 0.12 (0.14)``. A name with something added
+(``val_loss``, ``loss_scale``) is another value. NaN and infinity are told apart from no value.
 Lines longer than `LONGEST` are not searched, so that no pattern takes long.
 """
 
@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 
 LONGEST = 2000
-"""Characters of a line, without its colours, above which it is not searched."""
+"""The length of a line, without its colours, above which it is not searched."""
 KEYS = ("loss", "train_loss", "training_loss", "train/loss", "training loss", "train_loss_step", "loss_step")
 """What a loss is called by default, the first one that a program prints being its own."""
 _OTHERS = ("validation", "val", "valid", "eval", "evaluation", "test", "best", "min", "minimum", "lowest")
@@ -49,7 +49,7 @@ class Found:
     key
         What the line calls it.
     value
-        The number, or None where the line names a loss that is no number (nan, inf).
+        The number, or None where the line names a loss that is NaN or infinite.
     """
 
     key: str
@@ -67,7 +67,7 @@ class Counted:
     epoch, epochs
         The same for epochs.
     bar
-        Whether the steps are those of a progress bar, which begins anew with each epoch.
+        Whether the steps are those of a progress bar, which restarts with each epoch.
     """
 
     step: int | None = None
@@ -86,7 +86,7 @@ def last_written(line: str) -> str:
 
 
 def key_pattern(key: str) -> re.Pattern[str]:
-    """Return the pattern of a value that is printed under `key`, in any case of letters."""
+    """Return the pattern of a value that is printed under `key`, ignoring case."""
     quoted = re.escape(key)
     before = r"(?<![\w./-])" + ("".join(f"(?<!{word} )" for word in _OTHERS) if key == "loss" else "")
     return re.compile(
@@ -106,7 +106,7 @@ def find_value(pattern: re.Pattern[str], text: str) -> float | None:
 
 
 def read_number(text: str) -> float | None:
-    """Return a printed number, or None if it is none or not finite."""
+    """Return a printed number, or None if it is not a finite number."""
     try:
         number = float(text.replace(",", "").strip())
     except ValueError:
@@ -134,7 +134,7 @@ def find_loss(text: str, keys: tuple[str, ...] = KEYS) -> Found | None:
 
 
 def count(text: str) -> Counted:
-    """Return the steps and epochs that a line names; dates, times and versions are none."""
+    """Return the steps and epochs that a line names; dates, times and versions do not count."""
     if len(text) > LONGEST or not any(letter.isdigit() for letter in text):
         return Counted()
     epoch, epochs = _pair(_EPOCH.search(text))

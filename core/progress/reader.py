@@ -98,7 +98,7 @@ class ProgressReader:
 
     @property
     def position(self) -> Position:
-        """How far the program is by its own words."""
+        """How far the program is, by its own output."""
         return self._counted.position()
 
     @property
@@ -138,7 +138,7 @@ class ProgressReader:
 
 
 class _Steps:
-    """Puts steps and epochs together that are printed on different lines."""
+    """Combines steps and epochs that are printed on different lines."""
 
     def __init__(self) -> None:
         self._last = Counted()

@@ -67,8 +67,8 @@ def prepare(
     Raises
     ------
     InputError
-        If there is no sample or no CPU or memory, a value is not a number, the group column is not
-        there, or the cycle is out of bounds.
+        If there is no sample or no CPU or memory, a value is NaN or infinite, the group column is
+        missing, or the cycle is out of bounds.
     """
     _check_cycle(cycle)
     groups = groups_of(traces, group_by)
@@ -118,7 +118,7 @@ def sample_seconds(time: Floats, segments: Integers, period: float) -> Floats:
     time
         Seconds, shape (n,).
     segments
-        Bounds of the stretches without a gap.
+        Boundaries of the segments (stretches without a gap).
     period
         The sampling period in seconds.
     """

@@ -51,7 +51,7 @@ def quantiles(values: Floats, fleet: Fleet, level: float) -> Floats:
 
 
 def sorted_quantiles(ordered: Floats, starts: Integers, sizes: Integers, level: float) -> Floats:
-    """The quantile of each stretch of values that are in order within it."""
+    """The quantile of each stretch, whose values must be sorted."""
     place = level * (sizes - 1)
     below = np.floor(place).astype(np.int64)
     above = np.minimum(below + 1, sizes - 1)

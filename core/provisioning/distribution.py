@@ -1,6 +1,6 @@
 """What demand will be over a horizon, as a distribution: a forest whose leaves hold it.
 
-Trees are grown on statistics of the past (`recent`) to tell apart for which share of the coming time
+Trees are grown on statistics of the past (`recent`) to predict for which share of the coming time
 demand stays under each of a few levels. Splitting on these shares at once lowers the continuous ranked
 probability score instead of the error of a mean. A leaf then holds F(g), the share of the coming time
 with D ≤ g·level, on a fine grid of g, averaged over its training samples; a forest's F is the mean of its
@@ -38,7 +38,7 @@ class Forest:
     Parameters
     ----------
     grid
-        Levels g as ratios to the recent level, growing, shape (n_grid,).
+        Levels g as ratios to the recent level, increasing, shape (n_grid,).
     feature, threshold
         What each node asks: whether a statistic is at most a limit; feature −1 is a leaf.
     yes, no
@@ -58,7 +58,7 @@ class Forest:
     shares: Shares
 
     def __call__(self, rows: Shares) -> Shares:
-        """F of each row, shape (len(rows), n_grid), growing along the grid."""
+        """F of each row, shape (len(rows), n_grid), increasing along the grid."""
         found = np.zeros((len(rows), len(self.grid)), np.float32)
         given = np.ascontiguousarray(rows, np.float32)
         descend(given, (self.feature, self.threshold, self.yes, self.no, self.roots), self.shares, found)
@@ -127,11 +127,11 @@ def grow(
     grid
         Levels g, shape (n_grid,).
     seed
-        Of the trees.
+        Seeds the trees.
     trees
-        Their number.
+        The number of trees.
     leaf
-        The least samples in a leaf, less where there are few rows.
+        The minimum number of samples in a leaf; fewer where there are few rows.
     """
     coarse = np.unique(np.linspace(0, len(grid) - 1, _COARSE).astype(np.int64))
     smallest = int(np.clip(len(rows) // 8, 1, leaf))

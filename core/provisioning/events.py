@@ -1,8 +1,8 @@
 """Acting on events instead of a clock: resize when demand exceeds the allocation, or after sustained slack.
 
 The target of a resize is m·Q, with Q a quantile of a short window of the container's own past. A container
-may have been resized at most as often as it has begun cycles; growing may borrow one resize from the cycle
-to come.
+may be resized at most as many times as it has begun cycles; growing may borrow one resize from the next
+cycle.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Rule:
     patience
         … for so long, in cycles.
     reserve
-        Resizes that are kept for growing.
+        Resizes that are reserved for growing.
     """
 
     window: float
@@ -82,7 +82,7 @@ def act(demand: Demand, quantile: Floats, rule: Rule, start: float) -> Floats:
 
 @inlined
 def place_of(ordered: Floats, count: int, value: float) -> int:
-    """Where a value stands among the first `count`, which are in order."""
+    """Where a value belongs among the first `count`, which are sorted."""
     return int(np.searchsorted(ordered[:count], value))
 
 
@@ -90,7 +90,7 @@ def place_of(ordered: Floats, count: int, value: float) -> int:
 def slide(
     values: Floats, time: Floats, offsets: Integers, window: float, level: float, longest: int, found: Floats
 ) -> None:
-    """Fill `found`; the window's values are kept in order by insertion."""
+    """Fill `found`; the window's values are kept sorted by insertion."""
     ordered = np.empty(longest)
     for i in range(len(offsets) - 1):
         oldest, count = offsets[i], 0

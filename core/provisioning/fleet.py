@@ -46,7 +46,7 @@ class Fleet:
     groups
         The group that each belongs to; the containers' own names where there are no groups.
     time
-        Seconds, shape (n,), growing within a container.
+        Seconds, shape (n,), increasing within a container.
     seconds
         The time that each sample stands for, Δ, shape (n,).
     offsets

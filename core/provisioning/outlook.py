@@ -4,7 +4,7 @@ A forest knows the containers it was grown on. Prices are therefore fitted on pr
 training containers by a forest grown on the other folds (whole groups at a time), while containers never
 seen get the trees of all folds. Rows to grow on, and containers to calibrate on, are samples of bounded
 size, so the time to learn does not grow with the data; of long containers only the beginning is taken,
-because many containers tell more of others than a few whole ones.
+because many containers say more about others than a few whole ones.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _CONTAINERS, _CYCLES = 200, 12
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What comes, learned.
+    """A learned forecast of the demand to come.
 
     Parameters
     ----------
@@ -70,17 +70,17 @@ class Outlook:
         may: Callable[[Fleet], Truths],
         give: Callable[[Demand, Recent, Integers, Shares], Floats],
     ) -> Floats:
-        """Allocate for some containers after the other, so that F never fills the memory.
+        """Allocate for a few containers at a time, so that F never fills the memory.
 
         Parameters
         ----------
         demand
             D of n samples.
         may
-            Tells the samples at which F is wanted.
+            Marks the samples at which F is wanted.
         give
             ``give(part, past, row, shares)`` with F of sample t in row ``row[t]`` of `shares`, −1 where
-            it was not wanted; gives one allocation per sample of the part.
+            it was not wanted; returns one allocation per sample of the part.
         """
         found = np.full(demand.fleet.n_samples, np.nan)
         for samples, part in parts(demand):
@@ -123,7 +123,7 @@ def at_samples(fleet: Fleet) -> Truths:
 
 
 def parts(demand: Demand) -> Iterator[tuple[slice, Demand]]:
-    """Neighbouring containers of about `_CHUNK` samples together."""
+    """Runs of neighbouring containers, about `_CHUNK` samples each."""
     offsets, begin = demand.fleet.offsets, 0
     while begin < demand.fleet.n_containers:
         end = int(np.searchsorted(offsets, offsets[begin] + _CHUNK, side="right")) - 1
@@ -144,7 +144,7 @@ def learn(training: Demand, horizon: float, features: str, seed: int) -> Outlook
     features
         A key of `FEATURES`.
     seed
-        Of samples, folds and trees.
+        Seeds samples, folds and trees.
     """
     rng = np.random.default_rng(seed)
     unit, start = float(training.values.mean()), cold_start(training)
@@ -172,7 +172,7 @@ def learn(training: Demand, horizon: float, features: str, seed: int) -> Outlook
 
 
 def _folds(used: Demand, at: Integers, seed: int) -> list[tuple[Truths, Integers]]:
-    """Which rows to grow on, and the samples to predict with them; all, where there is but one group."""
+    """Which rows to grow on, and the samples to predict with them; all, where there is only one group."""
     found = []
     for part in folds(used.fleet, _PARTS, seed):
         inside = np.isin(used.fleet.container[at], part.training)
@@ -182,7 +182,7 @@ def _folds(used: Demand, at: Integers, seed: int) -> list[tuple[Truths, Integers
 
 
 def sample_of(training: Demand, seed: int) -> Demand:
-    """What to learn from: all, or containers by chance, cut where they are long: `_CALIBRATION` samples."""
+    """What to learn from: all, or randomly chosen containers, long ones cut: `_CALIBRATION` samples."""
     fleet = training.fleet
     if fleet.n_samples <= _CALIBRATION:
         return training
@@ -194,7 +194,7 @@ def sample_of(training: Demand, seed: int) -> Demand:
 
 
 def beginnings(demand: Demand, most: int) -> Demand:
-    """At most so many samples of each container, its first ones (a copy)."""
+    """The first samples of each container, at most `most` of them (a copy)."""
     fleet = demand.fleet
     number = np.arange(fleet.n_samples) - np.repeat(fleet.offsets[:-1], fleet.lengths)
     kept = np.flatnonzero(number < most)
@@ -212,7 +212,7 @@ def beginnings(demand: Demand, most: int) -> Demand:
 
 
 def _steps(demand: Demand, seconds: float, rng: np.random.Generator, count: int) -> Integers:
-    """Random numbers of samples within a horizon."""
+    """Random distances in samples, each within a horizon."""
     steps = max(1, round(seconds / max(float(np.median(demand.fleet.seconds)), 1e-300)))
     return rng.integers(0, steps, count)
 

@@ -35,7 +35,7 @@ class PhaseMoments:
 
 
 def places(phase: Labels, size: int) -> Integers:
-    """Where phases stand in tables: warm-up at 0, phase p at p + 1, unknown ones at the end."""
+    """The index of phases in tables: warm-up at 0, phase p at p + 1, unknown ones at the end."""
     place = phase.astype(np.int64) + 1
     return np.where(place < size, place, size)
 
@@ -65,7 +65,7 @@ class OwnMoments:
     count
         How many there are, shape (n_cycles,).
     mean, sd
-        Their mean and population sd; not a number before the first cycle.
+        Their mean and population sd; NaN in a container's first cycle.
     """
 
     count: Floats
@@ -110,6 +110,6 @@ def own_moments(values: Floats, fleet: Fleet, labels: Labels) -> OwnMoments:
 
 
 def _running(values: Floats, begins: Integers, sizes: Integers) -> Floats:
-    """Cumulative sums that begin anew at each stretch."""
+    """Cumulative sums that restart at each stretch."""
     running = np.cumsum(values)
     return running - np.repeat(running[begins] - values[begins], sizes)

@@ -1,7 +1,7 @@
 """The port of every policy: fitted on training containers, it allocates for others.
 
 A policy is one file with one `Policy` value and one line in the register. Its `fit` sees training
-containers only; what it gives back maps a fleet's demand to one allocation per sample, where the
+containers only; what it returns maps a fleet's demand to one allocation per sample, where the
 allocation of a sample depends only on earlier samples of the same container and on the training
 containers. NaN means "I cannot know yet": such samples get the cold-start value, which is the
 training set's 95th percentile.
@@ -49,7 +49,7 @@ class PolicyKind(StrEnum):
 
     @property
     def knows_future(self) -> bool:
-        """Whether such policies look into the future, so that nobody can have what they save."""
+        """Whether such policies look into the future, so that no real policy can save as much."""
         return self in {PolicyKind.BOUND, PolicyKind.ORACLE}
 
     @property
@@ -116,9 +116,9 @@ class Policy:
     defaults
         Settings that this variant has instead of the dataclass's own.
     landmark
-        True for what readers look for first: figures name it beside those that matter.
+        True for well-known reference policies, which figures always label.
     constant
-        True for what gives a container one amount for its whole life.
+        True if it gives a container one amount for its whole life.
     wraps
         The policy that this one adapts, or None.
     """

@@ -1,6 +1,6 @@
-"""What every provisioning policy must keep, asked of small fleets: the exam of policies from outside.
+"""The exam for policies from outside: what every provisioning policy must satisfy, asked on small fleets.
 
-Each question looks at a `Paper` and gives a sentence about what is wrong, or None. It is fast, not
+Each question looks at a `Paper` and returns a sentence about what is wrong, or None. It is fast, not
 thorough: what the port (`core.provisioning.policy`) promises is asked once each, so that a policy that
 breaks it is refused before anything is compared with it.
 """
@@ -54,9 +54,9 @@ class Paper:
 
 
 def sit(policy: object) -> str | None:
-    """Ask a policy everything; gives the first thing that is wrong as a sentence, or None.
+    """Ask a policy every question; return the first thing that is wrong as a sentence, or None.
 
-    Whatever a policy raises is its answer, too: nothing of it passes.
+    An exception raised by a policy counts as a wrong answer and does not propagate.
     """
     if not isinstance(policy, Policy):
         return f"It is no Policy but of the type {type(policy).__name__}."
@@ -80,7 +80,7 @@ def paper_of(policy: Policy) -> Paper:
 
 
 def declaration(policy: Policy) -> str | None:
-    """What a policy says of itself is complete, and its settings have defaults that may be."""
+    """A policy's description of itself is complete, and its settings have valid defaults."""
     if not NAME.fullmatch(policy.name) or policy.name == "all":
         return f"“{policy.name}” is no name: use small letters, digits, dots and hyphens."
     if not policy.about.endswith("."):
@@ -111,7 +111,7 @@ def _defaults_wrong(policy: Policy) -> str | None:
 
 
 def gives_sane_amounts(paper: Paper) -> str | None:
-    """One amount for each sample, finite and not negative, for odd containers too; NaN says unknown."""
+    """One amount for each sample, finite and not negative, for odd containers too; NaN means unknown."""
     odd = [odd_demand(values) for values in _ODD]
     for demand in (example_demand(5, 5, 30), *odd):
         raw = paper.raw(demand)
@@ -145,7 +145,7 @@ def changes_nothing_that_it_is_shown(paper: Paper) -> str | None:
 
 
 def looks_only_backwards(paper: Paper) -> str | None:
-    """What comes later changes no earlier allocation; asked of all that do not say they know the future."""
+    """What comes later changes no earlier allocation; asked of all that do not declare foresight."""
     if paper.policy.foresight:
         return None
     for seed, share in ((1, 0.3), (2, 0.7)):
@@ -161,7 +161,7 @@ def looks_only_backwards(paper: Paper) -> str | None:
 
 
 def looks_at_one_container_at_a_time(paper: Paper) -> str | None:
-    """Other containers that are not for training change nothing."""
+    """Other containers, unless trained on, change nothing."""
     if paper.policy.foresight:
         return None
     demand, chosen = example_demand(3, 4, 40), [2, 0]

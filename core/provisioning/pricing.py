@@ -4,16 +4,16 @@ With F the distribution of demand over the coming time, an allocation A costs pe
 
     c(A) = E[(A − D)⁺] + λ·P(D > A),
 
-with one λ for everybody: time short is bought where it saves most. What F has wrong about a container,
-its own past puts right: it pays λ·s/ε, where s is the share of its life that it was short, counted from a
+with one λ for everybody: time short is bought where it saves most. Where F is wrong about a container,
+its own past corrects it: it pays λ·s/ε, where s is the share of its life that it was short, counted from a
 prior of three cycles with the wanted share ε, and at least 0.3·ε. A kind of container that training has
-not seen is so led back towards ε from either side. One whose share, counted from twenty cycles, exceeds a
+not seen is thus led back towards ε from either side. One whose share, counted from twenty cycles, exceeds a
 cap pays (share/cap)⁴ times more, so none carries the fleet's violations alone. (Steeper answers react to
-the chance of a container's first cycles: they cost more than they save.)
+noise in a container's first cycles: they cost more than they save.)
 
 The allocation is changed when the best one is cheaper by more than a hurdle, which is the price of a
-resize. A container may have been resized at most as often as it has begun cycles, and growing may borrow
-one resize from the cycle to come: a container that shrank too far in its first cycle would otherwise
+resize. A container may be resized at most as many times as it has begun cycles, and growing may borrow
+one resize from the next cycle: a container that shrank too far in its first cycle would otherwise
 fall short until the second.
 """
 
@@ -107,7 +107,7 @@ def fitted_price(demand: Demand, under_time: float, give: Callable[[float], Floa
 
 @inlined
 def kept_cost(ratio: float, level: float, violation: float, shares: Any, grid: Floats) -> float:
-    """The cost c(A) of an allocation at `ratio` to the level; F is the staircase on the grid."""
+    """The cost c(A) of an allocation of `ratio` times the level; F is a step function on the grid."""
     surplus, before, under = 0.0, 0.0, 0.0
     for k in range(len(grid)):
         if grid[k] > ratio:
@@ -133,7 +133,7 @@ def cheapest(level: float, violation: float, shares: Any, grid: Floats) -> tuple
 
 @inlined
 def own_price(short: float, lasted: float, own: Any) -> float:
-    """How many times λ a container pays that was short for so many seconds of those it has lasted."""
+    """The multiple of λ that a container pays after being short for `short` of its `lasted` seconds."""
     wanted, cap, prior, cap_prior = own
     share = (short + wanted * prior) / (lasted + prior)
     slow = (short + wanted * cap_prior) / (lasted + cap_prior)

@@ -2,7 +2,7 @@
 
 The level of sample t is the largest demand of the last cycle length before t. Everything else is a ratio
 to it, so what is learned on one container holds for others of another scale, and times are measured in
-cycles, so it holds for another sampling. Sample t itself is never looked at: row t may be used to
+cycles, so it holds for another sampling period. Sample t itself is never looked at: row t may be used to
 decide what to allocate to sample t.
 """
 
@@ -79,7 +79,7 @@ def recent(demand: Demand, unit: float, start: float) -> Recent:
 
 @inlined
 def enter(ordered: Floats, count: int, value: float) -> int:
-    """Put a value into its place among the first `count`, which are in order."""
+    """Insert a value among the first `count`, which are sorted."""
     place = np.searchsorted(ordered[:count], value)
     for j in range(count, place, -1):
         ordered[j] = ordered[j - 1]
@@ -89,7 +89,7 @@ def enter(ordered: Floats, count: int, value: float) -> int:
 
 @inlined
 def leave(ordered: Floats, count: int, value: float) -> int:
-    """Take a value out of the first `count`, which are in order."""
+    """Remove a value from the first `count`, which are sorted."""
     place = np.searchsorted(ordered[:count], value)
     for j in range(place, count - 1):
         ordered[j] = ordered[j + 1]
@@ -107,7 +107,7 @@ def since_largest(values: Floats, time: Floats, oldest: int, t: int, top: float)
 
 @compiled
 def look_back(samples: Any, cycle: float, floor: float, longest: int, level: Floats, rows: Any) -> None:
-    """Fill `level` and `rows`; the last cycle's values are kept in order by insertion."""
+    """Fill `level` and `rows`; the last cycle's values are kept sorted by insertion."""
     values, time, seconds, offsets = samples
     ordered = np.empty(longest)
     for i in range(len(offsets) - 1):

@@ -1,6 +1,6 @@
-"""Chance as a value: a policy keeps it in its state, so that the same seed makes the same choices.
+"""Random numbers without side effects: a policy keeps the generator's state, so a seed fixes its choices.
 
-The generator is SplitMix64: a counter that is mixed. Drawing gives the number and the next value to keep.
+The generator is SplitMix64: a counter that is mixed. Drawing returns the number and the next state to keep.
 Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 """
 
@@ -17,17 +17,17 @@ def _mixed(value: int) -> int:
 
 
 def seeded(seed: int) -> int:
-    """The chance to begin with; neighbouring seeds have nothing in common."""
+    """The generator state to begin with; neighbouring seeds have nothing in common."""
     return _mixed((seed + _STEP) & _MASK)
 
 
 def draw(chance: int) -> tuple[float, int]:
-    """A number from 0 to below 1, and the chance to keep."""
+    """A number from 0 to below 1, and the next generator state."""
     following = (chance + _STEP) & _MASK
     return (_mixed(following) >> 11) * 2.0**-53, following
 
 
 def below(chance: int, count: int) -> tuple[int, int]:
-    """A whole number from 0 to below `count`, each equally likely, and the chance to keep."""
+    """A whole number from 0 to below `count`, each equally likely, and the next generator state."""
     number, following = draw(chance)
     return int(number * count), following

@@ -33,7 +33,7 @@ class Known:
     fitted
         How many of them its curve was fitted to.
     knee
-        Share of its steps at which it has made 90% of its loss reduction, or None where nobody can tell.
+        Share of its steps at which it has made 90% of its loss reduction, or None if unknown.
     fastest
         Most cores that it was seen to use.
     time, cpu_seconds
@@ -53,7 +53,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Core-seconds of a job: in all, to its end, and to 90% of its loss reduction (None: behind it)."""
+    """Core-seconds of a job: total, to its end, and to 90% of its loss reduction (None: past or unknown)."""
 
     total: float
     end: float
@@ -61,7 +61,7 @@ class Left:
 
 
 def learn(known: Known, job: Job, now: float) -> Known:
-    """Take in what a job shows now; its curve is fitted anew when it has printed a quarter more."""
+    """Take in what a job shows now; its curve is refitted when it has printed a quarter more."""
     passed, used = now - known.time, job.cpu_seconds - known.cpu_seconds
     fastest = max(known.fastest, used / passed) if passed >= _BRIEF else known.fastest
     values = known.values + tuple(value for _, value in job.readings)

@@ -2,8 +2,8 @@
 
 An observation shows each printed value once; what policies need later is the first, the last and the
 largest value, and running sums from which the mean of any interval follows. E is divided by the largest
-value that the job has shown so far, so that jobs with different losses compare; both ends of a difference
-are on the same scale.
+value that the job has shown so far, so that jobs with different losses can be compared; both ends of a
+difference are on the same scale.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ Tracks: TypeAlias = "Mapping[str, Track]"
 
 
 def follow(tracks: Tracks, seen: Observation) -> Tracks:
-    """Add what was printed since the observation before; forget the jobs that ended.
+    """Add what was printed since the previous observation; forget the jobs that ended.
 
-    A value that is not a number (a diverged loss) is passed over.
+    A NaN or infinite value (a diverged loss) is skipped.
     """
     fresh = [job for job in seen.jobs if job.readings]
     if not fresh and not seen.ended:
@@ -67,7 +67,7 @@ def follow(tracks: Tracks, seen: Observation) -> Tracks:
 
 
 def extended(track: Track | None, readings: tuple[Reading, ...]) -> Track | None:
-    """A track with further values; None while no value was a number."""
+    """A track with further values; None while no value was finite."""
     first, last, largest, total, printed = track or (nan, nan, 0.0, 0.0, 0)
     for _, value in readings:
         if not isfinite(value):

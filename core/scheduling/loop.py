@@ -1,4 +1,4 @@
-"""The one loop of every run: wait, observe, decide, act, record; and decisions made again from a record.
+"""The one loop of every run: wait, observe, decide, act, record; and the replay of decisions from a record.
 
 Nothing here knows whether the engine is a simulator or a cluster. What was seen, decided and done is one
 `Entry` after another; a run's entries are its ledger, and `replay` proves that the policy, shown the same
@@ -43,7 +43,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where a replayed policy decides otherwise than its ledger says."""
+    """Where a replayed policy decides differently from its ledger."""
 
     number: int
     recorded: tuple[Action, ...]
@@ -60,13 +60,13 @@ def drive(
     Parameters
     ----------
     engine
-        The world.
+        Where the jobs run.
     policy
         The policy.
     settings
         An instance of the policy's settings.
     seed
-        Of the policy's own chance.
+        Seeds the policy's own random choices.
     pace
         Look at least every so many seconds, whatever the policy asks for, so that a ledger of real time says
         what was used between events; None looks only when something happens or the policy wants it.

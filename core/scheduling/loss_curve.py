@@ -3,7 +3,7 @@
 With x the share of its steps, a loss follows E(x) = a - b*r(x), where r grows from 0 to 1 as an
 exponential, a hyperbola or a Weibull curve of unknown speed. For each speed of a fixed grid a and b are a
 least-squares line in closed form, so that a fit is one small matrix product. Each curve says where 90% of
-the reduction is reached; they are averaged, each by how likely it makes what was printed.
+the reduction is reached; they are averaged, weighted by the likelihood of the printed values.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _KAPPAS = tuple(float(v) for v in np.geomspace(1.0, 300.0, 24))
 _TAUS = tuple(float(v) for v in np.geomspace(0.005, 0.6, 20))
 _POWER = 0.7
 _INDEPENDENT = 0.25
-"""How many independent values one printed value counts for; neighbours err alike."""
+"""How many independent values one printed value counts for; the errors of neighbours are correlated."""
 
 
 @lru_cache(maxsize=16)

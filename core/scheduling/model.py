@@ -3,7 +3,7 @@
 Times are seconds of the run's clock, which may be virtual; CPU is in cores and core-seconds. Nothing here
 says how it was measured: a simulator, a Docker host and a cluster fill in the same values. Usage is a
 cumulative counter, so that a policy takes the mean over whatever interval it looks back on, and evaluation
-values are only those that were printed since the observation before, so that a ledger keeps each once.
+values are only those that were printed since the previous observation, so that a ledger keeps each once.
 """
 
 from __future__ import annotations
@@ -98,23 +98,23 @@ class Job:
     started
         When it first ran, seconds, or None.
     cpu_seconds
-        Core-seconds used so far, all starts together.
+        Core-seconds used so far, over all its starts.
     limit
         Cores that it may use at most, or None without a limit.
     weight
-        Its share against the others on its worker where cores are scarce; 1 is usual.
+        Its share against the others on its worker where cores are scarce; 1 is the default.
     threads
         How many threads it computes with, or None where it does not say.
     readings
-        Values of E printed since the observation before, oldest first.
+        Values of E printed since the previous observation, oldest first.
     steps, total_steps
-        Training steps done and to do, or None where it does not say.
+        Training steps done and in total, or None where it does not say.
     request
         Cores that its owner asked for, or None.
     can_migrate
         Whether it writes checkpoints on request.
     can_resize
-        Whether it follows its cores with its threads.
+        Whether it adapts its threads to its cores.
     hidden
         What only oracles look at; None wherever it is not known.
     """
@@ -170,9 +170,9 @@ class Observation:
     jobs
         Jobs that were submitted and have not ended, in order of submission.
     ended
-        Jobs that ended since the observation before, as they were at their end.
+        Jobs that ended since the previous observation, as they were at their end.
     failures
-        Actions that failed since the observation before.
+        Actions that failed since the previous observation.
     """
 
     number: int

@@ -2,7 +2,7 @@
 
 The rule is what is compared (`fewest`, `random`, `half`, `requested`); it decides much of the result of any
 policy that migrates afterwards, so every policy on several workers names it. A start that fails is tried on
-the other workers, and after those again, later and later.
+the other workers, and then on all of them again after ever longer pauses.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ PLACEMENTS = {
     "requested": "The least allocated worker, by declared requests",
 }
 UNREQUESTED = 0.1
-"""Cores that a job without a request counts with, as in kube-scheduler's scoring (100 millicores)."""
+"""Cores counted for a job without a request, as in kube-scheduler's scoring (100 millicores)."""
 PATIENCE = 60.0
-"""Seconds after which a start that nobody confirmed or refused is asked for again."""
+"""Seconds after which a start that was neither confirmed nor refused is asked for again."""
 _RETRY, _DOUBLINGS = 5.0, 7
 
 
@@ -51,7 +51,7 @@ class Attempt(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placer:
-    """The default scheduler's state: its rule, its chance, and starts that were not confirmed."""
+    """The default scheduler's state: its rule, its random state, and starts that were not confirmed."""
 
     rule: str
     chance: int
@@ -115,7 +115,7 @@ def place(state: Placer, seen: Observation) -> Placing:
 def _after_failures(
     state: Placer, seen: Observation, waiting: Sequence[Job]
 ) -> tuple[dict[str, Attempt], list[Reason]]:
-    """What is known of the jobs that still wait, with the refusals of this observation."""
+    """What is known of the jobs that still wait, with the refusals in this observation."""
     attempts = {job.id: state.attempts[job.id] for job in waiting if job.id in state.attempts}
     reasons = []
     for failure in seen.failures:
@@ -162,7 +162,7 @@ class _Load:
             self._load[worker] += self._share(job, worker)
 
     def choose(self, job: Job, refused: tuple[str, ...], chance: int) -> tuple[str, Reason, int]:
-        """The job's worker, why, and the chance to keep."""
+        """The job's worker, why, and the next random state."""
         free = [worker for worker in self._load if worker not in refused] or list(self._load)
         rule = self._rule
         if rule == "half":

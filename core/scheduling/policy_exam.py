@@ -1,7 +1,7 @@
-"""What every scheduling policy must keep, asked of a few short runs: the exam of policies from outside.
+"""The exam for policies from outside: what every scheduling policy must satisfy, asked of a few short runs.
 
-A `Paper` is a policy with the ledger of a run of it; each question gives a sentence about what is wrong,
-or None. Where the runs come from is not for this module to know: whoever asks runs the policy, usually
+A `Paper` is a policy with the ledger of a run of it; each question returns a sentence about what is
+wrong, or None. Where the runs come from is not for this module to know: whoever asks runs the policy, usually
 in the simulator.
 """
 
@@ -41,7 +41,7 @@ class Paper:
     entries
         The ledger.
     run
-        Runs the same once more.
+        Repeats the run.
     """
 
     policy: SchedulingPolicy
@@ -53,7 +53,7 @@ class Paper:
 
 
 def declaration(policy: SchedulingPolicy) -> str | None:
-    """What a policy says of itself is complete; its settings are asked of apart."""
+    """A policy's description of itself is complete; its settings are checked separately."""
     if not NAME.fullmatch(policy.name):
         return f"“{policy.name}” is no name: use small letters, digits, dots and hyphens."
     if not policy.about.endswith("."):
@@ -88,7 +88,7 @@ def is_determined_by_its_seed(paper: Paper) -> str | None:
 
 
 def ignores_stale_observations(paper: Paper) -> str | None:
-    """What is not newer than the last seen changes nothing and asks for nothing."""
+    """An observation no newer than the last one seen changes nothing and asks for nothing."""
     state = paper.policy.begin(paper.settings, paper.seed)
     for place, entry in enumerate(paper.entries):
         state = paper.policy.decide(state, entry.observation).state
@@ -103,7 +103,7 @@ def _nothing_happened(answer: Decision[Any], state: Any) -> bool:
 
 
 def replays(paper: Paper) -> str | None:
-    """Shown its ledger, it decides what it decided."""
+    """Shown its ledger, it makes the same decisions again."""
     different = next(replay(paper.policy, paper.settings, paper.seed, paper.entries), None)
     return None if different is None else f"Shown its ledger, it decides differently at {different.number}."
 

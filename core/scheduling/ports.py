@@ -1,4 +1,4 @@
-"""The ports: a policy that decides, and an engine that shows and does.
+"""The ports: a policy that decides, and an engine that observes and acts.
 
 A policy is a pure function with typed settings: ``decide(state, observation)`` gives the next state, the
 actions and the reasons. The same object runs in the simulator, on a Docker host and on clusters. An engine
@@ -93,7 +93,7 @@ class SchedulingPolicy:
 
 
 class Engine(Protocol):
-    """A world with workers and jobs: the simulator, a Docker host, a cluster."""
+    """Where workers and jobs are: the simulator, a Docker host, a cluster."""
 
     def wait(self, until: float | None) -> None:
         """Let time pass until something happens, or until `until` at the latest."""
@@ -102,7 +102,7 @@ class Engine(Protocol):
         """Show everything that can be seen now; each reading of E is shown once."""
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, in order; what fails at once is given back, and seen next time."""
+        """Do what was decided, in order; what fails at once is returned, and seen next time."""
 
     @property
     def finished(self) -> bool:

@@ -18,7 +18,7 @@ _DONORS = 3
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A job that would better be elsewhere, and by how many seconds the sum of completion times falls."""
+    """A job that would be better off elsewhere, and by how many seconds the sum of completion times falls."""
 
     job: str
     to: str

@@ -1,4 +1,4 @@
-"""What no engine does: the rules by which an action is refused, and the sentences that say so.
+"""What every engine refuses: the rules by which an action is refused, and the sentences that say so.
 
 The simulated world and real hosts ask the same questions before anything happens, so that a policy meets the
 same refusals wherever it runs.
@@ -26,7 +26,7 @@ class Refused(Exception):  # noqa: N818 - control flow between an action and its
 
 
 def job_named(jobs: Mapping[str, Job], name: str) -> Job:
-    """Look a job up that has not ended."""
+    """Look up a job that has not ended."""
     job = jobs.get(name)
     if job is None:
         raise Refused(f"There is no job {name}, or it has ended.")
@@ -34,7 +34,7 @@ def job_named(jobs: Mapping[str, Job], name: str) -> Job:
 
 
 def worker_named(workers: Mapping[str, Worker], name: str) -> Worker:
-    """Look a worker up."""
+    """Look up a worker."""
     worker = workers.get(name)
     if worker is None:
         raise Refused(f"There is no worker {name}.")
@@ -61,13 +61,13 @@ def runs(job: str, state: JobState, doing: str) -> None:
 
 
 def is_paused(job: str, state: JobState) -> None:
-    """Only what is paused goes on."""
+    """Only what is paused is resumed."""
     if state is not JobState.PAUSED:
         raise Refused(f"Job {job} cannot be resumed: it is {state.value}.")
 
 
 def told(action: SetThreads, listener: Listener | None) -> Listener:
-    """Whoever is told to use another number of threads, which is at least one; None does not listen."""
+    """The listener to tell of a new number of threads, which is at least one; None: nothing listens."""
     if listener is None:
         raise Refused(f"Job {action.job} cannot change its threads while it runs.")
     if action.threads < 1:

@@ -1,9 +1,9 @@
-"""How long a phase is stayed in: P(leave within s seconds) from the empirical hazard of run lengths.
+"""How long a phase lasts: P(leave within s seconds) from the empirical hazard of run lengths.
 
 At each duration t at which runs ended, the hazard is d/n: runs that ended then, over runs that had lasted
-at least so long. S(t) = Π (1 − d/n) is the product-limit estimate (Kaplan and Meier, 1958), and
+at least that long. S(t) = Π (1 − d/n) is the product-limit estimate (Kaplan and Meier, 1958), and
 P(leave within s | stayed a) = 1 − S(a + s)/S(a). The end of an execution counts as leaving; with
-``ends_leave=False`` an execution's last run is only known to have lasted at least so long.
+``ends_leave=False`` an execution's last run is only known to have lasted at least that long.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class DwellTimes:
-    """The stays in a phase.
+    """The dwell times in a phase.
 
     Parameters
     ----------
     seconds
         The durations of all runs that were looked at, ascending, shape (n_runs,).
     times
-        The different durations after which runs were left, ascending, shape (n,).
+        The distinct durations after which runs were left, ascending, shape (n,).
     left, at_risk
-        How many were left then, and how many had lasted at least so long, shape (n,).
+        How many were left then, and how many had lasted at least that long, shape (n,).
     """
 
     seconds: FloatArray
@@ -56,7 +56,7 @@ class DwellTimes:
 
     @property
     def hazard(self) -> FloatArray:
-        """P(left at this duration | lasted so long), shape (n,)."""
+        """P(left at this duration | lasted that long), shape (n,)."""
         return self.left / np.maximum(self.at_risk, 1)
 
     @property
@@ -65,7 +65,7 @@ class DwellTimes:
         return 1.0 - np.cumprod(1.0 - self.hazard)
 
     def leave_within(self, seconds: float, stayed: float = 0.0) -> float:
-        """P(left within `seconds` more | has stayed `stayed` seconds); NaN where nobody stayed so long."""
+        """P(left within `seconds` more | has stayed `stayed` seconds); NaN where no run lasted that long."""
         if not self.n_runs or stayed >= self.seconds[-1]:
             return float("nan")
         inside = (self.times > stayed) & (self.times <= stayed + seconds)
@@ -73,7 +73,7 @@ class DwellTimes:
 
 
 def runs_after(sequences: PhaseSequences, after: Sequence[int]) -> IntArray:
-    """The runs of the last of some phases that came right after the others."""
+    """The runs of the last of some phases that directly followed the others."""
     found = np.flatnonzero(sequences.phase == after[-1])
     for back, phase in enumerate(reversed(after[:-1]), 1):
         found = found[found >= back]
@@ -85,12 +85,12 @@ def runs_after(sequences: PhaseSequences, after: Sequence[int]) -> IntArray:
 def dwell_times_after(
     sequences: PhaseSequences, after: Sequence[int], *, ends_leave: bool = True
 ) -> DwellTimes:
-    """The stays in the last of some phases when it came right after the others.
+    """The dwell times in the last of some phases where it directly followed the others.
 
     Parameters
     ----------
     sequences
-        What was seen.
+        The sequences to count.
     after
         One phase or more, the present one last.
     ends_leave

@@ -3,7 +3,7 @@
 A state's own transitions are used where it was seen at least 20 times; otherwise those of the state
 without its oldest phase, down to the present phase alone (*back-off*). h steps are h products with the
 transition matrix of this chain, which is its h-th power applied to the state one starts from. The end of
-an execution is never left.
+an execution is an absorbing state.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Forecaster:
     ----------
     graphs
         The graphs of memory 1, 2 and so on of the same sequences, up to the longest memory; their steps are
-        `Step.RUN`, or `Step.SAMPLE`, where staying is possible.
+        `Step.RUN`, or `Step.SAMPLE`, where a phase may follow itself.
     least
         The fewest observations of a state for its own transitions to be used.
 
@@ -101,7 +101,7 @@ class Forecaster:
         return sum(self._rows.get(state, {}).values())
 
     def used(self, state: State) -> State:
-        """The longest end of a state that was seen often enough; the present phase at least."""
+        """The longest suffix of a state that was seen often enough; the present phase at least."""
         state = state[-self.memory :]
         while len(state) > 1 and self.seen(state) < self.least:
             state = state[1:]
@@ -113,7 +113,7 @@ class Forecaster:
         Parameters
         ----------
         after
-            The last phases, the present one last; more than the memory are not looked at.
+            The last phases, the present one last; those beyond the memory are ignored.
         steps
             How far ahead, from 1.
 
@@ -167,7 +167,7 @@ class Forecaster:
 def forecaster(
     sequences: PhaseSequences, memory: int = MOST_MEMORY, step: Step = Step.RUN, least: int = LEAST
 ) -> Forecaster:
-    """A forecaster for sequences, with the memory and the steps that are wanted.
+    """A forecaster for sequences, with the given memory and steps.
 
     Raises
     ------

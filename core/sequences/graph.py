@@ -1,7 +1,7 @@
 """The graph of order m: where executions go from the last m phases.
 
-A *state* is what an execution remembers: its last m entries, fewer at its beginning. What an entry is, is
-chosen by `Step`. The end of an execution is a state of its own that nothing leaves. The probability of an
+A *state* is what an execution remembers: its last m entries, fewer at its beginning. `Step` chooses
+what an entry is. The end of an execution is a state of its own that nothing leaves. The probability of an
 edge is its count over the visits of the state it leaves, so the rows of the graph sum to 1.
 """
 
@@ -30,7 +30,7 @@ class Step(StrEnum):
     """What one step of the graph is.
 
     ``RUN``: from one run to the next; no self-loops. ``SAMPLE``: from one sample to the next, remembering
-    the last m runs, so that staying is a self-loop of probability p and the expected stay is 1/(1 − p)
+    the last m runs, so that staying is a self-loop of probability p and the expected dwell time is 1/(1 − p)
     samples. ``WINDOW``: from one sample to the next, remembering the last m samples.
     """
 
@@ -50,7 +50,7 @@ class TransitionGraph:
     phases
         The phases there may be.
     states
-        The states that were visited; the end is not among them and is number ``len(states)``.
+        The states that were visited; the end is not among them and has the index ``len(states)``.
     at, to, owner, weight
         Every step that was taken: from which state, to which, by which execution, how many times in a
         row. Shape (n_steps,).
@@ -67,7 +67,7 @@ class TransitionGraph:
 
     @property
     def end(self) -> int:
-        """The number of the end."""
+        """The index of the end."""
         return len(self.states)
 
     @cached_property
@@ -94,7 +94,7 @@ class TransitionGraph:
 
     @cached_property
     def visits(self) -> IntArray:
-        """How often each state was left or stayed in, shape (n_states,)."""
+        """How many steps were taken from each state, shape (n_states,)."""
         return np.bincount(self.at, self.weight, minlength=len(self.states)).astype(np.int64)
 
     @cached_property
@@ -104,7 +104,7 @@ class TransitionGraph:
 
     @cached_property
     def numbers(self) -> dict[State, int]:
-        """The number of each state."""
+        """The index of each state."""
         return {state: number for number, state in enumerate(self.states)}
 
     @cached_property
@@ -113,13 +113,13 @@ class TransitionGraph:
         return np.array([*(state[-1] for state in self.states), END], np.int64)
 
     def name(self, number: int) -> State:
-        """The state of a number; ``(END,)`` for the end."""
+        """The state at an index; ``(END,)`` for the end."""
         return self.states[number] if number < self.end else (END,)
 
     def matrix(self) -> tuple[FloatArray, IntArray]:
         """P(next phase | state) and its counts, shape (n_states, n_phases + 1); the end is last.
 
-        A state that repeats its phase (`Step.SAMPLE`, `Step.WINDOW`) has that in its phase's column.
+        Staying in a phase (`Step.SAMPLE`, `Step.WINDOW`) is counted in that phase's own column.
         """
         column = {phase: place for place, phase in enumerate((*self.phases, END))}
         counts = np.zeros((len(self.states), len(column)), np.int64)
@@ -135,14 +135,14 @@ class TransitionGraph:
         return 1.0 / (1.0 - stay)
 
     def executions(self, state: State, phase: int | None = None) -> tuple[IntArray, IntArray]:
-        """Who is behind a state, or behind going from it to a phase (`END` for the end).
+        """The executions that visit a state, or that go from it to a phase (`END` for the end).
 
-        A state shorter than the memory stands for all states that end so.
+        A state shorter than the memory stands for all states that end with it.
 
         Returns
         -------
         executions, times
-            Their places in the set, those that did it most often first, and how often each did.
+            Their indices in the set, those that did so most often first, and how often each did.
         """
         size = len(state)
         mine = [number for number, each in enumerate(self.states) if each[-size:] == state]
@@ -190,7 +190,7 @@ def transition_graph(sequences: PhaseSequences, memory: int = 1, step: Step = St
 def _states(
     phases: tuple[int, ...], code: IntArray, owner: IntArray, memory: int
 ) -> tuple[tuple[State, ...], IntArray]:
-    """The different states, and that of each entry: its last `memory` entries in base (n_phases + 1)."""
+    """The distinct states, and the state of each entry: its last `memory` entries in base (n_phases + 1)."""
     base, entry = len(phases) + 1, code + 1
     key = entry.astype(np.int64)
     for back in range(1, memory):

@@ -13,7 +13,7 @@ _ROOM = 1 << 16
 
 
 def grouped(keys: IntArray, bound: int) -> tuple[IntArray, IntArray]:
-    """The different keys, ascending, and the place of each key among them.
+    """The distinct keys, ascending, and the index of each key among them.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ class PackedSequences:
 
     @property
     def symbols(self) -> tuple[Element, ...]:
-        """The different elements without their repetition counts: 2 stands for any number of them."""
+        """The distinct elements without their repetition counts: 2 stands for any number of them."""
         return self._symbols[1]
 
     def of(self, execution: int) -> tuple[Element, ...]:
@@ -109,7 +109,7 @@ class PackedSequences:
 
 
 def _repetitions(phase: IntArray, owner: IntArray, unit: int) -> IntArray:
-    """How often the `unit` runs from each run on occur in a row in its execution, shape (n_runs,)."""
+    """How often the `unit` runs from each run on repeat in a row within its execution, shape (n_runs,)."""
     n = len(phase)
     if n <= unit:
         return np.ones(n, np.int64)

@@ -36,7 +36,7 @@ class Path:
     seconds
         The median duration of its executions.
     example
-        The execution nearest that median, as its place in the set; the shorter of two.
+        The execution nearest that median, as its index in the set; of two, the shorter one.
     """
 
     tree: PrefixTree
@@ -49,7 +49,7 @@ class Path:
 
     @property
     def elements(self) -> tuple[Element, ...]:
-        """Its elements; ``repeats`` 2 stands for any number from 2. Empty: never out of warm-up."""
+        """Its elements; ``repeats`` 2 stands for any number from 2. Empty if they never leave warm-up."""
         return self.tree.path(self.node)
 
     def __str__(self) -> str:

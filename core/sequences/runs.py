@@ -3,7 +3,7 @@
 All runs of all executions lie in the same flat arrays, one execution after the other, as samples do in
 a trace set, so that everything built on them is a few array operations.
 
-Warm-up is no phase of a container but the wait for a first full window, so by default it is skipped, and
+Warm-up is not a phase of a container but the wait for its first full window, so by default it is skipped, and
 the runs around a gap in the sampling, which has a warm-up after it, become one. With `Warmup.OWN` it
 counts like a phase.
 """
@@ -42,7 +42,7 @@ class PhaseSequences:
     ids
         The executions' names.
     phases
-        The phases that there may be, in the order in which they are shown; all that occur are in it.
+        All possible phases, in the order in which they are shown; all that occur are in it.
     offsets
         Shape (n_executions + 1,): runs ``offsets[i]:offsets[i + 1]`` are those of execution i. An
         execution that never leaves its warm-up may have none.
@@ -77,7 +77,7 @@ class PhaseSequences:
 
     @cached_property
     def code(self) -> IntArray:
-        """Each run's phase as its place in `phases`, shape (n_runs,)."""
+        """Each run's phase as its index in `phases`, shape (n_runs,)."""
         order = np.argsort(self.phases)
         return order[np.searchsorted(np.array(self.phases)[order], self.phase)] if self.n_runs else self.phase
 

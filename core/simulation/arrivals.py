@@ -1,8 +1,8 @@
 """When jobs are submitted: fixed times, fixed spacing, uniform in an interval, Poisson, or as recorded.
 
-Each is a frozen value with ``times(n, seed)``, which gives n seconds in rising order. Chance comes from the
-seed alone. The thesis' "random" schedules are uniform: its jobs start at a moment drawn from 0 to 200 s
-(FlowCon, 6.1) or 0 to 300 s (SpeCon, 6.2).
+Each is a frozen value with ``times(n, seed)``, which gives n seconds in ascending order. Randomness comes
+from the seed alone. The thesis' "random" schedules are uniform: its jobs start at a moment drawn from 0 to
+200 s (FlowCon, 6.1) or 0 to 300 s (SpeCon, 6.2).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Arrivals(Protocol):
     """A schedule of submissions."""
 
     def times(self, n: int, seed: int) -> tuple[float, ...]:
-        """Seconds at which n jobs are submitted, rising."""
+        """Seconds at which n jobs are submitted, ascending."""
 
 
 def _not_negative(what: str, *values: float) -> None:
@@ -44,8 +44,8 @@ class FixedTimes:
     def __post_init__(self) -> None:
         _not_negative("A time of submission", *self.moments)
 
-    def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one call for all schedules
-        """Give the first n of them in rising order.
+    def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
+        """Give the first n of them in ascending order.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Spaced:
         _not_negative("The spacing of submissions", self.spacing)
         _not_negative("The first submission", self.first)
 
-    def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one call for all schedules
+    def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
         """Count up from the first by the spacing."""
         return tuple(self.first + self.spacing * i for i in range(n))
 
@@ -94,7 +94,7 @@ class UniformIn:
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Jobs at a mean `rate` per second, each independent of the others; the first is waited for, too.
+    """Jobs at a mean `rate` per second, each independent of the others; the first one is waited for as well.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What is left to chance, drawn from the seed and a job's id alone.
+"""Everything random, drawn from the seed and a job's id alone.
 
 No draw depends on the order of events, so two policies that are compared under one seed meet the same noise
 and the same failures, and adding a job changes nothing for the others.
@@ -25,7 +25,7 @@ def _generator(seed: int, job: str, *purpose: int) -> np.random.Generator:
 
 
 def noise_of(job: JobSpec, seed: int) -> Floats:
-    """Noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, so that each has deviation σ.
+    """Noise of each printed value: AR(1), n_i = φ n_{i−1} + √(1 − φ²) σ ε_i, each of standard deviation σ.
 
     It is summed up as Σ_k φ^k ε_{i−k}, without powers of φ that are too small to change a double.
     """

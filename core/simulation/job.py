@@ -1,7 +1,7 @@
 """A job while it lives in the simulated world: how far it is, and what it prints on the way.
 
 Between two changes of its speed everything is a straight line from `at`: the work is `done` + rate·(t − at),
-the counter of its usage `cpu_seconds` + share·(t − at). ViewBuilder at a job changes neither, so how often a
+the counter of its usage `cpu_seconds` + share·(t − at). Looking at a job changes neither, so how often a
 policy looks cannot move a completion by a rounding error.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.simulation.scenario import JobSpec, WorkerSpec
 
 NANOSECOND: Final = 1e-9
-"""Moments closer than this are one moment."""
+"""Times closer than this count as the same."""
 
 ROUNDING: Final = 1e-9
 """Part of a printed value, or of a training step, that rounding may leave undone at its boundary."""
@@ -34,7 +34,7 @@ class Node:
     spec
         What was given.
     place
-        Its number among all workers.
+        Its index among all workers.
     running
         Runnable jobs, in order of their start; the values mean nothing.
     plan

@@ -130,7 +130,7 @@ class Weibull:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """A recorded loss, straight lines between its points and level before the first and after the last.
+    """A recorded loss, straight lines between its points and constant before the first and after the last.
 
     Parameters
     ----------

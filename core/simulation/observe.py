@@ -42,9 +42,9 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
     Parameters
     ----------
     world
-        The world; its news are taken from it.
+        The world; what has not been shown yet is taken from it.
     number
-        Of this observation.
+        The number of this observation.
     hidden
         Whether oracles may look at the work that is left.
     """

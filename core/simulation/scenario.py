@@ -77,7 +77,7 @@ class JobSpec:
         Its loss against the share of its training that is done.
     prepare, finish
         Core-seconds of the work before its first training step and after its last, in which it prints
-        nothing: it loads libraries and data, it tests and saves. What is between is its training.
+        nothing: it loads libraries and data, it tests and saves. What lies between is its training.
     values
         How many values of E it prints; value i (1…values) is printed when i/values of the training is done.
     noise_sigma
@@ -97,7 +97,7 @@ class JobSpec:
     threads
         Threads that it computes with, or None: as many as it has cores.
     resizable
-        Whether it follows its cores with its threads (has the agent).
+        Whether it adapts its threads to its cores (has the agent).
     speedup
         Its speed at more than one core; None: proportional to its cores.
     thread_penalty
@@ -154,7 +154,7 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A world: its workers, its jobs, and how it treats them.
+    """A simulated world: its workers, its jobs, and how it treats them.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Scenario:
     contention
         n_e is the ``count`` of runnable jobs, or their ``effective`` number (Σa)²/Σa² with shares a.
     control_s
-        Seconds of a migration beside checkpoint and restore.
+        Seconds of a migration besides checkpoint and restore.
     checkpoint_failure
         Probability that a job does not answer the request for a checkpoint; it goes on where it is.
     restore_failure

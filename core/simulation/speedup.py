@@ -3,7 +3,7 @@
 Its unit is the speed on one core with one thread. A job with `threads` cannot use more cores than that;
 below one core it is throttled in proportion. Threads beyond its cores wait for each other: measured on two
 cores with PyTorch 2.13 (docs/simulator.md), products that take 1.03 s with one thread under a
-quota of half a core take 2.9 to 4.1 s with two: a loss of 1.8 to 3.0 useful seconds for each.
+quota of half a core take 2.9 to 4.1 s with two: a loss of 1.8 to 3.0 seconds for each useful one.
 """
 
 from __future__ import annotations

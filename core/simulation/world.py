@@ -2,9 +2,9 @@
 
 Only three kinds of event exist: a job arrives, a worker's next job ends, and a stage of a migration is over.
 Each event carries what it does, so the world need not know how a migration goes.
-A worker's cores are shared anew only when something about that worker changed; the completion that was
-planned before is then void by its number and skipped when it comes up, so nothing is ever searched for
-in the queue.
+A worker's cores are shared again only when something about that worker changed; the completion that was
+planned before is then recognised as void by its number and skipped when it comes up, so nothing is ever
+searched for in the queue.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class World:
     scenario
         Its workers, jobs and rules.
     seed
-        Of whatever is left to chance.
+        Seeds everything random.
     """
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
@@ -82,7 +82,7 @@ class World:
         heappush(self._events, (moment, next(self._numbers), stage, job, job.moves))
 
     def change(self, node: Node) -> None:
-        """Note that a worker's cores must be shared anew."""
+        """Note that a worker's cores must be shared again."""
         self._changed[node] = None
 
     def run(self, job: SimulatedJob, node: Node) -> None:

@@ -1,7 +1,7 @@
-"""The door of all readers: a file gives what it holds, or a sentence of PhaseDock's, never anything else.
+"""A guard around all readers: a file yields its content or one of PhaseDock's errors, never anything else.
 
-Readers refuse what they know to go wrong in sentences of their own, which pass, cut to a bearable length.
-What they do not know becomes one sentence here; what happened stands in the log and in ``__cause__``.
+What readers know to go wrong they refuse in sentences of their own, which pass, cut to a readable length.
+What they do not expect becomes one sentence here; what happened is in the log and in ``__cause__``.
 """
 
 from __future__ import annotations

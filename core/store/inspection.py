@@ -49,7 +49,7 @@ class Inspection:
     columns
         The file's columns.
     rows_preview
-        The first rows as texts.
+        The first rows as strings.
     size
         Bytes on disk.
     n_rows

@@ -1,8 +1,8 @@
 """A run's ledger as bytes: entries to compressed JSON and back, with nothing lost.
 
-Frozen values of the scheduling frame are written by the names of their classes; the names of their fields
+Frozen values of the scheduling model are written by the names of their classes; the names of their fields
 stand once at the head of every chunk, so that a field that is added later does not make an old ledger
-unreadable. Floats keep all their bits (JSON's shortest form); infinities and not-a-number, which JSON does
+unreadable. Floats keep all their bits (JSON's shortest form); infinities and NaN, which JSON does
 not have, are written as words.
 """
 
@@ -81,7 +81,7 @@ def _plain(value: Any) -> Any:
 
 
 class _Reader:
-    """Makes frozen values again, by the fields that the chunk's head names."""
+    """Rebuilds frozen values, by the fields that the chunk's head names."""
 
     def __init__(self, heads: dict[str, list[str]]) -> None:
         self._heads = heads

@@ -55,7 +55,7 @@ def read_with_report(
     mapping
         What its columns are; None: as its layout is recognised.
     progress
-        Called with a share between 0 and 1 and a sentence; may raise `Cancelled`.
+        Called with the fraction done (0 to 1) and a sentence; may raise `Cancelled`.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def _read(path: Path, mapping: ColumnMapping | None, progress: Progress | None) 
 
 
 def _again(source: ExactSource, mapping: ColumnMapping, progress: Progress | None) -> tuple[TraceSet, Report]:
-    """Read once more, slowly, for the numbers of the rows."""
+    """Read once more, slowly, for the row numbers."""
     return build(source.read_exactly(mapping, _part(progress, 0.0, 0.8)), mapping, _part(progress, 0.8, 1.0))
 
 
@@ -101,7 +101,7 @@ def _needs_exact(source: ExactSource, raw: RawTable, report: Report) -> bool:
 
 
 def _forward(progress: Progress | None) -> Progress | None:
-    """A callback whose share never goes back, even where a file is read a second time."""
+    """A callback whose fraction never decreases, even where a file is read a second time."""
     if progress is None:
         return None
     whole, most = progress, 0.0

@@ -1,7 +1,7 @@
-"""Opening files by what they are, not by their names, and never reading more than is bearable.
+"""Opening files by what they are, not by their names, and never reading more than is reasonable.
 
 A compressed file is read through a counter: one that grows far beyond what measurements compress to
-is refused before it fills the machine.
+is refused before it fills the memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ HEAD_BYTES = 256 * 1024
 
 
 class Unpacked(io.RawIOBase):
-    """A gzip file as a stream of its content that refuses bombs and says where a cut-off file ends.
+    """A gzip file's content as a stream that refuses decompression bombs and says where a cut-off file ends.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
 """From a file's columns to a checked trace set.
 
-The steps, each looking first whether there is anything to do (for a clean file none of them copies
-a column) and each saying in the report what it did:
+The steps; each first checks whether there is anything to do (for a clean file none of them copies
+a column), and records in the report what it did:
 
 1. rows without execution or time are dropped,
 2. rows are grouped by execution and sorted by time; of equal times the last row stays,
-3. numbers that cannot be (infinite, negative usage, absurdly large) are taken out,
+3. impossible numbers (infinite, negative usage, absurdly large) are removed,
 4. growing counters become usage per second, file units become canonical ones,
-5. missing cells hold the execution's last value, or the row goes,
-6. samples are brought to the sampling period, and executions that are too short are dropped.
+5. missing cells are filled with the execution's last value, or the row is dropped,
+6. samples are resampled to the sampling period, and executions that are too short are dropped.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def build(
     mapping
         What they stand for.
     progress
-        Called with a share between 0 and 1 and a sentence; may raise `Cancelled`.
+        Called with the fraction done (0 to 1) and a sentence; may raise `Cancelled`.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def _silent(_share: float, _message: str) -> None:
 
 
 def _require(usable: bool, log: ProblemLog, rows_read: int) -> None:
-    """Stop where nothing is left, with the reason that matters most."""
+    """Raise if nothing is left, with the reason that matters most."""
     if usable:
         return
     report = Report(log.problems, rows_read)
@@ -118,7 +118,7 @@ def _resampled(work: Working) -> TraceSet:
 
 
 def _say_mixed(medians: FloatArray, period: float, rule: Resampling, log: ProblemLog) -> None:
-    """Say so where executions were sampled at clearly different rates."""
+    """Report it if executions were sampled at clearly different rates."""
     known = medians[np.isfinite(medians)]
     if rule is Resampling.NONE or not len(known):
         return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 USAGE = (Role.CPU, Role.MEMORY, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
 OPTIONAL = (Role.LOSS, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
-# Beyond the largest machine that one could think of: a unit was mistaken, or the file is damaged.
+# More than any conceivable machine has: the unit is wrong, or the file is damaged.
 MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300}
 
 
@@ -236,7 +236,7 @@ def _say_missing(work: Working, name: str, bad: Mask, kind: str) -> None:
 
 
 def _held(values: FloatArray, bad: Mask, offsets: IntArray, longest: float) -> tuple[FloatArray, Mask]:
-    """Carry the last value forward within executions, at most `longest` samples; tell what is left."""
+    """Carry the last value forward within executions, at most `longest` samples; mark those left empty."""
     index = np.arange(len(values))
     source = np.maximum.accumulate(np.where(bad, -1, index))
     starts = np.repeat(offsets[:-1], np.diff(offsets))

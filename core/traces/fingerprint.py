@@ -1,6 +1,6 @@
-"""A stable mark of a trace set's content, by which results and models say what they were made from.
+"""A stable fingerprint of a trace set's content: results and models record by it what they were made from.
 
-The mark is a SHA-256 over executions, offsets, breaks, period, features and every value in canonical
+The fingerprint is a SHA-256 over executions, offsets, breaks, period, features and every value in canonical
 form (64-bit little-endian floats, each NaN alike), so it does not depend on how a set was stored.
 """
 
@@ -24,7 +24,7 @@ def column_digest(values: FloatArray) -> bytes:
 
 
 def combine(traces: TraceSet, digests: list[bytes]) -> str:
-    """The mark of a set whose columns have these digests (the features' in order, then time's)."""
+    """The fingerprint of a set whose columns have these digests (the features' in order, then time's)."""
     whole = hashlib.sha256()
     names = [*traces.ids, *(f"{f.name}\x1f{f.role}\x1f{f.unit}" for f in traces.features)]
     for key, values in sorted(traces.attributes.items()):
@@ -39,5 +39,5 @@ def combine(traces: TraceSet, digests: list[bytes]) -> str:
 
 
 def fingerprint(traces: TraceSet) -> str:
-    """The mark of a trace set: 64 hexadecimal digits, equal for equal content only."""
+    """The fingerprint of a trace set: 64 hexadecimal digits, equal for equal content only."""
     return combine(traces, [column_digest(values) for values in (*traces.columns, traces.time)])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 EMPTY = frozenset(
     ("", "-", "NA", "N/A", "n/a", "na", "NaN", "nan", "-nan", "NULL", "Null", "null", "None", "none")
 )
-# each digit can be matched in one way only: a cell of thousands of them is told apart in one pass
+# each digit can match in one way only, so a cell of thousands of them is checked in one pass
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*%?|[+-]?(inf|infinity)", re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 MOST_FEATURES = 64
@@ -56,7 +56,7 @@ def time_unit_of(texts: Sequence[str]) -> str:
     """The unit of a time column, from the size of its values.
 
     Epoch seconds of 1973 to 5138 lie between 1e8 and 1e11; milliseconds, microseconds and
-    nanoseconds of the same years are a thousand, a million and a thousand million times larger.
+    nanoseconds of the same years are a thousand, a million and a billion times larger.
     """
     filled = [text.strip() for text in texts if text.strip() not in EMPTY]
     numbers = [abs(float(text.rstrip("%").strip())) for text in filled if is_number(text)]
@@ -117,7 +117,7 @@ def _mostly_dates(texts: Sequence[str]) -> bool:
 
 
 def _names(texts: Sequence[str]) -> bool:
-    """Tell whether a column can hold names: texts, or whole numbers that repeat."""
+    """Tell whether a column can hold names: strings, or whole numbers that repeat."""
     filled = [text for text in texts if text not in EMPTY]
     if not filled:
         return False

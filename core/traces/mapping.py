@@ -1,7 +1,7 @@
-"""Which column of a file is what: the one thing that a person must say to import any table.
+"""Which column of a file is what: the one thing that a person must specify to import any table.
 
 A mapping names the columns of execution and time, the features with their roles and units, and the
-rule by which irregular samples are brought to a period. It is plain data, kept as JSON.
+rule by which irregular samples are resampled to a period. It is plain data, kept as JSON.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class ColumnMapping:
     period
         The sampling period in seconds; None: found from the file.
     resampling
-        How irregular samples are brought to the period.
+        How irregular samples are resampled to the period.
     max_gap
-        A gap of more than this many periods splits an execution; also the longest held run.
+        A gap of more than this many periods splits an execution; also the longest run filled forward.
     attributes
         Columns with one text per execution, such as its workload.
     cores
@@ -79,7 +79,7 @@ class ColumnMapping:
     Raises
     ------
     InputError
-        If a value cannot be, or a column stands for two things.
+        If a value is invalid, or a column is mapped to two things.
     """
 
     features: tuple[MappedColumn, ...]
@@ -158,7 +158,7 @@ class ColumnMapping:
         return Feature(mapped.column, mapped.role, unit.unit)
 
     def factor(self, mapped: MappedColumn) -> float:
-        """What the file's values are multiplied by to become canonical ones."""
+        """The factor that turns the file's values into canonical ones."""
         unit = file_unit(mapped.unit_key)
         size = self._size(mapped.role) if unit.of_machine else None
         return unit.factor if size is None else unit.factor * size

@@ -39,7 +39,7 @@ class Role(StrEnum):
 
 
 class Resampling(StrEnum):
-    """How irregular samples are brought to the sampling period."""
+    """How irregular samples are resampled to the sampling period."""
 
     HOLD = "hold"
     MEAN = "mean"
@@ -76,7 +76,7 @@ class TraceSet:
     period
         The declared sampling period in seconds.
     resampling
-        The rule by which the samples were brought to the period.
+        The rule by which the samples were resampled to the period.
     attributes
         Further facts per execution, such as its workload; one value per execution.
     """
@@ -106,7 +106,7 @@ class TraceSet:
         return {name: position for position, name in enumerate(self.ids)}
 
     def position(self, execution: str) -> int:
-        """Where an execution stands in `ids`.
+        """The index of an execution in `ids`.
 
         Raises
         ------
@@ -154,11 +154,11 @@ class TraceSet:
     @cached_property
     def _segments(self) -> IntArray:
         bounds = np.concatenate([self.offsets, self.breaks]).astype(np.int64)
-        # Executions without samples bound nothing, so a bound may stand twice.
+        # An execution without samples begins and ends at the same index, so a boundary may occur twice.
         return np.array(sorted(set(bounds.tolist())), dtype=np.int64)
 
     def segments(self) -> IntArray:
-        """Bounds of the stretches without a gap, shape (n_segments + 1,).
+        """Boundaries of the segments (stretches without a gap), shape (n_segments + 1,).
 
         An execution without gaps is one segment; `offsets` is a subset of the result.
         """

@@ -1,7 +1,7 @@
 """A file's columns on their way to a trace set: numbers and names, still in the file's order.
 
 Readers make a `RawTable`; `core.traces.build` turns it into a trace set. Text columns are *coded*:
-each different text once, and an index per row, so that a million rows cost no million strings.
+each distinct text once, and an index per row, so that a million rows do not need a million strings.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A column of texts.
+    """A text column.
 
     Parameters
     ----------
     codes
         Shape (n_rows,): the position of each row's text in `names`; -1 where the cell is empty.
     names
-        The different texts, in the order of their first appearance.
+        The distinct texts, in the order of their first appearance.
     """
 
     codes: IntArray
@@ -46,7 +46,7 @@ class RawTable:
     Parameters
     ----------
     n_rows
-        Rows that arrived here.
+        Rows in this table.
     executions
         The executions' names.
     time
@@ -60,7 +60,7 @@ class RawTable:
     first_row
         The number of the first row: 2 where the header is row 1.
     rows_read
-        Rows of the file, those included that never arrived.
+        Rows of the file, those that the reader dropped included.
     problems
         What the reader found wrong.
     flawed

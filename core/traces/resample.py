@@ -10,11 +10,11 @@ With period p and the samples of one stretch at t_0 < t_1 < …:
 - *none*: rows as they come.
 
 A step longer than `max_gap` periods ends a stretch; the next one starts its own grid, and the trace
-set marks the place as a break. An execution whose every step is within a quarter of the period is
+set records it as a break. An execution whose every step is within a quarter of the period is
 regular already and passes through unchanged: real samplers jitter, and holding would only blur them.
 
 Everything works on all executions at once: each sample gets the position of the output cell in
-which it is seen first, and a running maximum over the cells carries it forward.
+which it is first seen, and a running maximum over the cells carries it forward.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def resample(
     Parameters
     ----------
     time
-        Seconds, shape (n_samples,), strictly growing within each execution.
+        Seconds, shape (n_samples,), strictly increasing within each execution.
     columns
         Arrays of shape (n_samples,).
     offsets
@@ -108,7 +108,7 @@ def resample(
     period
         Seconds.
     rule
-        Which rule.
+        The resampling rule.
     max_gap
         Steps longer than this many periods split an execution.
 
@@ -140,7 +140,7 @@ def resample(
 def _look(
     time: FloatArray, offsets: IntArray, period: float, max_gap: float
 ) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Find the samples after a gap, and tell per execution whether it is regular between them."""
+    """Find the samples after a gap, and whether each execution is regular between them."""
     steps = np.diff(time, prepend=time[:1])
     steps[offsets[:-1]] = period
     gaps = steps > max_gap * period
@@ -158,7 +158,7 @@ def _cells(
     period: float,
     rule: Resampling,
 ) -> tuple[IntArray, IntArray]:
-    """The output cell in which each sample is seen first, and the number of cells of each stretch."""
+    """The output cell in which each sample is first seen, and the number of cells of each stretch."""
     lengths = np.diff(bounds)
     ages = (time - np.repeat(time[bounds[:-1]], lengths)) / period
     rounded = np.ceil(ages - GRID_SLACK) if rule is Resampling.HOLD else np.floor(ages + GRID_SLACK)
@@ -177,7 +177,7 @@ def _cells(
 
 
 def _last_seen(cells: IntArray, total: int) -> IntArray:
-    """For each output cell, the last sample seen at or before it (`cells` never shrinks)."""
+    """For each output cell, the last sample seen at or before it (`cells` never decreases)."""
     source = np.zeros(total, dtype=np.int64)
     last = np.flatnonzero(np.diff(cells, append=cells[-1] + 1))
     source[cells[last]] = last

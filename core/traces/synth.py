@@ -1,4 +1,4 @@
-"""Synthetic training containers whose phases are known: seeded, so that a seed is a data set.
+"""Synthetic training containers whose phases are known: a seed identifies a data set.
 
 A container goes through stages as training jobs do: it starts, loads data while memory grows,
 computes in steady or bursty epochs, saves checkpoints in between, and unloads. Every stage has a CPU
@@ -91,9 +91,9 @@ def synthetic_traces(
     n_executions
         How many containers, at least 1; the families take turns.
     seed
-        Fixes everything.
+        Determines everything.
     samples
-        The mean number of samples of a container; they differ by a quarter.
+        The mean number of samples of a container; lengths vary by a quarter.
     period
         Seconds between samples.
 
@@ -176,7 +176,7 @@ def _cpu(labels: Labels, cores: float, rng: np.random.Generator) -> FloatArray:
 
 
 def _memory(labels: Labels, working: float, rng: np.random.Generator) -> FloatArray:
-    """Memory follows a target per stage, each with its own haste, over a little noise."""
+    """Memory follows a target per stage, each at its own rate, with a little noise."""
     targets = np.array([0.04, 1.0, 1.0, 1.04, 1.18, 0.05])[labels] * working
     haste = np.array([0.6, 0.09, 0.12, 0.12, 0.45, 0.5])[labels]
     level, levels = 0.02 * working, np.empty(len(labels))

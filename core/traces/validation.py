@@ -1,6 +1,6 @@
 """What was wrong with a file, where, and what was done about it.
 
-Reading never repairs in silence: whatever is dropped, held, sorted or merged becomes a `Problem`
+Reading never repairs in silence: whatever is dropped, filled, sorted or merged becomes a `Problem`
 with a count, the first row and the column, and the `Report` is what a person reads after an import.
 """
 
@@ -27,7 +27,7 @@ __all__ = [
     "problem",
 ]
 
-# Found one by one: their message speaks of the first, the count of all.
+# Found one by one: their message names the first, the count covers all.
 FIRST_ONLY = frozenset(
     (
         "unparsable",
@@ -181,7 +181,7 @@ class ProblemLog:
     def add(
         self, kind: str, message: str, *, row: int | None = None, column: str | None = None, count: int = 1
     ) -> None:
-        """Add a problem; of a kind and column that is known, only the count grows."""
+        """Add a problem; if its kind and column are already known, only the count grows."""
         key = (kind, column)
         before = self.found.get(key)
         if before is None:
@@ -193,7 +193,7 @@ class ProblemLog:
         )
 
     def rename(self, kind: str, column: str, other: str) -> None:
-        """Call the problem of a column by another kind, where there is one."""
+        """Change the kind of a column's problem, if it has one."""
         known = self.found.pop((kind, column), None)
         if known is not None:
             self.add(other, known.message, row=known.row, column=column, count=known.count)

@@ -1,7 +1,7 @@
-"""Sliding windows over a trace set that cross neither an execution's bound nor a gap.
+"""Sliding windows over a trace set that cross neither an execution's boundary nor a gap.
 
 The window of sample t with history m is the m samples before t and t itself, oldest first. A sample
-with fewer than m earlier samples in its own stretch has no window.
+with fewer than m earlier samples in its own segment has no window.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def window_ends(segments: IntArray, history: int) -> IntArray:
     Parameters
     ----------
     segments
-        Bounds of the stretches, shape (n_segments + 1,), as `TraceSet.segments` gives them.
+        Boundaries of the segments, shape (n_segments + 1,), as `TraceSet.segments` gives them.
     history
         How many earlier samples a window has, at least 0.
 

@@ -1,4 +1,4 @@
-"""A file's columns while they are checked: rows may go or move, and each still knows its number."""
+"""A file's columns while they are checked: rows may be dropped or moved, and each keeps its number."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass
 class Working:
-    """The columns while they are checked; `offsets` and `ids` hold after `group`."""
+    """The columns while they are checked; `offsets` and `ids` are valid after `group`."""
 
     mapping: ColumnMapping
     log: ProblemLog
@@ -101,7 +101,7 @@ class Working:
             self.attributes[i] = codes[index]
 
     def drop(self, bad: Mask) -> None:
-        """Drop some rows; the bounds of executions follow."""
+        """Drop some rows; the offsets of executions follow."""
         keep = ~bad
         if len(self.offsets) > 1 and self.ids:
             lengths = np.add.reduceat(keep, self.offsets[:-1], dtype=np.int64)

@@ -1,6 +1,6 @@
 """A CRBM as one would write it from the formulas: slices, matrix-vector products, one sample at a time.
 
-This is how AI4DL trains. It is the measure of the compiled kernels' speed and the judge of their results.
+This is how AI4DL trains. The compiled kernels' speed and results are compared with it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def step(crbm: Crbm, v, c):
 
 
 def online_epoch(crbm: Crbm, executions, rate):
-    """One pass over executions of shape (length, n): an update per sample. Gives back CRBM and Σ error."""
+    """One pass over executions of shape (length, n): an update per sample. Returns CRBM and Σ error."""
     W, A, B, b_v, b_h = (part.copy() for part in parts(crbm))
     rate, total, history = np.float32(rate), 0.0, crbm.history
     for rows in executions:

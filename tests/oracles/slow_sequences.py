@@ -1,4 +1,4 @@
-"""Slow, obvious twins of sequences, packing, tree, graph, forecast and stays: plain loops over lists."""
+"""Slow, obvious twins of sequences, packing, tree, graph, forecast, dwell times: plain loops over lists."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -46,7 +46,7 @@ def pack(phases):
 
 
 def beginnings(paths):
-    """How many paths begin with each beginning, and how many are nothing more."""
+    """How many paths begin with each prefix, and how many end with it."""
     through, ends = Counter(), Counter()
     for path in paths:
         for depth in range(len(path) + 1):
@@ -104,7 +104,7 @@ def forecast(executions, after, steps, memory, least, step="run"):
 
 
 def leave_within(durations, left, seconds, stayed):
-    """Kaplan–Meier by hand: durations, and whether each was left or only watched so long."""
+    """Kaplan–Meier by hand: durations, and whether each was left or only observed that long."""
     alive = Fraction(1)
     for time in sorted(set(durations)):
         if stayed < time <= stayed + seconds:

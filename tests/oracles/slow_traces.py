@@ -48,7 +48,7 @@ def mean(times, values, period):
 
 
 def resample(executions, period, rule, max_gap):
-    """Executions as lists of (times, values); gives times, values, offsets and breaks."""
+    """Executions as lists of (times, values); returns times, values, offsets and breaks."""
     out_times, out_values, offsets, breaks = [], [], [0], []
     for times, values in executions:
         if rule is Resampling.NONE:

@@ -1,1 +1,1 @@
-"""Reading experiments from YAML, JSON or a form; what cannot be is refused where it stands."""
+"""Reading experiments from YAML, JSON or a form; what is invalid is refused with its position."""

@@ -1,4 +1,4 @@
-"""From YAML, JSON or a form's values to an `Experiment`; what cannot be is refused where it stands.
+"""From YAML, JSON or a form's values to an `Experiment`; what is invalid is refused with its position.
 
 `read_experiment` takes text and names the line; `from_dict` takes plain values and names the field.
 """
@@ -32,7 +32,7 @@ def read_experiment(text: str) -> Experiment:
     Raises
     ------
     InputError
-        If it cannot be; the sentence begins with the line.
+        If it is invalid; the sentence begins with the line.
     """
     marked = read_marked(text)
     try:
@@ -47,7 +47,7 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
     Raises
     ------
     SpecError
-        If something cannot be; its path says where.
+        If something is invalid; its path says where.
     """
     _check_head(values)
     workers = _workers(values.get("workers"))

@@ -1,7 +1,7 @@
-"""Reading the fields of an experiment: unknown ones, wrong units and wrong values refused where they stand.
+"""Reading an experiment's fields: unknown ones, wrong units and wrong values are refused with their position.
 
 A quantity is a number in the field's own unit, or text with a unit of the same kind: ``90``, ``"90 s"`` and
-``"1.5 min"`` are one duration, and ``"2 cores"`` is none.
+``"1.5 min"`` are one duration, and ``"2 cores"`` is not.
 """
 
 from __future__ import annotations
@@ -91,18 +91,18 @@ def typed(cls: type[S], values: Mapping[str, Any], path: Path, what: str) -> S:
     Raises
     ------
     SpecError
-        If a field is unknown or a value cannot be.
+        If a field is unknown or a value is invalid.
     """
     return cls(**read(cls, values, path, what))
 
 
 def read(cls: type[Any], values: Mapping[str, Any], path: Path, what: str) -> dict[str, Any]:
-    """The given fields of a settings dataclass, checked; `typed` without the making.
+    """The given fields of a settings dataclass, checked; `typed` without making an instance.
 
     Raises
     ------
     SpecError
-        If a field is unknown or a value cannot be.
+        If a field is unknown or a value is invalid.
     """
     specs = {spec.name: spec for spec in describe(cls)}
     only(values, specs, path, what)
@@ -115,7 +115,7 @@ def span(spec: FieldSpec, value: Any, path: Path) -> tuple[float, float]:
     Raises
     ------
     SpecError
-        If either cannot be, or the first is above the second.
+        If either is invalid, or the first is above the second.
     """
     if not isinstance(value, list):
         both = one(spec, value, path)

@@ -1,8 +1,8 @@
 """YAML and JSON as plain values that know their lines, so that every refusal can say where.
 
-JSON is a part of YAML, so one parser reads both. Only what an experiment needs is accepted: mappings with
+JSON is a subset of YAML, so one parser reads both. Only what an experiment needs is accepted: mappings with
 text keys, lists, text, numbers, true, false and null, read as YAML 1.2 has them (``1e3`` is a number, ``no``
-is text). Tags, aliases and keys that stand twice are refused: the first run nothing here, the second can
+is text). Tags, aliases and duplicate keys are refused: the first would do nothing here, the second can
 grow without bounds, and the third hide a mistake.
 """
 
@@ -31,12 +31,12 @@ _WORDS: dict[str, Any] = {
 }  # fmt: skip
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the first is many times faster, where it was built
 LARGEST = 1_000_000
-"""Characters that an experiment may have."""
+"""The most characters that an experiment may have."""
 _DEEPEST = 12
 
 
 class SpecError(InputError):
-    """Something in an experiment cannot be; `path` says where in its values.
+    """Something in an experiment is invalid; `path` says where in its values.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def read_marked(text: str) -> Marked:
     Raises
     ------
     InputError
-        If it is no such document; the sentence names the line.
+        If it is not such a document; the sentence names the line.
     """
     if len(text) > LARGEST:
         raise InputError(f"The experiment has more than {LARGEST:,} characters.", "Describe jobs by groups.")

@@ -27,7 +27,7 @@ def policies(value: Any) -> tuple[Arm, ...]:
     Raises
     ------
     SpecError
-        If one is not known, has settings that cannot be, or a label that stands there twice.
+        If one is not known, has invalid settings, or shares its label with another.
     """
     arms: dict[str, Arm] = {}
     for at, each in enumerate(listing(value or [], ("policies",), "policies")):

@@ -1,7 +1,7 @@
-"""Handwritten digits: the 1,797 images of 8 × 8 points that ship with scikit-learn, and as many made of them.
+"""Handwritten digits: the 1,797 images of 8 × 8 pixels that ship with scikit-learn, and more made of them.
 
 The file holds one image a line, 64 values from 0 to 16 and the digit. More images are made by moving the
-real ones by up to two points, scaling their ink and adding noise, on a grid of 16 × 16 points.
+real ones by up to two pixels, scaling their intensity and adding noise, on a grid of 16 × 16 pixels.
 Source: Alpaydin and Kaynak, Optical Recognition of Handwritten Digits, UCI, 1998 (CC BY 4.0).
 """
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     Labels = npt.NDArray[np.int64]
 
 SIDE = 16
-"""Points along a side of a made image."""
+"""Pixels along a side of a made image."""
 HELD_OUT = 297
 """Real images, the last of the file, that are never learned from."""
 _CHUNK = 2000
 
 
 def digits_file() -> Path:
-    """Return where the digits lie: beside this file, or with an installed scikit-learn.
+    """Return where the digits are: beside this file, or with an installed scikit-learn.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def digits_file() -> Path:
 
 
 def real_digits() -> tuple[Images, Labels]:
-    """Return the real images (1797, 8, 8) with ink from 0 to 1, and their digits (1797,)."""
+    """Return the real images (1797, 8, 8) with intensities from 0 to 1, and their digits (1797,)."""
     table = np.loadtxt(digits_file(), delimiter=",", dtype=np.float32)
     return table[:, :-1].reshape(-1, 8, 8) / np.float32(16), table[:, -1].astype(np.int64)
 
@@ -62,11 +62,11 @@ def made_digits(
     count
         Number of images.
     seed
-        Decides them.
+        Seeds their choice and changes.
     tick
         Called now and then.
     held_out
-        Which real ones they are made of.
+        Whether they are made of the held-out images.
     """
     images, labels = real_digits()
     part = slice(-HELD_OUT, None) if held_out else slice(None, -HELD_OUT)
@@ -80,7 +80,7 @@ def made_digits(
 
 
 def _vary(images: Images, rng: np.random.Generator) -> Images:
-    """Return images (n, 256): doubled, moved, with other ink, with noise."""
+    """Return images (n, 256): doubled, moved, with other intensities, with noise."""
     doubled = np.kron(images, np.ones((1, 2, 2), np.float32))
     moves = rng.integers(-2, 3, size=(len(images), 2))
     moved = np.stack([np.roll(one, move, (0, 1)) for one, move in zip(doubled, moves, strict=True)])

@@ -57,14 +57,14 @@ class DigitProgram(NumpyProgram):
         return float(np.mean(losses))
 
     def evaluate(self) -> dict[str, float]:
-        """Return the loss of images made of digits never seen, and how many of them were told apart."""
+        """Return the loss of images made of digits never seen, and a classifier's accuracy on them."""
         output = forward(self.parameters, self._test_x)[-1]
         loss, _ = self.loss(output, self._test_x, self._test_labels)
         return {"val_loss": loss} | self.figures(output)
 
     @abstractmethod
     def loss(self, output: Array, x: Array, labels: Labels) -> tuple[float, Array]:
-        """Return the mean loss and its gradient by the output."""
+        """Return the mean loss and its gradient with respect to the output."""
 
     def figures(self, output: Array) -> dict[str, float]:  # noqa: ARG002 - a classifier looks at it
         """Return what else is worth printing after an evaluation."""
@@ -72,7 +72,7 @@ class DigitProgram(NumpyProgram):
 
 
 class Classifier(DigitProgram):
-    """Tells digits apart: 256–1024–1024–10 units, cross-entropy; large products, threads pay."""
+    """Classifies digits: 256–1024–1024–10 units, cross-entropy; large products, so threads pay off."""
 
     widths = (SIDE * SIDE, 1024, 1024, 10)
     images, batch, rate = 20_000, 128, 3e-4
@@ -85,7 +85,7 @@ class Classifier(DigitProgram):
         return float(loss), chances / np.float32(len(labels))
 
     def figures(self, output: Array) -> dict[str, float]:
-        """Return the share of digits told rightly."""
+        """Return the share of digits classified correctly."""
         return {"val_accuracy": float((output.argmax(axis=1) == self._test_labels).mean())}
 
 
@@ -96,6 +96,6 @@ class Autoencoder(DigitProgram):
     images, batch, rate = 60_000, 64, 1e-3
 
     def loss(self, output: Array, x: Array, labels: Labels) -> tuple[float, Array]:  # noqa: ARG002 - shared
-        """Return the squared error of a point, a hundredfold."""
+        """Return the squared error per pixel, times 100."""
         error = output - x
         return float(100 * (error * error).mean()), error * np.float32(200 / error.size)

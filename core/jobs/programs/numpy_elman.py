@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from .text import Codes
 
 HIDDEN, LANES, LENGTH = 320, 16, 24
-"""Units, places of the text that are read side by side, and characters between two changes."""
+"""Units, positions of the text that are read side by side, and characters between two updates."""
 NOISE = 0.25
-"""Share of the characters that are misread while learning, or so short a text is soon known by heart."""
+"""Share of the characters that are misread while learning, because so short a text is soon memorised."""
 
 
 class Elman(NumpyProgram):
     """Guesses the next character: h' = tanh(x W + h U + b), many small products, little memory.
 
-    It reads on where it stopped: places in the text and the units' values go from step to step, so they
+    It reads on where it stopped: positions in the text and the units' values go from step to step, so they
     belong to its checkpoint.
     """
 
@@ -67,7 +67,7 @@ class Elman(NumpyProgram):
     _carried: dict[str, Any] = {}  # noqa: RUF012 - replaced, never changed
 
     def extra(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the places in the text and the units' values."""
+        """Return the positions in the text and the units' values."""
         return {"places": self._places, "h": self._h}
 
     def load_extra(self, state: dict[str, npt.NDArray[Any]]) -> None:
@@ -105,7 +105,7 @@ class Elman(NumpyProgram):
         return hidden
 
     def _cross_entropy(self, hidden: Array, codes: Codes) -> tuple[float, Array]:
-        """Return the mean cross-entropy and its gradient by the scores (time, lanes, letters)."""
+        """Return the mean cross-entropy and its gradient for the scores (time, lanes, letters)."""
         chances = softmax(hidden @ self.parameters["V"] + self.parameters["c"])
         told = np.take_along_axis(chances, codes[..., None], axis=-1)
         np.put_along_axis(chances, codes[..., None], told - 1, axis=-1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .numpy_optimiser import Array, Indices
 
 RANK, NEAR, RIDGE = 48, 4, 1.0
-"""Columns of a table, words to either side that count as near, and the pull towards zero."""
+"""Columns of a table, words to either side that count as near, and the ridge penalty."""
 
 
 class Factors(NumpyProgram):
@@ -37,7 +37,7 @@ class Factors(NumpyProgram):
         return max(STEPS_PER_EPOCH, round(self._count * 8 * self.size))
 
     def prepare(self, tick: Callable[[], None]) -> str:
-        """Count which words stand near which; a tenth of the places is never learned from."""
+        """Count which words stand near which; a tenth of the entries is never learned from."""
         spoken, _ = words()
         near = np.zeros((self._count, self._count), np.float32)
         for distance in range(1, NEAR + 1):
@@ -61,7 +61,7 @@ class Factors(NumpyProgram):
         return float((self._weight * error * error).sum() / self._weight.sum())
 
     def evaluate(self) -> dict[str, float]:
-        """Return the squared error of the places that were not learned from."""
+        """Return the squared error of the entries that were not learned from."""
         error = (self.parameters["A"] @ self.parameters["B"].T - self._target)[self._hidden]
         return {"val_loss": float((error * error).mean())}
 

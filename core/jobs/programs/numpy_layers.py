@@ -31,7 +31,7 @@ def forward(parameters: dict[str, Array], x: Array) -> list[Array]:
 
 
 def backward(parameters: dict[str, Array], outputs: list[Array], error: Array) -> dict[str, Array]:
-    """Return the gradients, given the loss' gradient by the last output."""
+    """Return the gradients, given the loss's gradient with respect to the last output."""
     gradients: dict[str, Array] = {}
     for number in range(len(parameters) // 2, 0, -1):
         below = outputs[number - 1]

@@ -1,4 +1,4 @@
-"""Adam (Kingma and Ba 2015, algorithm 1) on named arrays, and a data order that can be written down."""
+"""Adam (Kingma and Ba 2015, algorithm 1) on named arrays, and a data order that can be saved."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Order:
     count
         Number of examples.
     rng
-        Draws the orders; the caller writes its state down.
+        Draws the orders; the caller saves its state.
     """
 
     def __init__(self, count: int, rng: np.random.Generator) -> None:

@@ -28,16 +28,16 @@ class NumpyProgram(ABC):
     Parameters
     ----------
     seed
-        Decides everything that is drawn.
+        Seeds everything random.
     size
-        How much data there is, and so how long a step takes and how much memory it needs; 1 is the usual.
+        How much data there is, and so how long a step takes and how much memory it needs; 1 is the default.
 
     Attributes
     ----------
     parameters
         What is learned, by name.
     rng
-        Where chance comes from.
+        The random generator.
     """
 
     suffix: ClassVar[str] = ".npz"
@@ -71,18 +71,18 @@ class NumpyProgram(ABC):
 
     @abstractmethod
     def evaluate(self) -> dict[str, float]:
-        """Return the figures of data that were not learned from."""
+        """Return the metrics on data that were not learned from."""
 
     def move(self, gradients: dict[str, Array]) -> None:
         """Change the parameters against their gradients."""
         self._adam.move(gradients)
 
     def extra(self) -> dict[str, npt.NDArray[Any]]:
-        """Return what a program carries from step to step beside its parameters."""
+        """Return what a program carries from step to step besides its parameters."""
         return {}
 
     def load_extra(self, state: dict[str, npt.NDArray[Any]]) -> None:
-        """Take back what `extra` returned."""
+        """Restore what `extra` returned."""
         del state
 
     def save(self, path: Path, step: int) -> None:

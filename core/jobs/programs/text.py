@@ -18,18 +18,18 @@ ALPHABET = " abcdefghijklmnopqrstuvwxyz.,;"
 
 
 def read_text() -> str:
-    """Return the text in small letters."""
+    """Return the text in lower case."""
     return (Path(__file__).parent / "text.txt").read_text(encoding="utf-8").lower()
 
 
 def characters() -> Codes:
-    """Return the text as places in `ALPHABET`, runs of spaces counted once."""
+    """Return the text as indices into `ALPHABET`, runs of spaces counted once."""
     known = re.sub(f"[^{re.escape(ALPHABET)}]", " ", read_text())
     return np.array([ALPHABET.index(one) for one in re.sub(" +", " ", known)], dtype=np.int64)
 
 
 def words() -> tuple[Codes, tuple[str, ...]]:
-    """Return the text as places in its list of words, and that list."""
+    """Return the text as indices into its list of words, and that list."""
     spoken = re.findall("[a-z]+", read_text())
     listed = sorted(set(spoken))
     places = {word: place for place, word in enumerate(listed)}

@@ -36,7 +36,7 @@ class TorchDigits(TorchProgram):
 
 
 class Recogniser(TorchDigits):
-    """A model that tells digits apart."""
+    """A model that classifies digits."""
 
     @abstractmethod
     def scores(self, x: Any) -> Any:
@@ -47,7 +47,7 @@ class Recogniser(TorchDigits):
         return functional.cross_entropy(self.scores(self._x[chosen]), self._labels[chosen])
 
     def judge(self) -> dict[str, float]:
-        """Return cross-entropy and the share told rightly."""
+        """Return cross-entropy and the share classified correctly."""
         scores = torch.cat([self.scores(part) for part in self._test_x.split(500)])
         loss = functional.cross_entropy(scores, self._test_labels)
         right = (scores.argmax(dim=1) == self._test_labels).float().mean()

@@ -1,8 +1,8 @@
 """What the PyTorch programs share: a model of named parts, Adam, a data order, and checkpoints without code.
 
 Everything that the next step depends on goes into a checkpoint: parameters, Adam's moments, the states of
-both generators, the order of the data and the place in it. With one number of threads a seed gives the same
-losses every time; another number of threads adds numbers up in another order, which shows in late digits.
+both generators, the order of the data and the position in it. With one number of threads a seed gives the
+same losses every time; another number of threads adds in another order, which shows in the last digits.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class TorchProgram(ABC):
     Parameters
     ----------
     seed
-        Decides everything that is drawn.
+        Seeds everything random.
     size
-        How much data there is, and so how long a step takes and how much memory it needs; 1 is the usual.
+        How much data there is, and so how long a step takes and how much memory it needs; 1 is the default.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class TorchProgram(ABC):
 
     @abstractmethod
     def judge(self) -> dict[str, float]:
-        """Return the figures of data that were not learned from."""
+        """Return the metrics on data that were not learned from."""
 
     def examples(self) -> int:
         """Return how many examples there are to learn from."""
@@ -91,7 +91,7 @@ class TorchProgram(ABC):
         return float(np.mean(losses))
 
     def evaluate(self) -> dict[str, float]:
-        """Return the figures of data that were not learned from, drawing nothing."""
+        """Return the metrics on data that were not learned from, without drawing random numbers."""
         self.model.eval()
         with torch.no_grad():
             return self.judge()

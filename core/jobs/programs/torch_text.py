@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .numpy_optimiser import Indices
 
 LENGTH, HIDDEN, NOISE = 48, 192, 0.2
-"""Characters of a stretch, units, and the share of characters that are misread while learning."""
+"""Characters per stretch, units, and the share of characters that are misread while learning."""
 
 
 class TorchText(TorchProgram):

@@ -95,7 +95,7 @@ def search(
     seed: int = 0,
     progress: Progress = silent,
 ) -> tuple[Trial, ...]:
-    """Train a CRBM for each combination; give back the trials, the best first.
+    """Train a CRBM for each combination; return the trials, the best first.
 
     Parameters
     ----------
@@ -106,18 +106,18 @@ def search(
     features
         The columns to read, by default as `core.phases.fit` chooses.
     at_most
-        With a number a random search of so many trials, else the whole grid.
+        If given, a random search of this many trials; otherwise the whole grid.
     held_out
         The share of executions that no trial is trained on.
     seed
-        Of the split and of the choice of trials.
+        Seeds the split and the choice of trials.
     progress
         Called as in `core.phases.fit`, also with ``trial=…``.
 
     Raises
     ------
     InputError
-        If there are fewer than two executions, or none on either side is long enough.
+        If there are fewer than two executions, or one side has none that is long enough.
     """
     trials = (space or SearchSpace()).trials(base or PhaseSettings(), seed, at_most)
     chosen = default_features(traces) if features is None else named_features(traces, features)

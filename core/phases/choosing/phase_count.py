@@ -36,7 +36,7 @@ STABLE, ALWAYS_STABLE = 0.05, 0.9
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One number of phases and how it does.
+    """One number of phases and how well it does.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def choose_k(
     ks
         The numbers to compare; those above the number of different codes are left out.
     seed
-        Of the sample, the clusterings and the refits.
+        Seeds the sample, the clusterings and the refits.
     refits
-        How many bootstrap refits stability is the mean of.
+        The number of bootstrap refits that stability is averaged over.
     progress
         Called after each refit.
 
@@ -129,7 +129,7 @@ def choose_k_for(
 
 
 def _candidate(codes: Codes, k: int, total: float, seed: int, refits: int) -> Candidate:
-    # see core.phases.clustering on importing late
+    # see core.phases.clustering on late imports
     from sklearn.metrics import silhouette_score  # noqa: PLC0415
 
     centres = fit_centres(codes, k, seed)

@@ -33,7 +33,7 @@ def padded(size: int) -> int:
 
 
 def aligned(*shape: int) -> Matrix:
-    """Zeros that begin on a cache line's bound, where whole vectors are read at full speed."""
+    """Zeros aligned to a cache line, where whole vectors are read at full speed."""
     room = np.zeros(math.prod(shape) + WIDTH, np.float32)
     first = -(room.ctypes.data // room.itemsize) % WIDTH
     return room[first : first + math.prod(shape)].reshape(shape)
@@ -109,12 +109,12 @@ class Layout:
 
     @property
     def past(self) -> int:
-        """The numbers in a history."""
+        """The number of values in a history."""
         return self.history * self.features
 
     @property
     def window(self) -> int:
-        """The numbers in a window: the history and the row."""
+        """The number of values in a window: the history and the row."""
         return self.past + self.features
 
     @property
@@ -129,7 +129,7 @@ class Layout:
 
     @property
     def shape(self) -> npt.NDArray[np.int64]:
-        """Features, numbers in a history, hidden units, as kernels take them."""
+        """Features, values in a history, hidden units, as kernels take them."""
         return np.array([self.features, self.past, self.hidden], dtype=np.int64)
 
     def _parts(self) -> tuple[tuple[int, int], ...]:
@@ -150,7 +150,7 @@ class Layout:
         return views
 
     def pack(self, crbm: Crbm) -> FloatVector:
-        """Copy the parameters of a CRBM to a new flat array, zeros between."""
+        """Copy the parameters of a CRBM to a new flat array, padded with zeros."""
         flat = aligned(sum(rows * columns for rows, columns in self._parts()))
         M, A, Wt, bh, bv = self.views(flat)
         M[: self.past, : self.hidden] = crbm.B.T

@@ -1,12 +1,12 @@
-"""Training a CRBM: the solvers, early stopping, and what is told while it goes on.
+"""Training a CRBM: the solvers, early stopping, and progress reports.
 
 `online` updates after every sample in the order of the traces, which is what AI4DL does. The minibatch
 solvers take a shuffled pass of small batches; Adam's step falls linearly to zero over the epochs, because
-with a constant one the error stops at a floor of noise well above what the machine can reach. For the same
+with a constant one the error stops at a floor of noise well above what the model can reach. For the same
 reason `patience` epochs without a smaller error do not end a minibatch training at once: its step is halved,
-and only the sixth halving in vain ends it. Online training ends at once, as AI4DL's. An online
-step adds the whole gradient of one sample, while Adam's is normalised; a factor of three gives one
-learning rate about the same reach in both (measured in docs/crbm.md).
+and only the sixth time ends it. Online training ends at once, as AI4DL's does. An online step adds the whole
+gradient of one sample, while Adam's is normalised; a factor of three makes one learning rate reach about as
+far in both (measured in docs/crbm.md).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Pass(Protocol):
     shuffled: bool
 
     def __call__(self, rows: FloatVector, starts: IntArray, epoch: int) -> float:
-        """Go over some windows, change the parameters, give back Σ‖v⁺ − v⁻‖₂."""
+        """Go over some windows, change the parameters, return Σ‖v⁺ − v⁻‖₂."""
 
     def ease(self) -> bool:
         """Take smaller steps from now on; False if there is nothing left to try."""
@@ -64,12 +64,12 @@ class Online:
         return float(loops.online(rows, starts, self._shape, self._parameters, self._rate))
 
     def ease(self) -> bool:
-        """Keep to one rate, as AI4DL."""
+        """Keep to one rate, as AI4DL does."""
         return False
 
 
 class _Batches:
-    """What both minibatch solvers share: a shuffled order, and a step that is halved when it must be."""
+    """What both minibatch solvers share: a shuffled order, and a step that is halved when training stalls."""
 
     shuffled = True
     arrays: int
@@ -129,14 +129,14 @@ SOLVERS.add("online", Online)
 def train(
     windows: Windows, layout: Layout, settings: PhaseSettings, progress: Progress = silent
 ) -> tuple[Crbm, tuple[float, ...]]:
-    """Train a CRBM on windows; give it back with the reconstruction error of every epoch.
+    """Train a CRBM on windows; return it with the reconstruction error of every epoch.
 
     The order of samples and the first weights come from ``settings.seed`` alone.
 
     Raises
     ------
     InputError
-        If the error stops being a number: the learning rate is too large for the data.
+        If the error becomes NaN or infinite: the learning rate is too large for the data.
     Cancelled
         If `progress` raises it; it is called several times a second.
     """
@@ -160,7 +160,7 @@ def train(
 
 
 def for_training(rows: FloatVector) -> FloatVector:
-    """Rows with one vector's width of zeros behind them, because loops read whole vectors."""
+    """Rows followed by one vector's width of zeros, because loops read whole vectors."""
     return np.concatenate([rows, np.zeros(WIDTH, np.float32)])
 
 

@@ -8,8 +8,8 @@ computed for sixteen samples at once.
 
 A block is 64 windows. Its samples and the history before them are standardised into a buffer that stays in
 the first-level cache; codes stay there too and are never written out. The kernel knows nothing of
-executions: it labels every window of the columns, and those that cross a bound are overwritten afterwards,
-which is cheaper than to leave them out. Lanes do not touch each other, so a label is the same wherever in
+executions: it labels every window of the columns, and those that cross a boundary are overwritten
+afterwards, which is cheaper than leaving them out. Lanes do not interact, so a label is the same wherever in
 a block its sample stands, and the same as from `Encoder.nearest`.
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from core.phases.rows import Scaler
     from core.traces.model import FloatArray
 
-# as in kernels.py
+# as in loops.py
 LANES_MARK = "6c445c43088a"
 F32 = np.float32
 BLOCK = 4 * WIDTH
@@ -58,7 +58,7 @@ Centres = tuple[Array, Array, Array]
 def standardise_block(
     addresses: Array, mean: Array, factor: Array, first: int, last: int, planes: Array, stride: int
 ) -> float:
-    """Write ``(x − mean) · factor`` of samples first … last − 1, feature by feature; give back their sum."""
+    """Write ``(x − mean) · factor`` of samples first … last − 1, feature by feature; return their sum."""
     total = 0.0
     for f in range(addresses.shape[0]):
         values = carray(pointer(addresses[f]), last, np.float64)[first:last]
@@ -76,7 +76,7 @@ def two_sums(planes: Array, stride: int, at: int, n: int, affine: Affine, h: int
     """Write the sums of hidden units h and h + 1 for the 64 windows that begin at `at`.
 
     Each number loaded serves several multiplications, and eight sums side by side hide the latency of
-    each: with two units no more than one is computed in vain, and the sums still fit the registers.
+    each: with two units at a time at most one is wasted, and the sums still fit the registers.
     """
     matrix, bias = affine[0], affine[1]
     wide = bias.shape[0]
@@ -139,11 +139,11 @@ def label_windows(
     centres: Centres,
     labels: Array,
 ) -> float:
-    """Write the phase of each window of columns, the first at ``labels[0]``, up to a block too many.
+    """Write the phase of each window of columns, the first at ``labels[0]``, and up to one block more.
 
-    `addresses` are those of the columns, float64 of length `n_samples`; `planes` is room for one feature's
-    part of a stretch after the other, the windows of one stretch being a multiple of a block. Gives back
-    the sum of all standardised values, which is not finite if one of the values is not.
+    `addresses` are those of the columns, float64 of length `n_samples`; `planes` is scratch for one
+    stretch, feature after feature, whose windows are a multiple of a block. Returns the sum of all
+    standardised values, which is not finite if one of the values is not.
     """
     n = addresses.shape[0]
     history = affine[0].shape[0] // (affine[1].shape[0] * n) - 1
@@ -182,7 +182,7 @@ def label_columns(
         The length of a code.
     centres
         All centres, flat (k, size); the groups of them, rows (phase that is divided, first, end); and the
-        phase that each stands for. The first group divides phase 0, in which every window begins.
+        phase that each stands for. The first group divides phase 0, in which every window starts.
     labels
         int16, one for each window and room for a `BLOCK` behind them.
 
@@ -193,7 +193,7 @@ def label_columns(
     plain = [np.ascontiguousarray(values, np.float64) for values in columns]
     addresses = np.array([values.ctypes.data for values in plain], np.int64)
     history = len(affine[0]) // (len(affine[1]) * len(plain)) - 1
-    # each stretch standardises its history again, so it is longer for a long one
+    # each stretch standardises its history again, so a long history gets a longer stretch
     stretch = BLOCK * max(1, 4 * history // BLOCK)
     planes = aligned(len(plain) * padded(stretch + history)).ravel()
     scaling = (scaler.mean, scaler.factor)

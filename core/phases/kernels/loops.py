@@ -1,6 +1,6 @@
 """The compiled loops of the phase model: CRBM training, encoding and nearest centre (see also `blocks`).
 
-Every kernel works on one flat float32 array of standardised rows in C order; the training kernels want one
+Every kernel works on one flat float32 array of standardised rows in C order; the training kernels need one
 vector's width of zeros behind it (`training.for_training`). The window of sample t
 (its `history` rows, oldest first, then its own row) is then a contiguous slice, so nothing is copied:
 a window is its first position, `start`. With c the history and v the row, the slice is ``[c, v]``, and
@@ -9,7 +9,7 @@ W and B of the paper act as one matrix ``M = [B W]ᵀ``.
 Parameters lie in one flat array `P`, transposed and padded to whole vectors of sixteen (see
 `core.phases.crbm.parameters.Layout`):
 ``M (window, hidden) | A (history, visible) | Wᵀ (hidden, visible) | b_h | b_v``.
-Wᵀ repeats part of M, because each of both directions wants its outputs side by side.
+Wᵀ repeats part of M, because each direction needs its outputs side by side.
 
 Each kernel has a slow twin in tests/oracles which it must equal.
 """
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from core.phases.kernels.compiling import compiled, inlined
 from core.phases.kernels.lanes import WIDTH, add, fused, load, mul, sigmoid, spread, store, sub
 
-# of lanes.py and compiling.py as these kernels were last compiled: changing it makes Numba do it again
+# hash of lanes.py and compiling.py when these kernels were last compiled; changing it recompiles them
 LANES_MARK = "6c445c43088a"
 F32 = np.float32
 
@@ -53,7 +53,7 @@ def weighted(total: Any, matrix: Floats, at: int, stride: int, x: Floats, x_at: 
 
 @inlined
 def forward(rows: Floats, start: int, P: Floats, S: Floats, shape: Ints) -> float:
-    """Fill S with base, h⁺, h⁻, v⁻ and v⁺ of one window; give back ‖v⁺ − v⁻‖₂."""
+    """Fill S with base, h⁺, h⁻, v⁻ and v⁺ of one window; return ‖v⁺ − v⁻‖₂."""
     n, nh, hidden = shape[0], shape[1], shape[2]
     wide, tall = (hidden + WIDTH - 1) // WIDTH * WIDTH, (n + WIDTH - 1) // WIDTH * WIDTH
     a_at = (nh + n) * wide
@@ -124,9 +124,9 @@ def backward(rows: Floats, start: int, to: Floats, S: Floats, shape: Ints, rate:
 
 @compiled
 def contrast(rows: Floats, start: int, P: Floats, to: Floats, S: Floats, shape: Ints, rate: Number) -> float:
-    """One CD-1 step on one window: add rate·Δ to `to`, give back ‖v⁺ − v⁻‖₂.
+    """One CD-1 step on one window: add rate·Δ to `to`, return ‖v⁺ − v⁻‖₂.
 
-    `to` is P itself (online) or a gradient (minibatch); P is read to the end before `to` is written.
+    `to` is P itself (online) or a gradient (minibatch); P is read completely before `to` is written.
     S is scratch of 3 hidden and 4 visible widths: base, h⁺, h⁻; v⁻, v⁺, mask, squares.
     """
     error = forward(rows, start, P, S, shape)
@@ -136,7 +136,7 @@ def contrast(rows: Floats, start: int, P: Floats, to: Floats, S: Floats, shape: 
 
 @inlined
 def scratch_for(shape: Ints) -> Floats:
-    """Room for `contrast`, on a cache line's bound, with the mask of the visible units in its place."""
+    """Scratch for `contrast`, aligned to a cache line, with the mask of the visible units filled in."""
     wide, tall = (shape[2] + WIDTH - 1) // WIDTH * WIDTH, (shape[0] + WIDTH - 1) // WIDTH * WIDTH
     room = np.zeros(3 * wide + 4 * tall + WIDTH, F32)
     first = (-(room.ctypes.data // 4)) % WIDTH
@@ -147,9 +147,9 @@ def scratch_for(shape: Ints) -> Floats:
 
 @compiled
 def online(rows: Floats, starts: Ints, shape: Ints, P: Floats, rate: Number) -> float:
-    """Go once over the windows, one update each; give back Σ‖v⁺ − v⁻‖₂.
+    """Go once over the windows, one update each; return Σ‖v⁺ − v⁻‖₂.
 
-    `shape` is (n features, numbers in a history, hidden units) as int64, here and below.
+    `shape` is (n features, values in a history, hidden units) as int64, here and below.
     """
     S = scratch_for(shape)
     total = 0.0
@@ -175,7 +175,7 @@ def adam(
     """Go once over the windows in batches, one Adam step each (Kingma and Ba, 2015, algorithm 1).
 
     `state` (3, len(P)) holds the gradient and the two moments, `steps` is the number of steps taken
-    before. Gives back Σ‖v⁺ − v⁻‖₂, each taken before the batch's own step.
+    before. Returns Σ‖v⁺ − v⁻‖₂, each measured before the batch's own step.
     """
     S = scratch_for(shape)
     G, first, second = state[0], state[1], state[2]
@@ -200,7 +200,7 @@ def adam(
 def momentum(
     rows: Floats, starts: Ints, shape: Ints, P: Floats, state: Floats, batch: int, rate: Number, kept: Number
 ) -> float:
-    """Go once over the windows in batches, one step with momentum each; give back Σ‖v⁺ − v⁻‖₂.
+    """Go once over the windows in batches, one step with momentum each; return Σ‖v⁺ − v⁻‖₂.
 
     `state` (2, len(P)) holds the gradient and the velocity; `kept` is the share of it that is kept.
     """
@@ -225,8 +225,8 @@ def encode_four(
 ) -> None:
     """Write σ(Mᵀx + b), or without `squash` Mᵀx + b, of windows s … s + 3, side by side in `code`.
 
-    Four windows share each row of M that is loaded. Behind the last window it is repeated instead of being
-    taken alone, so that a code is the same to the last bit wherever its window stands.
+    Four windows share each row of M that is loaded. The last window is repeated to make four, instead
+    of being computed alone, so that a code is the same to the last bit wherever its window stands.
     """
     wide, last = bias.shape[0], starts.shape[0] - 1
     at_0, at_1 = starts[s], starts[min(s + 1, last)]
@@ -302,6 +302,6 @@ def add_up(codes: Floats, labels: Ints, sums: Floats, sizes: Ints) -> None:
 
 @compiled
 def standardise(values: Floats, mean: float, factor: float, rows: Floats, at: int, stride: int) -> None:
-    """Write ``(values − mean) · factor`` into every `stride`-th place of `rows`, from `at` on."""
+    """Write ``(values − mean) · factor`` into every `stride`-th position of `rows`, from `at` on."""
     for i in range(values.shape[0]):
         rows[at + i * stride] = (values[i] - mean) * factor

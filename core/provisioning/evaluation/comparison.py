@@ -50,9 +50,9 @@ class Comparison:
     groups
         The group of each held-out container.
     draws
-        Bootstrap draws.
+        The number of bootstrap samples.
     seed
-        Of the draws.
+        Seeds the bootstrap samples.
     """
 
     exams: tuple[Exam, ...]

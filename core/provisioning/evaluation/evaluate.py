@@ -1,7 +1,7 @@
 """Evaluating policies on the same traces: which allocates least at the same risk, on held-out containers.
 
-Containers are split by group. Policies learn from the training containers, where also the factor is
-fixed that makes each fall short for the same share of time (5%); they are judged on the others.
+Containers are split by group. Policies learn from the training containers, which also fix the
+factor that makes each fall short for the same share of time (5%); they are judged on the others.
 """
 
 from __future__ import annotations
@@ -114,13 +114,13 @@ def evaluate(
     traces
         The samples.
     model
-        Tells the phases; without it policies that need phases are left out, which the report says.
+        Gives the phases; without it policies that need phases are left out, which the report says.
     settings
         How to compare.
     policies
         Their names, or ``all``.
     own_settings
-        Settings of single policies by name.
+        Settings of individual policies by name.
     progress
         Called as the work goes on; it may raise `Cancelled`.
 
@@ -182,7 +182,7 @@ def _with_phases(
 def _refitted(
     model: PhaseModel, traces: TraceSet, found: Provisioning, divided: Split, progress: Progress
 ) -> PhaseModel:
-    """A model with the same settings and features, of training containers alone."""
+    """A model with the same settings and features, fitted on training containers alone."""
     training = traces.only([found.fleet.ids[i] for i in divided.training])
     return fit(training, model.settings, match(model.features, training), progress)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 COMMON = ("kappa", "under_time", "target")
-"""Settings that a policy has from the comparison where it has them and they are not chosen for it."""
+"""Settings that a policy, if it has them, takes from the comparison unless they are chosen for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,13 +47,13 @@ class Exam:
     sums, cold, warm
         Its sums on held-out containers: of all samples, of first cycles, and of the others.
     factor
-        What matches its violation on training containers; 1 for a bound.
+        The factor that matches its violation on training containers; 1 for a bound.
     training_over
         Its over-allocation on training containers at that factor.
     matched
         Its sums on held-out containers at that factor.
     frontier
-        What comes of each of `TARGETS` on held-out containers, with the factors from training.
+        The results at each of `TARGETS` on held-out containers, with the factors from training.
     exact
         Each held-out container's surplus with the factor that makes their own violation the target.
     """
@@ -92,7 +92,7 @@ def sit(
     seed: int,
     progress: Progress | None = None,
 ) -> Exam:
-    """Let a policy sit its exam.
+    """Examine a policy: fit and scale it on training containers, judge it on the others.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def sit(
     target
         The share of time that may fall short in the matched comparison.
     seed
-        Of the folds of training containers.
+        Seeds the folds of training containers.
     progress
         Called as fitting goes on.
     """
@@ -140,7 +140,7 @@ def _over(demand: Demand, allocation: Floats) -> float:
 def calibration(policy: Policy, training: Demand, settings: Any, seed: int, count: int = 3) -> Floats:
     """Allocations of training containers by fits that never saw them, shape (n,).
 
-    Whole groups are left out in turn; with a single group the fit on all has to do.
+    Whole groups are left out in turn; with a single group, the fit on all of them is used.
     """
     parts = folds(training.fleet, count, seed) or [Split(*[np.arange(training.fleet.n_containers)] * 2)]
     allocation = np.empty(training.fleet.n_samples)
@@ -151,7 +151,7 @@ def calibration(policy: Policy, training: Demand, settings: Any, seed: int, coun
 
 
 def _bound_path(held_out: Demand) -> tuple[Point, ...]:
-    """The bound at every target: it needs no factor, it is made for each."""
+    """The bound at every target: it needs no factor, because it is computed for each."""
     steps = steps_of(held_out)
     return tuple(
         Point(1.0, *surplus_and_share(held_out, allocation_at(held_out, steps, target))) for target in TARGETS

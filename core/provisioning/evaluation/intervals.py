@@ -1,7 +1,7 @@
 """Paired bootstrap intervals of savings, over containers and over groups.
 
 Whole containers (or whole groups) are drawn with replacement, the same draw for both policies, so what
-they have in common cancels. The interval holds 95% of the savings so found (percentile method).
+they have in common cancels. The interval holds 95% of the savings found this way (percentile method).
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def resampled(sums: Floats, draws: int, seed: int) -> Floats:
     sums
         What each unit (container or group) adds, shape (n_units, n_columns).
     draws
-        How many draws.
+        The number of bootstrap samples.
     seed
-        Of the draws; they do not depend on the columns, so columns stay paired.
+        Seeds the draws, which do not depend on the columns, so columns stay paired.
 
     Returns
     -------

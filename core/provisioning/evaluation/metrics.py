@@ -1,7 +1,7 @@
-"""How well an allocation fits a demand: one named function per figure (design, §4 "Metrics").
+"""How well an allocation fits a demand: one named function per figure.
 
 `tally` sums what all figures need, per container: (A−D)⁺Δ, (D−A)⁺Δ and so on. A figure is then a
-ratio of such sums, per container, or of the fleet when it is asked of `pooled` sums: the fleet's
+ratio of such sums, per container, or of the fleet if computed from `pooled` sums: the fleet's
 figure is demand-weighted (over, under_amount) or time-weighted (under_time). Units: the sums are in
 the resource's unit times seconds; all figures but counts are ratios.
 """
@@ -74,7 +74,7 @@ def tally(demand: Demand, allocation: Floats, keep: Truths | None = None) -> Tal
     allocation
         A, shape (n,), in the demand's unit.
     keep
-        The samples that count, such as those that are no cold start; all when left out.
+        The samples that count, such as those that are not cold starts; all when left out.
     """
     fleet, values = demand.fleet, demand.values
     seconds = fleet.seconds if keep is None else np.where(keep, fleet.seconds, 0.0)
@@ -119,7 +119,7 @@ def changes(allocation: Floats) -> Truths:
 
 
 def _ratio(part: Floats, whole: Floats) -> Floats:
-    """Their quotient; 0 where both are 0, and not a number where only the whole is."""
+    """Their quotient; 0 where both are 0, and NaN where only the whole is."""
     empty = np.where(part > 0, np.nan, 0.0)
     return np.divide(part, whole, out=empty, where=whole > 0)
 

@@ -1,4 +1,4 @@
-"""Describing an evaluation's basis: the split, the phase model, and what that had seen before."""
+"""Describing an evaluation's basis: the split, the phase model, and what that was trained on."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def model_report(model: PhaseModel, seen: str) -> dict[str, Any]:
 
 
 def model_notes(seen: str | None) -> list[str]:
-    """What has to be known of the phase model, in sentences."""
+    """What a reader must know about the phase model, in sentences."""
     if seen is None:
         return ["No phase model was given: policies that need phases are left out."]
     match seen:
@@ -74,7 +74,7 @@ def model_notes(seen: str | None) -> list[str]:
 
 
 def finite(value: Any) -> Any:
-    """JSON has no infinities: what is not a number becomes None."""
+    """Replace NaN and infinities, which JSON does not have, by None."""
     if isinstance(value, dict):
         return {key: finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -23,7 +23,7 @@ class Split:
 
 
 def split(fleet: Fleet, holdout: float, seed: int) -> Split:
-    """Hold whole groups out, chosen by chance.
+    """Hold whole groups out, chosen at random.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def split(fleet: Fleet, holdout: float, seed: int) -> Split:
     holdout
         The share of groups to hold out; at least one is held out and one is left.
     seed
-        Of the choice.
+        Seeds the choice.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def split(fleet: Fleet, holdout: float, seed: int) -> Split:
 def folds(fleet: Fleet, count: int, seed: int) -> list[Split]:
     """Divide containers into parts by whole groups, so that each can be predicted from the others.
 
-    Gives nothing where there are fewer than two groups.
+    Returns nothing where there are fewer than two groups.
     """
     numbers, n = group_numbers(fleet.groups)
     if n < 2:

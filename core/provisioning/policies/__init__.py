@@ -37,7 +37,7 @@ for _name in ("prev.step.p95", "prev.step.rules", "phase.rule.shrunk"):
 
 
 def policy(name: str) -> Policy:
-    """A policy by name; any of them with ``+conformal`` behind it is one too.
+    """A policy by name; any of them with ``+conformal`` appended is one, too.
 
     Raises
     ------
@@ -50,12 +50,12 @@ def policy(name: str) -> Policy:
 
 
 def checked_settings(own: Mapping[str, Mapping[str, object]]) -> dict[str, dict[str, Any]]:
-    """Settings of single policies, each brought to its type; policies without any are left out.
+    """Settings of individual policies, each converted to its type; policies without any are left out.
 
     Parameters
     ----------
     own
-        Values or their texts, by policy and setting.
+        Values, or their text, by policy and setting.
 
     Raises
     ------

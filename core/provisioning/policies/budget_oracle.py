@@ -100,14 +100,14 @@ def hull_points(demand: Demand) -> tuple[Integers, Floats, Floats, Floats]:
 
 
 def _within(values: Floats, starts: Integers, sizes: Integers) -> Floats:
-    """Cumulative sums that begin anew at each start."""
+    """Cumulative sums that restart at each start."""
     running = np.cumsum(values)
     before = running[starts] - values[starts]
     return running - np.repeat(before, sizes)
 
 
 def _convex(cycle: Integers, x: Floats, y: Floats) -> np.ndarray:
-    """Which points are not above the line between their neighbours; those above are no corners."""
+    """Which points are not above the line between their neighbours; those above are not corners."""
     keep = np.ones(len(x), bool)
     if len(x) < 3:
         return keep

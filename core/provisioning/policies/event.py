@@ -64,7 +64,7 @@ def _fit(training: Demand, settings: EventSettings, progress: Progress | None) -
 
 
 def seen(demand: Demand, window: float, level: float, settings: EventSettings) -> Floats:
-    """The quantile of a window of so many cycles; NaN, which is no event, where nothing shall be done."""
+    """The quantile of a window of so many cycles; NaN, which triggers nothing, where it is not to act."""
     quantile = window_quantile(demand, window * demand.fleet.cycle, level)
     return np.where(demand.fleet.cold, np.nan, quantile) if settings.first_cycle == "wait" else quantile
 
@@ -94,7 +94,7 @@ def with_margin(
 ) -> tuple[Rule, float]:
     """The rule with the least margin that is short for at most `under_time`, and its over-allocation.
 
-    The over-allocation is infinite where no margin does it.
+    The over-allocation is infinite where no margin achieves it.
     """
     low, high = np.log(_MARGIN_LOW), np.log(_MARGIN_HIGH)
     found, cost = rule, np.inf

@@ -42,7 +42,7 @@ class LookaheadSettings:
 def transitions(fleet: Fleet, phase: Integers, n: int) -> Floats:
     """P(next sample's phase | this one's), shape (n, n), from pairs that no gap or end separates.
 
-    Rows sum to 1; a phase that was never left stays.
+    Rows sum to 1; a phase that nothing was seen to follow is followed by itself.
     """
     joined = np.ones(len(phase), bool)
     joined[fleet.offsets[:-1]] = False

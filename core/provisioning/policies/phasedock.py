@@ -1,10 +1,10 @@
-"""``phasedock``: acts on events, to a level with one price on violations for the fleet; with a fallback.
+"""``phasedock``: resizes on events, to a level set by one fleet-wide price on violations; with a fallback.
 
 At every sample the forest's distribution F of demand over the coming cycle length is known from the
 container's past alone. The allocation is changed when another one costs so much less, at one price λ on
 time short for all containers, that it is worth a resize (`core.provisioning.pricing`). The demand that
 exceeds its allocation and the slack that lasts are the usual reasons. A container is resized at most as
-often as it has begun cycles, and once more; the average training container at most once a cycle.
+many times as it has begun cycles, and once more; the average training container at most once a cycle.
 
 The hurdle, and whether phases are looked at, are chosen on training containers, each predicted by a forest
 that never saw its group; λ is such that the fleet is short for the wanted share of time. Where the best

@@ -1,4 +1,4 @@
-"""``quantile``: a high quantile of what a forest expects of the coming cycle, the same for everybody.
+"""``quantile``: a high quantile of what a forest expects of the coming cycle, the same for all containers.
 
 With F(·|x) the forest's distribution of demand over the coming cycle, given statistics x of the past
 (`core.provisioning.recent`), A = level · min{g : F(g|x) ≥ q}. The level q is calibrated on training
@@ -54,7 +54,7 @@ def quantile_of(past: Recent, row: Integers, shares: Shares, grid: Floats, level
 
 
 def giver(outlook: Outlook, level: float) -> Callable[[Demand, Recent, Integers, Shares], Floats]:
-    """What allocates a quantile, each cycle the one of its first sample."""
+    """The function that allocates a quantile, in each cycle that of its first sample."""
 
     def give(demand: Demand, past: Recent, row: Integers, shares: Shares) -> Floats:
         fleet = demand.fleet

@@ -1,4 +1,4 @@
-"""``risk.budget``: one price on violations for the fleet, instead of the same quantile for everybody.
+"""``risk.budget``: one price on violations for the fleet, instead of the same quantile for all containers.
 
 At each cycle the allocation minimises E[(A − D)⁺] + λ·P(D > A) over the forest's distribution of the coming
 cycle's demand. λ is the same for all containers and is fitted on training containers, each predicted by

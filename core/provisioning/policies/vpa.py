@@ -63,7 +63,7 @@ class Buckets:
         return found
 
     def ends(self) -> Floats:
-        """Where each bucket ends; the last has no end, so its begin stands for it."""
+        """Where each bucket ends; the last has no end, so its start stands for it."""
         number = np.minimum(np.arange(1, self.count + 1), self.count - 1)
         return np.asarray(self.first * ((1 + self.growth) ** number - 1) / self.growth)
 
@@ -83,14 +83,14 @@ def half_life_of(training: Demand) -> float:
 
 
 def _windows(demand: Demand, window: float) -> Integers:
-    """The window of each sample, counted from the container's begin, shape (n,)."""
+    """The window of each sample, counted from the container's start, shape (n,)."""
     fleet = demand.fleet
     age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)
     return np.floor(age / window + 1e-9).astype(np.int64)
 
 
 def rising_peaks(demand: Demand, window: float) -> tuple[Floats, Floats]:
-    """The peak of each sample's window until now, and until just before (NaN at its begin), (n,) each."""
+    """The peak of each sample's window until now, and until just before (NaN at its start), (n,) each."""
     fleet, number = demand.fleet, _windows(demand, window)
     fresh = np.ones(len(number), bool)
     fresh[1:] = (number[1:] != number[:-1]) | (fleet.container[1:] != fleet.container[:-1])
@@ -121,7 +121,7 @@ def _fit(training: Demand, settings: VpaSettings, _progress: Progress | None) ->
 
 
 def _peak_entries(demand: Demand, buckets: Buckets, window: float) -> list[tuple[Integers, Floats]]:
-    """Peaks as they rise, and the lower ones they take the place of, all dated at their window's end."""
+    """Peaks as they rise, and the lower ones they replace, all dated at their window's end."""
     fleet, (peak, before) = demand.fleet, rising_peaks(demand, window)
     age = fleet.time - np.repeat(fleet.time[fleet.offsets[:-1]], fleet.lengths)
     weight = 2.0 ** (((_windows(demand, window) + 1) * window - age) / window)
@@ -139,14 +139,14 @@ def decayed_percentiles(
     """The percentile of each container's decaying histogram at the end of each cycle, shape (n_cycles,).
 
     A sample of time t weighs 2^(t/half-life): instead of letting old samples decay, new ones weigh
-    more, counted from the container's begin and rescaled as the weights grow.
+    more, counted from the container's start and rescaled as the weights grow.
 
     Parameters
     ----------
     fleet
         The containers.
     entries
-        What each sample adds: its bucket and its weight, (n,) each; a peak that rises takes back
+        What each sample adds: its bucket and its weight, (n,) each; a peak that rises removes
         what it added before.
     buckets
         The histogram's buckets.

@@ -2,8 +2,8 @@
 
 The request is the (1 − tolerance) quantile of demand over the samples of a group in a phase, so that it
 is exceeded for the tolerated share of time. The limit is the highest demand seen plus headroom. The
-expected violation is measured on containers left out: each third of a group's containers is held
-against the request made from the others.
+expected violation is measured on containers left out: each third of a group's containers is compared
+with the request made from the others.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def recommend(
     MismatchError
         If the model does not fit the traces.
     InputError
-        If there is nothing to allocate, or the group column is not there.
+        If there is nothing to allocate, or the group column is missing.
     """
     settings = settings or RecommendSettings()
     labels = predict(model, traces)
@@ -214,7 +214,7 @@ def _upwards(value: float, unit: Unit) -> float:
 
 
 def _violation(demand: Demand, samples: Integers, owners: Integers, level: float) -> tuple[float, bool]:
-    """The share of time above a request that was made from other containers, and whether it was."""
+    """The share of time above a request made from other containers, and whether there were others."""
     values, seconds = demand.values[samples], demand.fleet.seconds[samples]
     _, number = np.unique(owners, return_inverse=True)
     part = number % _PARTS

@@ -26,5 +26,5 @@ for _policies in declared(
 
 
 def spelt(name: str) -> str:
-    """A policy's name as its authors write it; as it is, if there is no such policy."""
+    """A policy's name as its authors write it; unchanged if there is no such policy."""
     return (POLICIES[name].title if name in POLICIES else "") or name

@@ -1,4 +1,4 @@
-"""``las``: least attained service. Who has had the least processor time goes first.
+"""``las``: least attained service. The job with the least processor time so far goes first.
 
 Good where job sizes are unknown and differ much: short jobs are through before long ones compete with them.
 Source: Nuyens and Wierman, "The foreground–background queue: a survey", 2008; Tiresias (Gu et al.,
@@ -36,7 +36,7 @@ def begin(settings: LasSettings, seed: int) -> WeighingState:
 
 
 def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Weighed]:
-    """First who has the least core-seconds; among equals who came first."""
+    """The fewest core-seconds first; among equals the one that came first."""
     return in_order([job.id for job in sorted(jobs, key=lambda job: job.cpu_seconds)])
 
 

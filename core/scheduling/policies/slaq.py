@@ -2,8 +2,8 @@
 
 At every quantum a job's gain g = loss reduction per core-second (normalised) and its decay q, by which gains
 fall per core-second, are taken from its last two intervals; with x core-seconds more its marginal gain is
-g·exp(−q·x). Each job has one unit of its worker, against starvation; every further unit goes to the job with
-the largest marginal gain. A job whose gain is not known yet comes first.
+g·exp(−q·x). Each job gets one unit of its worker, so that none starves; every further unit goes to the job
+with the largest marginal gain. A job whose gain is not known yet comes first.
 Source: Zhang et al., "SLAQ: quality-driven scheduling for distributed machine learning", SoCC 2017, 4.1.
 """
 
@@ -92,7 +92,7 @@ def divided(gains: Mapping[str, Gain | None], units: int, piece: float) -> dict[
     Parameters
     ----------
     gains
-        Of each job on it; None where nothing is known.
+        The gain of each job on it; None where nothing is known.
     units
         How many there are; each job has at least one.
     piece

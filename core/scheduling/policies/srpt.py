@@ -41,7 +41,7 @@ def _left(job: Job) -> float:
 
 
 def weigh(_worker: Worker, jobs: Sequence[Job], _memory: Memory) -> dict[str, Weighed]:
-    """First who has the least work left; among equals who came first."""
+    """The least work left first; among equals the one that came first."""
     return in_order([job.id for job in sorted(jobs, key=_left)])
 
 

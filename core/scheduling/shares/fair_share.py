@@ -1,6 +1,6 @@
-"""What every job would have had under fair sharing, and how much the present may still be spent otherwise.
+"""What every job would have had under fair sharing, and how much time may still be spent on others.
 
-Beside the real machine runs a virtual one on which all jobs that have arrived share equally. A job's
+Beside the real worker runs a virtual one on which all jobs that have arrived share equally. A job's
 promise is to finish within (1 + delta) times the time that it would need there. Work for others can be
 put first as long as every promise can be kept by then serving jobs in the order of their promises
 (earliest deadline first, which is optimal on one machine: Liu and Layland 1973).
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
 
 _NOTHING = 1e-7
-"""Core-seconds that are no work any more, only the rounding of what was."""
+"""Core-seconds so few that they are only rounding error, not work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fair:
-    """A job on the virtual machine: when it came, and the core-seconds that it has had there."""
+    """A job on the virtual worker: when it came, and the core-seconds that it has had there."""
 
     arrived: float
     had: float
 
 
 def _rates(demands: Mapping[str, float], capacity: float) -> dict[str, float]:
-    """Equal shares of a capacity where nobody gets more than it can use; what is over goes to the others."""
+    """Equal shares of a capacity where nobody gets more than it can use; the rest goes to the others."""
     rates: dict[str, float] = {}
     left, waiting = capacity, len(demands)
     for name in sorted(demands, key=lambda each: demands[each]):
@@ -45,14 +45,14 @@ def advance(
     capacity: float,
     seconds: float,
 ) -> dict[str, Fair]:
-    """Let time pass on the virtual machine; jobs that finish there leave it.
+    """Let time pass on the virtual worker; jobs that finish there leave it.
 
     Parameters
     ----------
     jobs
         Those that are on it, finished in reality or not.
     totals
-        Core-seconds that each needs in all, as far as is known now.
+        Core-seconds that each needs in total, as far as is known now.
     demands
         Most cores that each can use.
     capacity
@@ -86,7 +86,7 @@ def finishes(
     capacity: float,
     now: float,
 ) -> dict[str, float]:
-    """When each job would finish on the virtual machine if nobody else came, seconds.
+    """When each job would finish on the virtual worker if no other came, seconds.
 
     Parameters are those of `advance`; `now` is the time of the run's clock.
     """
@@ -112,7 +112,7 @@ def slack(
     capacity: float,
     now: float,
 ) -> list[tuple[str, float]]:
-    """How long work for others can be put first before a promise needs the whole machine.
+    """How long work for others can be put first before a promise needs the whole worker.
 
     Parameters
     ----------

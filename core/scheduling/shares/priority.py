@@ -20,7 +20,7 @@ LEAST = 1e-4
 
 
 def in_order(names: Sequence[str]) -> dict[str, Weighed]:
-    """The weight of every job on one worker, the first to be served first; its mark is its place."""
+    """The weight of every job on one worker, the first to be served first; its mark is its rank."""
     return {
         name: Weighed(max(LEAST, RATIO**place), Mark(name, f"#{place + 1}"))
         for place, name in enumerate(names)

@@ -24,7 +24,7 @@ def water_fill(capacity: float, caps: Sequence[float], weights: Sequence[float])
     caps
         Most cores of each job; infinite without a cap.
     weights
-        Above zero, one a job.
+        Above zero, one per job.
     """
     total = sum(weights)
     if not caps or total <= 0:

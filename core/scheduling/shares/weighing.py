@@ -1,4 +1,4 @@
-"""Policies that divide each worker by weights, anew at every quantum and whenever its jobs change.
+"""Policies that divide each worker by weights, again at every quantum and whenever its jobs change.
 
 What differs between them is one function: the weights of the jobs on one worker. Unused time always goes to
 others; nothing is limited, paused or moved.
@@ -29,7 +29,7 @@ _NOW = 1e-9
 
 
 def quantum_setting() -> float:
-    """The field of a settings dataclass that says how often workers are divided anew."""
+    """The field of a settings dataclass that says how often workers are divided again."""
     chosen: float = setting(
         10.0, label="Quantum", low=0.1, high=3600.0, unit="s", help="Time after which jobs are ordered anew."
     )
@@ -44,7 +44,7 @@ class Weighed(NamedTuple):
 
 
 Memory: TypeAlias = "Mapping[str, Any]"
-"""What a policy remembers of each job beside what it has printed; frozen values."""
+"""What a policy remembers of each job besides what it has printed; frozen values."""
 Weigh: TypeAlias = "Callable[[Worker, Sequence[Job], Memory], Mapping[str, Weighed]]"
 Learn: TypeAlias = "Callable[[Memory, Sequence[Job], Tracks], Memory]"
 
@@ -60,7 +60,7 @@ class WeighingState:
     placer
         The default scheduler.
     number
-        Of the last observation.
+        The number of the last observation.
     tracks
         What every job has printed.
     memory
@@ -70,9 +70,9 @@ class WeighingState:
     given
         Weight and mark of every job; weight 0 where the engine refused it.
     due
-        When all workers are divided anew: multiples of the quantum.
+        When all workers are divided again: multiples of the quantum.
     wake
-        What it last asked for.
+        When it last asked to be woken.
     """
 
     settings: Any
@@ -94,7 +94,7 @@ def decide_by_weights(
     Parameters
     ----------
     state, seen
-        As of any policy.
+        As for any policy.
     rule
         The name of the rule, for reasons.
     weigh
@@ -134,7 +134,7 @@ class _Turn:
         self.reasons = list(self.placing.reasons)
 
     def changed(self, worker: str) -> bool:
-        """True if other jobs are on a worker than before, or one of them must be asked again."""
+        """True if a worker's jobs are not those of before, or one of them must be asked again."""
         names = self.members.get(worker)
         if names is None:
             return False
@@ -171,13 +171,13 @@ class _Turn:
         return min([*times, *([] if self.placing.wake is None else [self.placing.wake])], default=None)
 
     def marks(self) -> tuple[Mark, ...]:
-        """Of every job that is on a worker."""
+        """The marks of all jobs that are on a worker."""
         given = self.given
         return tuple([given[name].mark for names in self.members.values() for name in names if name in given])
 
 
 def _on_workers(jobs: Sequence[Job], placing: Placing) -> dict[str, list[Job]]:
-    """The jobs that can be steered, by worker, with those that start now or were asked to."""
+    """The jobs that can be controlled, by worker, with those that start now or were asked to."""
     soon = {**placing.pending, **{job.id: worker for job, worker in placing.starts}}
     here: dict[str, list[Job]] = {}
     for job in jobs:
@@ -188,7 +188,7 @@ def _on_workers(jobs: Sequence[Job], placing: Placing) -> dict[str, list[Job]]:
 
 
 def _kept(given: Mapping[str, Weighed], seen: Observation, refused: frozenset[str]) -> dict[str, Weighed]:
-    """What was given, without the jobs that ended, and unknown where it was refused."""
+    """What was given, without the jobs that ended, and as weight 0 where it was refused."""
     kept = dict(given)
     for job in seen.ended:
         kept.pop(job.id, None)

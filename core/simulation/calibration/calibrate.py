@@ -37,7 +37,7 @@ _LARGEST_GAMMA: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a recorded run says about its world.
+    """What a recorded run says about its machines and jobs.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class Calibration:
     families
         For each job, the family of the loss curve that fits best.
     curve_errors
-        For each job, root mean square of what its curve leaves, as a share of E(0).
+        For each job, root mean square of its curve's residuals, as a share of E(0).
     progress_error
-        Root mean square of the printed values' places in the work, as shares of the work.
+        Root mean square of the printed values' distances from even positions, as shares of the work.
     gamma_known
-        False where no job ever had more or fewer neighbours during its life, so that γ is only assumed 0.
+        False where no job's number of neighbours ever changed during its life, so that γ is only assumed 0.
     left_out
         Jobs that did not complete, printed too little, or all at one moment.
     """
@@ -113,7 +113,7 @@ def _usable(one: History) -> bool:
 
 
 def _unevenness(histories: Sequence[History], gamma: float) -> float:
-    """Mean square of how far printed values are from even places between a job's first and its last."""
+    """Mean square of how far printed values are from even positions between a job's first and its last."""
     return float(
         np.mean(np.concatenate([_misplaced(one.work_at(one.read_at, gamma)) for one in histories]) ** 2)
     )
@@ -133,7 +133,7 @@ def _training(one: History, gamma: float) -> tuple[float, float]:
 
 
 def _demand(one: History) -> float | None:
-    """Most cores that a job can use: no more than its threads, where these stay.
+    """Most cores that a job can use: no more than its threads, where these do not change.
 
     Threads are in the demand alone: what too many of them cost is in the recorded work already.
     """

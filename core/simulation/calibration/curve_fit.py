@@ -1,4 +1,4 @@
-"""The loss curve that fits recorded values best, and the noise that is left.
+"""The loss curve that fits recorded values best, and the noise around it.
 
 Given its shape, each family of `core.simulation.loss` is linear in the level a and the fall b of
 E(x) = a + b(1 − r(x)), so those two are solved for and only the shape is searched. E is divided by the fitted
@@ -37,9 +37,9 @@ class CurveFit:
     family
         ``exponential``, ``hyperbolic``, ``weibull`` or ``replayed``.
     error
-        Root mean square of what is left, as a share of E(0).
+        Root mean square of the residuals, as a share of E(0).
     phi
-        Correlation of what is left at one value with the next, from 0 to 0.95.
+        Correlation of one residual with the next, from 0 to 0.95.
     """
 
     curve: LossCurve
@@ -79,7 +79,7 @@ def _searched(
     def cost(logarithm: float) -> float:
         return _line(make(exp(logarithm), 0.0).reduction(x), values)[2]
 
-    # A grid first: far from its valley the cost of a shape is flat.
+    # A grid first: far from its minimum the cost of a shape is flat.
     grid = np.linspace(log(low), log(high), 25).tolist()
     best = min(range(len(grid)), key=lambda i: cost(grid[i]))
     shape = exp(golden_section(cost, grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 40))

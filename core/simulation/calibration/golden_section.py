@@ -1,4 +1,4 @@
-"""The least value of a function of one variable, by golden section: for fits that have a single valley."""
+"""The least value of a function of one variable, by golden section: for fits that have a single minimum."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _BUSY: Final = 0.85  # of a worker's cores in use: below, nobody waited for another; the host takes some, too
 _WHOLE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
-_OFTEN: Final = 0.1  # of a job's life beside free cores, from which on what it used says what it can use
+_OFTEN: Final = 0.1  # of a job's life beside idle cores, enough for what it used to say what it can use
 
 
 class _Stretch(NamedTuple):
@@ -60,7 +60,7 @@ class History:
     values: Floats
 
     def work_at(self, when: Floats, gamma: float) -> Floats:
-        """Core-seconds of work done at moments `when`: Σ ΔC/(1 + γ(n_e − 1)), straight within a stretch."""
+        """Core-seconds of work done at moments `when`: Σ ΔC/(1 + γ(n_e − 1)), linear within a stretch."""
         done = np.concatenate([[0.0], np.cumsum(self.usage / (1 + gamma * (self.crowd - 1)))])
         return np.asarray(np.interp(when, self.time, done))
 
@@ -72,7 +72,7 @@ class History:
     def demand(self) -> float | None:
         """Cores that it uses where it may use more, or None where that hardly ever happened.
 
-        What it used in the busiest tenth of its life, at least: while its container is made, it reads its
+        What it used in the busiest tenth of its life, at least: while its container is created, it reads its
         data with one thread, or waits for a disk, it uses less than it could, and that is not its demand.
         """
         spans = np.diff(self.time)
@@ -82,7 +82,7 @@ class History:
 
 
 def given(observations: Sequence[Observation]) -> dict[str, float]:
-    """Cores that each worker's jobs really had together while none was to spare.
+    """Cores that each worker's jobs really had together while none were idle.
 
     The median over time, at most its capacity; that itself where its jobs never waited for each other. A host
     has other work, too.

@@ -32,8 +32,8 @@ def raw_from_arrow(
     Parameters
     ----------
     columns
-        Features as numbers; execution and attributes as texts or dictionaries; time as numbers or
-        timestamps. Emptied.
+        Features as numbers; execution and attributes as strings or dictionaries; time as numbers or
+        timestamps. Left empty.
     mapping
         What the columns are.
     name
@@ -44,7 +44,7 @@ def raw_from_arrow(
     Raises
     ------
     pyarrow.ArrowInvalid
-        If a column that should be numbers holds texts that are none.
+        If a column that should be numbers holds text that is not a number.
     """
     n = len(next(iter(columns.values())))
     coded = {key: coded_column(columns.pop(key)) for key in (mapping.execution, *mapping.attributes) if key}
@@ -64,7 +64,7 @@ def raw_from_arrow(
 
 
 def _taken(columns: dict[str, pa.ChunkedArray], name: str) -> FloatArray:
-    """A column as floats, its old memory given back at once: this is where an import needs most."""
+    """A column as floats, its old memory freed at once: this is where an import needs most."""
     values = floats(columns.pop(name))
     if len(values) > LARGE:
         pa.default_memory_pool().release_unused()
@@ -96,7 +96,7 @@ def seconds(column: pa.ChunkedArray, unit: str) -> FloatArray:
 
 
 def coded_column(column: pa.ChunkedArray) -> Coded:
-    """A column of texts as codes and names; empty and blank texts become -1."""
+    """A text column as codes and names; empty and blank cells become -1."""
     if not pa.types.is_dictionary(column.type):
         texts = column.cast(pa.string()) if not pa.types.is_string(column.type) else column
         column = texts.dictionary_encode()
@@ -112,7 +112,7 @@ def coded_column(column: pa.ChunkedArray) -> Coded:
 
 
 def _merged(codes: np.ndarray[tuple[int], np.dtype[np.int32]], names: list[str | None]) -> Coded:
-    """Codes of texts that become equal, or empty, once blanks around them are gone."""
+    """Codes of strings that become equal, or empty, once blanks around them are stripped."""
     known: dict[str, int] = {}
     new = [known.setdefault(name, len(known)) if name else -1 for name in names]
     return Coded(np.array([*new, -1], dtype=np.int32)[codes], tuple(known))

@@ -35,7 +35,7 @@ class Source(Protocol):
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The first rows as texts."""
+        """The first rows as strings."""
         ...
 
     @property
@@ -60,10 +60,10 @@ class Source(Protocol):
 
 @runtime_checkable
 class ExactSource(Source, Protocol):
-    """A source whose fast reader may not know the numbers of rows, and that has an exact one besides."""
+    """A source whose fast reader may not know row numbers, and that also has an exact one."""
 
     def numbers_rows(self, raw: RawTable) -> bool:
-        """Tell whether positions in what the fast reader gave are the numbers of rows."""
+        """Tell whether positions in what the fast reader returned are row numbers."""
         ...
 
     def read_exactly(

@@ -64,7 +64,7 @@ def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 
 
 def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
-    """Rows of the table, whose columns stand at the places where their names do."""
+    """Rows of the table, whose columns begin where their names do."""
     header: list[str] = []
     for number, text in lines:
         plain = _ESCAPES.sub("", text).rstrip()
@@ -109,7 +109,7 @@ def _row(number: int, entry: dict[str, Any], stamp: str) -> Row:
 
 
 def _bytes(text: str) -> str:
-    """A size as a plain number of bytes; what is no size stays for the report."""
+    """A size as a plain number of bytes; what is not a size stays for the report."""
     bare = text.strip()
     found = _SIZE.fullmatch(bare)
     if found is None:

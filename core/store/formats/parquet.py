@@ -1,4 +1,4 @@
-"""Reading Parquet files: columns arrive typed, so only texts among numbers need a second look."""
+"""Reading Parquet files: columns arrive typed, so only strings among numbers need a second look."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class ParquetSource:
         Raises
         ------
         InputError
-            If a column is missing or of a type without numbers, or the file is damaged.
+            If a column is missing or of a non-numeric type, or the file is damaged.
         """
         mapping.require(self.header)
         if progress is not None:
@@ -88,7 +88,7 @@ class ParquetSource:
 
 
 def _by_cells(table: pa.Table, mapping: ColumnMapping, path: Path) -> RawTable:
-    """Read columns of texts cell by cell, as a text file is read."""
+    """Read text columns cell by cell, as a text file is read."""
     reader = TableReader(mapping, tuple(table.column_names), ProblemLog())
     for start in range(0, table.num_rows, 20_000):
         part = table.slice(start, 20_000)
@@ -98,12 +98,12 @@ def _by_cells(table: pa.Table, mapping: ColumnMapping, path: Path) -> RawTable:
 
 
 def _cells(path: Path, name: str, column: pa.Array | pa.ChunkedArray) -> list[str]:
-    """The values of a column as texts.
+    """The values of a column as strings.
 
     Raises
     ------
     InputError
-        If they are no texts, or dates that no calendar has.
+        If they are not valid UTF-8, or dates that no calendar has.
     """
     try:
         return [_text(value) for value in column.to_pylist()]

@@ -1,4 +1,4 @@
-"""Tables of Prometheus with one metric value per row, its metric and its labels beside it."""
+"""Prometheus tables with one metric value per row, its metric and its labels beside it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Answers of Prometheus to range queries, as JSON.
+"""Prometheus responses to range queries, as JSON.
 
-Each series of an answer is one metric of one container. Series become columns: the executions are
-the containers, told by their labels, and samples of different metrics at one time make one row.
+Each series of a response is one metric of one container. Series become columns: the executions are
+the containers, identified by their labels, and samples of different metrics at the same time make one row.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SAMPLE_ROWS = 50
 
 @dataclass(frozen=True)
 class PrometheusSource:
-    """A range query's answer that can be read with a mapping."""
+    """A range query's response that can be read with a mapping."""
 
     path: Path
     header: tuple[str, ...]
@@ -46,7 +46,7 @@ class PrometheusSource:
         Raises
         ------
         InputError
-            If it is no answer to a range query.
+            If it is not a response to a range query.
         """
         data = read_head(path)
         whole = len(data) < HEAD_BYTES
@@ -94,7 +94,7 @@ class PrometheusSource:
 
 
 def _answers(text: str, path: Path) -> list[dict[str, Any]]:
-    """The answers of a file: one, a list of them, or one per line."""
+    """The responses in a file: one, a list of them, or one per line."""
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as whole:
@@ -144,7 +144,7 @@ def _not_an_answer(path: Path) -> InputError:
 
 
 def _one(entry: object, number: int, path: Path) -> Series:
-    """One series of an answer."""
+    """One series of a response."""
     try:
         labels = {str(key): str(value) for key, value in entry.get("metric", {}).items()}  # type: ignore[attr-defined]
         pairs = entry.get("values") or ([entry["value"]] if "value" in entry else [])  # type: ignore[attr-defined, index, operator]
@@ -159,7 +159,7 @@ def _one(entry: object, number: int, path: Path) -> Series:
 
 
 def _first_series(text: str, path: Path) -> list[Series]:
-    """The series in the first part of a large answer; the last one is cut where the text ends."""
+    """The series in the first part of a large response; the last one is cut where the text ends."""
     start = re.search(r'"result"\s*:\s*\[', text)
     if start is None:
         raise _not_an_answer(path)

@@ -28,12 +28,12 @@ _LAST_YEAR = 3000
 
 
 def is_sadf(start: str) -> bool:
-    """Tell whether a text begins as ``sadf -d`` writes."""
+    """Tell whether a text begins like the output of ``sadf -d``."""
     return re.match(r"#?\s*hostname;interval;timestamp;", start) is not None
 
 
 def is_sar(start: str) -> bool:
-    """Tell whether a text begins as ``sar`` writes."""
+    """Tell whether a text begins like the output of ``sar``."""
     return BANNER.match(start.lstrip()) is not None
 
 
@@ -66,7 +66,7 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 
 
 def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
-    """Rows of ``sar``: the blocks joined by time, days told from the banner and from midnight."""
+    """Rows of ``sar``: the blocks joined by time, days known from the banner and from midnight."""
     day, host, cpus = _NO_DATE, "", ""
     header: list[str] = []
     last = timedelta(-1)

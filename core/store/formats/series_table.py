@@ -46,7 +46,7 @@ class SeriesTable:
         Raises
         ------
         InputError
-            If the mapping wants a column that there is not, or takes one for what it is not.
+            If the mapping names a column that is missing, or takes one for what it is not.
         """
         mapping.require(("execution", "timestamp", *self.metrics))
         wrong = [one.column for one in mapping.features if one.column not in self.metrics]
@@ -73,7 +73,7 @@ class SeriesTable:
 
 
 def execution_of(labels: dict[str, str]) -> str:
-    """The container that labels speak of: pod and container, or a name, or all labels."""
+    """The container that labels identify: pod and container, or a name, or all labels."""
     parts = [next((labels[key] for key in keys if labels.get(key)), "") for keys in _NAMES]
     named = "/".join(part for part in parts if part)
     if not named:
@@ -119,7 +119,7 @@ def coded(names: Sequence[str], lengths: Sequence[int]) -> Coded:
 def gather(
     executions: Coded, metrics: Coded, time: FloatArray, values: FloatArray, rows: IntArray
 ) -> SeriesTable:
-    """One row per container and time; of two values of a metric the later one stays."""
+    """One row per container and time; of two values of a metric the later one is kept."""
     order = np.lexsort((time, executions.codes))
     owner, moment = executions.codes[order], time[order]
     new = np.ones(len(order), dtype=bool)

@@ -79,7 +79,7 @@ class TextTable:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Empty: a text states no types."""
+        """Empty: text files state no types."""
         return ()
 
     @property

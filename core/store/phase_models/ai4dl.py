@@ -1,7 +1,7 @@
 """Importing AI4DL's published files: CRBM, k-means and scaler, without running anything in them.
 
 A CRBM is a folder with ``model_initializer.json`` and ``model_dict.pickle``; k-means and scaler are joblib
-files made by scikit-learn 0.22. The files do not name the features, so AI4DL's own eight are meant where
+files made by scikit-learn 0.22. The files do not name the features, so AI4DL's own eight are assumed where
 there are eight; otherwise the caller names them. Values in the files are in the units of the traces' files;
 the scaler is brought to canonical units here. Phases keep the authors' numbers.
 """
@@ -58,7 +58,7 @@ def import_ai4dl(
     Parameters
     ----------
     folder
-        A folder with all three parts, as AI4DL saves them; parts given by name come before it.
+        A folder with all three parts, as AI4DL saves them; parts given by name take precedence.
     crbm
         The CRBM's folder, or its ``model_dict.pickle``.
     initializer
@@ -66,7 +66,7 @@ def import_ai4dl(
     kmeans, scaler
         The joblib files.
     base
-        A model that keeps whichever parts are not given.
+        A model that supplies the parts that are not given.
     features
         The columns that the model reads, in its order, where they are not AI4DL's eight.
 
@@ -77,7 +77,7 @@ def import_ai4dl(
     InputError
         If a part is missing or damaged.
     MismatchError
-        If the parts do not belong together.
+        If the parts do not fit together.
     """
     named = next((each for each in (folder, crbm, kmeans, scaler) if each is not None), None)
     with guarded(named):

@@ -2,7 +2,7 @@
 
 The JSON has a format name and version, features, settings, what the model was made from (the trace set's
 fingerprint, the loss curve), statistics, and the arrays' SHA-256; the NPZ holds plain arrays only. Reading
-trusts nothing: names, sizes and shapes are made sure of before anything is unpacked.
+trusts nothing: names, sizes and shapes are checked before anything is unpacked.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def save_model(model: PhaseModel, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If the place cannot be written to.
+        If the path cannot be written to.
     """
     target = Path(path)
     try:
@@ -105,7 +105,7 @@ def _zipped(parts: dict[str, bytes]) -> bytes:
 
 
 def model_fingerprint(model: PhaseModel) -> str:
-    """A mark of what a model predicts, 64 hexadecimal digits: equal labels come from equal marks."""
+    """A fingerprint of what a model predicts, 64 hexadecimal digits; equal ones mean equal labels."""
     facts = {"features": _features(model), "warmup": model.warmup, "expansions": _expansions(model)}
     whole = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
     for name, values in sorted(_arrays(model).items()):
@@ -161,7 +161,7 @@ def load_model(path: str | Path) -> PhaseModel:
     Raises
     ------
     InputError
-        If it is not a model of ours, is damaged or was changed, or is of a newer version.
+        If it is not a PhaseDock model, is damaged or was changed, or is of a newer version.
     """
     with guarded(path):
         return _load(Path(path))
@@ -224,7 +224,7 @@ def _assembled(parts: dict[str, bytes]) -> PhaseModel:
         _check_digest(facts, parts[ARRAYS])
         members = _unzipped(parts[ARRAYS], None)
         arrays = {name.removesuffix(".npy"): _array(part) for name, part in members.items()}
-        # a number of one byte becomes four and eight of them later on
+        # a one-byte number takes four and eight bytes later on
         if sum(array.size for array in arrays.values()) > MAX_NUMBERS:
             raise InputError(f"The model's arrays have more than {MAX_NUMBERS:,} numbers.", AGAIN)
         return _model(facts, arrays)
@@ -268,7 +268,7 @@ def _check_digest(facts: dict[str, Any], arrays: bytes) -> None:
 
 
 def _array(data: bytes) -> Array:
-    """An array of an ``.npy`` part, its size made sure of before memory is taken.
+    """An array of an ``.npy`` part, its size checked before memory is allocated.
 
     NumPy evaluates a header as Python; ours has one form only, so a pattern reads it.
 

@@ -1,4 +1,4 @@
-"""What may come out of a foreign pickle: arrays, numbers, and named bags of attributes. Nothing acts.
+"""What may come out of a foreign pickle: arrays, numbers, and named bags of attributes. Nothing is run.
 
 The allow-list at the end is complete: each entry says what a name in the stream stands for here. None of
 them is the object of that name; they only collect what the file says about it.
@@ -100,7 +100,7 @@ class Bag:
 
 
 def sizes_of(shape: object) -> tuple[int, ...]:
-    """A shape, made sure of."""
+    """A shape, checked."""
     if not isinstance(shape, tuple) or len(shape) > MAX_DIMENSIONS:
         raise broken("an array's shape is not a few whole numbers")
     if not all(type(size) is int and 0 <= size < 2**40 for size in shape):
@@ -109,7 +109,7 @@ def sizes_of(shape: object) -> tuple[int, ...]:
 
 
 def fits_float32(array: Array) -> bool:
-    """Tell whether all numbers are finite and stay so as float32, which models reckon in."""
+    """Tell whether all numbers are finite and stay so as float32, which models compute in."""
     return bool((np.abs(array) <= np.finfo(np.float32).max).all())
 
 

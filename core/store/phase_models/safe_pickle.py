@@ -8,7 +8,7 @@ instructions that put numbers, texts, tuples, lists and dictionaries together, a
 joblib's files are such a pickle with the bytes of each array inside the stream, right after the
 `NumpyArrayWrapper` that announces it.
 
-A stream may use what it remembered as often as it likes, so a small file can ask for a large thing many
+A stream may use what it memoised as often as it likes, so a small file can ask for a large thing many
 times. Therefore what is *built* is counted, in bytes and in instructions, and not only what is read.
 """
 
@@ -67,7 +67,7 @@ def read_pickle(data: bytes) -> Any:
     RefusedError
         If the stream asks for anything else; the sentence names it. Nothing was run.
     InputError
-        If the file is damaged, too large, or packed in a way that is not read.
+        If the file is damaged, too large, or compressed in an unsupported way.
     """
     try:
         return _Machine(unpacked(data)).run()
@@ -118,7 +118,7 @@ class _Machine:
         return part
 
     def _taken(self, count: int) -> bytes:
-        """Bytes that stay: they count as built."""
+        """Bytes that are kept: they count as built."""
         self._count(min(count, len(self._data)))
         return self._take(count)
 
@@ -288,7 +288,7 @@ def _told(thing: object) -> str:
 
 
 def _weight(state: object) -> int:
-    """What taking over a state costs: a copy of an array's bytes, or a place for each attribute."""
+    """What taking over a state costs: a copy of an array's bytes, or a slot for each attribute."""
     if isinstance(state, tuple):
         return sum(len(part) for part in state[:8] if isinstance(part, bytes))
     return ITEM_BYTES * len(state) if isinstance(state, dict) else 0

@@ -1,4 +1,4 @@
-"""Undoing the compression of foreign model files, with a bound on what comes out."""
+"""Decompressing foreign model files, with a bound on the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def unpacked(data: bytes) -> bytes:
     Raises
     ------
     InputError
-        If the content is too large, damaged, or packed in another way.
+        If the content is too large, damaged, or compressed in another way.
     """
     for sign, packing in OTHER_PACKINGS.items():
         if data.startswith(sign):

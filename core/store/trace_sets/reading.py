@@ -60,14 +60,14 @@ def open_trace_set(directory: Path) -> StoredTraces:
 
 @dataclass(frozen=True)
 class StoredTraces:
-    """A stored trace set; what was read once of its small parts is kept."""
+    """A stored trace set; its small parts are cached once read."""
 
     directory: Path
     info: StoredInfo
 
     @property
     def fingerprint(self) -> str:
-        """The mark of the content (see `core.traces.fingerprint`)."""
+        """The fingerprint of the content (see `core.traces.fingerprint`)."""
         return self.info.fingerprint
 
     def report(self) -> Report:

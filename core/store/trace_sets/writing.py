@@ -73,9 +73,9 @@ def write_trace_set(
     summary
         The table of executions, if it was computed before.
     progress
-        Called with a share between 0 and 1 and a sentence; may raise `Cancelled`.
+        Called with the fraction done (0 to 1) and a sentence; may raise `Cancelled`.
     durable
-        Also wait until the disk has everything.
+        Also sync everything to disk.
 
     Raises
     ------

@@ -36,7 +36,7 @@ for _layout in declared(
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """What a table was taken for.
+    """Which layout a table was recognised as.
 
     Parameters
     ----------

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of a table: its header and some rows as texts."""
+    """The beginning of a table: its header and some rows as strings."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
     def column(self, name: str) -> tuple[str, ...]:
-        """The texts of a column in the sample rows."""
+        """The cells of a column in the sample rows."""
         position = self.header.index(name)
         return tuple(row[position].strip() for row in self.rows if position < len(row))
 
@@ -37,9 +37,9 @@ class Layout:
     label
         Its name for people, as in “The columns look like: …”.
     recognise
-        The mapping of a table of this layout, or None where the table is of another.
+        The mapping of a table of this layout, or None for a table of another layout.
     headerless
-        The header of a table of this layout that comes without one, told by its first row, or None.
+        The header of a table of this layout that comes without one, recognised by its first row, or None.
     """
 
     name: str
@@ -59,6 +59,6 @@ def has(head: Head, *names: str) -> bool:
 
 
 def first_number(head: Head, name: str) -> float | None:
-    """The first value of a column that says how large the machine is, if it says so."""
+    """The first value of a column that gives the machine's size, or None where it gives none."""
     first = next(iter(head.column(name)), "") if name in head.header else ""
     return float(first) if is_number(first) and float(first) > 0 else None

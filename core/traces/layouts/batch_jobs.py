@@ -1,4 +1,4 @@
-"""Batch jobs with columns as sar names them, one row a sample of an execution."""
+"""Batch jobs with columns as sar names them, one row per sample of an execution."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bitbrains GWA-T-12: one file a virtual machine, with units in the columns' names."""
+"""Bitbrains GWA-T-12: one file per virtual machine, with units in the columns' names."""
 
 from __future__ import annotations
 

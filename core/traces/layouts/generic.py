@@ -1,4 +1,4 @@
-"""Any table with numbers, its columns guessed by their names; asked last, for it nearly always answers."""
+"""Any table with numbers, its columns guessed by name; asked last, because it nearly always answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table with one column per cAdvisor metric, as readers of Prometheus answers make it."""
+"""A table with one column per cAdvisor metric, as the readers of Prometheus responses make it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def recognise(head: Head) -> ColumnMapping | None:
     return replace(guessed, features=tuple(_metric(one, memory) for one in guessed.features))
 
 
-# The first that is there is the memory in use; the working set is what the kernel cannot take back.
+# The first one present is the memory in use; the working set is what the kernel cannot reclaim.
 _MEMORY_METRICS = (
     "container_memory_working_set_bytes",
     "container_memory_usage_bytes",

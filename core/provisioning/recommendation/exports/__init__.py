@@ -5,7 +5,7 @@ columns, because comments are no part of it). Commands and manifests hold one en
 container's whole life; what each phase needs stands beside or below it in comments, as a container is in one
 phase at a time. Pods can be resized in place (``kubectl patch pod … --subresource resize``).
 
-One file a kind of text, one line each in the register.
+One module per format, one line each in the register.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class ExportFormat:
     Parameters
     ----------
     name
-        What addresses and the command line call it.
+        Its name in URLs and on the command line.
     title
-        What a person reads.
+        Its name for people.
     ending, mime
-        The ending of a file, without the dot, and its type.
+        The file extension, without the dot, and the MIME type.
     write
         Writes the text; it may raise `InputError` where the units do not allow it.
     """

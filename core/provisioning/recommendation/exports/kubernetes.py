@@ -129,7 +129,7 @@ def quantity(value: float, unit: Unit) -> str:
 
 
 def kubernetes_name(text: str) -> str:
-    """A name that Kubernetes takes (DNS-1123 label): small letters, digits and dashes, at most 63."""
+    """A name that Kubernetes takes (DNS-1123 label): lower-case letters, digits and dashes, at most 63."""
     name = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:63].strip("-")
     return name or "group"
 

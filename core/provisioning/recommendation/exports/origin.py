@@ -93,5 +93,5 @@ def one_line(text: str) -> str:
 
 
 def ceil(value: float) -> int:
-    """The next whole number, but for what rounding put above one."""
+    """The next whole number, unless rounding alone put the value above one."""
     return -int(-(value - 1e-6) // 1)

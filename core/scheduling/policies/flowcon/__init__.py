@@ -1,4 +1,4 @@
-"""``flowcon``: limits by growth efficiency, on every worker by itself.
+"""``flowcon``: limits by growth efficiency, on every worker separately.
 
 Jobs whose evaluation function still moves quickly per share of the processor keep it; those that near
 convergence are held to a small limit. Settings and variants: `settings`; Algorithm 1: `lists` (lines 2 to

@@ -26,7 +26,7 @@ def limit_of(container: Container, total: float, n: int, lower: bool, settings: 
     Parameters
     ----------
     container
-        With its list and growth of this run.
+        With its list and its growth in this run.
     total
         ΣG over the containers whose growth is known.
     n

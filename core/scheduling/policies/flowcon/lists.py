@@ -1,8 +1,8 @@
 """FlowCon, Algorithm 1, lines 2 to 13: growth efficiency, and the list that each container is in.
 
 P = |E(t_i) − E(t_{i−1})| / (t_i − t_{i−1}) (equation 4.1) is progress per second; R the mean share of the
-node's processor over the interval; G = P / R (equation 4.2). A container that was not yet there at the run
-before has no growth and stays where it is.
+node's processor over the interval; G = P / R (equation 4.2). A container that was not yet there at the
+previous run has no growth and stays where it is.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def entered(job: Job, track: Track | None) -> Container:
 def progress(container: Container, track: Track, seconds: float, means: bool) -> tuple[float, float]:
     """P of equation 4.1, per second, and the value of E that the next run compares with.
 
-    A container that had printed nothing at the run before is taken to have stood at its first value then:
+    A container that had printed nothing at the previous run is taken to have stood at its first value then:
     every job starts at 1.
     """
     level = track.mean_since(container.total, container.printed) if means else track.last

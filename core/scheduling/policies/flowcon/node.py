@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.scheduling.policies.flowcon.settings import FlowConSettings
 
 NOW = 1e-9
-"""Moments closer than this, in seconds, are one moment."""
+"""Times closer than this, in seconds, count as the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ def advance(node: Node, scene: Scene, settings: FlowConSettings) -> Step:
 
 
 def listen(node: Node, scene: Scene, settings: FlowConSettings) -> tuple[Node, list[Reason]]:
-    """Algorithm 2: put who came into NL, release who left, and set the interval back.
+    """Algorithm 2: put newcomers into NL, release those that left, and reset the interval.
 
-    The sets of ids are compared: a count, as printed in lines 2 to 5, misses one in and one out.
+    The sets of ids are compared: a count (lines 2 to 5 as printed) misses an arrival paired with a departure.
     """
     worker = scene.worker.id
     came = [name for name in scene.jobs if name not in node.containers]
@@ -126,7 +126,7 @@ def listen(node: Node, scene: Scene, settings: FlowConSettings) -> tuple[Node, l
 def run(
     node: Node, scene: Scene, settings: FlowConSettings, known: AbstractSet[str], reasons: list[Reason]
 ) -> Step:
-    """Algorithm 1 on one worker, now; `known` are the containers that were there at the run before."""
+    """Algorithm 1 on one worker, now; `known` are the containers that were there at the previous run."""
     if not node.containers:
         return Step(Node(itval=node.itval), reasons=tuple(reasons))
     containers = dict(node.containers)
@@ -149,7 +149,7 @@ def run(
 def _classify(
     node: Node, known: AbstractSet[str], scene: Scene, settings: FlowConSettings
 ) -> tuple[dict[str, Container], list[Reason]]:
-    """Lines 2 to 13 for every container that was there at the run before."""
+    """Lines 2 to 13 for every container that was there at the previous run."""
     seconds, capacity = scene.now - node.last, scene.worker.capacity
     containers = dict(node.containers)
     old = {name: each for name, each in containers.items() if name in known}
@@ -168,7 +168,7 @@ def _classify(
 def _asked(
     containers: Mapping[str, Container], scene: Scene, settings: FlowConSettings
 ) -> tuple[tuple[Action, ...], dict[str, Container]]:
-    """Shrink, start, grow: what must be asked of the engine, and what it will then have been given."""
+    """Shrink, start, grow: what to ask of the engine, and the containers with what they then have."""
     wanted = {
         name: enforced(each, scene.worker.capacity, settings.limits) for name, each in containers.items()
     }

@@ -32,13 +32,13 @@ class FlowConState:
     placer
         The default scheduler.
     number
-        Of the last observation.
+        The number of the last observation.
     tracks
         What every job has printed.
     nodes
         The state of every worker that has containers.
     wake
-        What it last asked for.
+        When it last asked to be woken.
     """
 
     settings: FlowConSettings

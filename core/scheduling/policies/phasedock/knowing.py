@@ -24,13 +24,13 @@ class State:
     settings
         What was chosen.
     number, time
-        Of the last observation.
+        The number and the time of the last observation.
     known
         What is remembered of each job that has not ended.
     fair
-        The virtual machine beside each worker.
+        The virtual fair-share worker beside each worker.
     totals
-        Core-seconds of each job in all, as far as is known; of those that ended, too.
+        Core-seconds of each job in total, as far as is known; of those that ended, too.
     promised
         When each job must have ended, seconds of the run's clock.
     home
@@ -61,9 +61,9 @@ class View:
     state
         What is remembered, the observation taken in.
     lefts
-        What is left of each job, or None where nobody can tell.
+        What is left of each job, or None where that is unknown.
     typical
-        Core-seconds of a job of which nothing is known: the mean of those that are.
+        Core-seconds assumed for a job of unknown size: the mean of the known ones.
     """
 
     seen: Observation
@@ -119,7 +119,7 @@ def look(state: State, seen: Observation) -> View:
 
 
 def _virtual(view: View, worker: Worker) -> dict[str, Fair]:
-    """The virtual machine of a worker as it is now: those that were on it, and those that came."""
+    """The virtual worker beside a worker as it is now: those that were on it, and those that came."""
     before = view.state.fair.get(worker.id, {})
     here = {job.id: job for job in view.seen.jobs if job.worker == worker.id and job.state.placed}
     elsewhere = {job.id for job in view.seen.jobs if job.worker != worker.id}

@@ -60,5 +60,5 @@ def move(view: View, here: Mapping[str, list[Job]], busy: bool) -> tuple[list[Ac
         (("saved", best.gain), ("cost", state.settings.cost)),
     )
     paused = any(job.id == best.job and job.state is JobState.PAUSED for job in seen.jobs)
-    wakes: list[Action] = [Resume(best.job)] if paused else []  # it cannot write a checkpoint while it sleeps
+    wakes: list[Action] = [Resume(best.job)] if paused else []  # it cannot write a checkpoint while paused
     return [*wakes, Migrate(best.job, best.to)], [why], replace(state, known=known)

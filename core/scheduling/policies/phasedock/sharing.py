@@ -50,7 +50,7 @@ class Order:
 
 
 def last_end(view: View, here: Mapping[str, list[Job]]) -> float:
-    """When everything may be over at the latest: the soonest end of the fullest worker, stretched.
+    """When everything must have ended at the latest: the earliest end of the fullest worker, stretched.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def last_end(view: View, here: Mapping[str, list[Job]]) -> float:
 
 
 def index(known: Left, goal: float) -> float:
-    """What a core-second for a job is worth: reaching 90% counts `goal`, ending 1."""
+    """What a core-second for a job is worth: reaching 90% counts `goal`, ending 1 more."""
     if known.knee is None:
         return 1.0 / known.end
     return max(goal / known.knee, (1.0 + goal) / known.end)
@@ -85,7 +85,7 @@ def order(view: View, worker: Worker, jobs: Sequence[Job], last: float) -> Order
     worker, jobs
         The worker and its jobs.
     last
-        When everything may be over, from `last_end`.
+        When everything must have ended, from `last_end`.
     """
     settings, now = view.state.settings, view.seen.time
     sure = {job.id: each for job in jobs if (each := view.lefts[job.id]) is not None}
@@ -147,7 +147,7 @@ def _reason(view: View, worker: Worker, job: Job, order: Order, *, runs: bool) -
 
 
 def _weights(view: View, worker: Worker, order: Order) -> dict[str, float]:
-    """Weights of those that run: in their order, as many as fill the worker, and everyone unpredictable."""
+    """Weights of those that run: in their order, as many as fill the worker, and all unpredictable ones."""
     weights = dict.fromkeys(order.blind, 1.0)
     filled, weight = 0.0, float(max(len(order.names), 1))
     for name in order.names:

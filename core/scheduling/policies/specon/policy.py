@@ -38,7 +38,7 @@ class SpeConState:
     placer
         The default scheduler.
     number
-        Of the last observation.
+        The number of the last observation.
     tracks
         What every job has printed.
     watched
@@ -50,7 +50,7 @@ class SpeConState:
     tick
         When every E is looked at next: multiples of the interval.
     wake
-        What it last asked for.
+        When it last asked to be woken.
     marks
         As last shown.
     """
@@ -115,9 +115,9 @@ def decide(state: SpeConState, seen: Observation) -> Decision[SpeConState]:
 
 
 def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]:
-    """Who is watched: those that ended are forgotten, those that start or run join in PC.
+    """The watched containers: those that ended are forgotten, those that start or run join in PC.
 
-    Who must wait again (a start that failed, a lost worker) stays known, for it is decided on only once.
+    One that must wait again (a start that failed, a lost worker) stays known: it is decided on only once.
     """
     new = [job.id for job in turn.seen.jobs if job.id not in watched and (job.worker or job.id in turn.soon)]
     gone = [name for name in watched if name not in turn.jobs]

@@ -1,4 +1,4 @@
-"""Turning texts into numbers and times, cell by cell, with a row number for each that is neither."""
+"""Turning strings into numbers and times, cell by cell, with a row number for each that is neither."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def numbers(
     Parameters
     ----------
     cells
-        Texts, shape (n,).
+        Strings, shape (n,).
     rows
         Their row numbers.
     column

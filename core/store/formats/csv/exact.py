@@ -2,7 +2,7 @@
 
 It is several times slower than `core.store.formats.csv.source`, which is tried first and which hands over
 wherever a cell or a row is not as it should be. Lines longer than a bound are refused, so that no
-file can fill the machine with one line.
+file can fill the memory with one line.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Lines:
         progress: Callable[[float, str], None] | None = None,
         before: int = 0,
     ) -> None:
-        # bytes that are no UTF-8 are read as Windows-1252 below; half a UTF-16 character has no other reading
+        # bytes that are not UTF-8 are read as Windows-1252 below; half a UTF-16 character cannot be read
         self._wide = encoding == "utf-16"
         errors = "replace" if self._wide else "surrogateescape"
         self._text = io.TextIOWrapper(stream, encoding, errors=errors, newline="")
@@ -213,7 +213,7 @@ class Lines:
             yield line if line.isascii() else self._repaired(line)
 
     def _repaired(self, line: str) -> str:
-        """Say what could not be decoded; bytes that are not UTF-8 are read as Windows-1252."""
+        """Report what could not be decoded; bytes that are not UTF-8 are read as Windows-1252."""
         if self._wide:
             if "\ufffd" in line:
                 message = f"Row {self.number} has characters that are not UTF-16."
@@ -268,7 +268,7 @@ def _rows(lines: Lines, separator: str, skip: int) -> Iterator[tuple[int, list[s
 
 
 def _fitted(cells: list[str], row: int, last_line: int, head: CsvHead, log: ProblemLog) -> list[str] | None:
-    """A row of another width: fine where only empty cells are too many, else reported and dropped."""
+    """A row of another width: fine where the extra cells are all empty, else reported and dropped."""
     width = len(head.header)
     if len(cells) > width and not any(cell.strip() for cell in cells[width:]):
         return cells[:width]
@@ -290,7 +290,7 @@ def _stop_where_hopeless(row: int, head: CsvHead, log: ProblemLog) -> None:
     Raises
     ------
     InputError
-        If none of the first `HOPELESS_ROWS` rows has the cells of the header.
+        If none of the first `HOPELESS_ROWS` rows has as many cells as the header.
     """
     if row == head.header_lines + HOPELESS_ROWS:
         count = sum(one.count for one in log.problems if one.kind == "ragged")

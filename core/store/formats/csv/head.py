@@ -38,7 +38,7 @@ class CsvHead:
     header_lines
         Lines up to and including the header: the first data row is the next one.
     rows
-        The first rows as texts.
+        The first rows as strings.
     problems
         What was odd about it.
     n_rows
@@ -62,7 +62,7 @@ def look(path: Path) -> CsvHead:
     Raises
     ------
     InputError
-        If it is empty, no text, or has no header.
+        If it is empty, is not text, or has no header.
     """
     data = read_head(path)
     encoding, text, problems = _decode(data, path.name)
@@ -125,7 +125,7 @@ def _decode(data: bytes, name: str) -> tuple[str, str, list[Problem]]:
     except UnicodeDecodeError as error:
         row = data.count(b"\n", 0, error.start) + 1
         text = data.decode("cp1252", "replace")
-        # Western text has few letters beyond ASCII; what has many is no Windows-1252 and no text
+        # Western text has few letters beyond ASCII; what has many is neither Windows-1252 nor text
         if sum(byte > 127 for byte in data) > 0.3 * len(data):
             raise InputError(
                 f"“{name}” is not a text file: row {row} contains binary data.",
@@ -249,7 +249,7 @@ def _cell(row: list[str], position: int) -> str:
 
 
 def _decimal(rows: tuple[tuple[str, ...], ...], separator: str) -> str:
-    """A comma where the separator is another and cells read ``1,5`` but none ``1.5``."""
+    """A comma where the separator is not one and more cells read ``1,5`` than ``1.5``."""
     if separator == ",":
         return "."
     cells = [cell.strip() for row in rows for cell in row]

@@ -98,8 +98,8 @@ def _segment(stream: IO[bytes], n_bytes: int) -> bytes:
 
 
 def tell_bytes(path: Path, progress: Callable[[float, str], None] | None) -> Callable[[int], None]:
-    """A function that is told how many more bytes were read, and tells progress."""
-    # what is packed is about eight times as large
+    """A function that is told how many more bytes were read, and reports progress."""
+    # compressed content is about eight times as large
     size, done = path.stat().st_size * (8 if magic(path).startswith(GZIP) else 1), 0
 
     def tell(more: int) -> None:
@@ -117,7 +117,7 @@ def read_in_pieces(
     mapping: ColumnMapping,
     progress: Callable[[float, str], None] | None = None,
 ) -> RawTable | None:
-    """Read a text table with the number of every row; None where its lines are no rows.
+    """Read a text table with the number of every row; None where its lines are not rows.
 
     That is so where a quoted cell may hold a line end, where lines end in carriage returns, or where
     the text is not UTF-8.

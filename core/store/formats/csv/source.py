@@ -1,7 +1,7 @@
 """Reading CSV, CSV.gz and their relatives: pyarrow's parallel reader, and the exact one behind it.
 
 pyarrow reads a clean file in one go, straight into numbers; execution and attributes come as indices
-into their different texts. Anything that it cannot read, and any problem whose row number it cannot
+into their distinct strings. Anything that it cannot read, and any problem whose row number it cannot
 tell, goes to `core.store.formats.csv.exact`.
 """
 
@@ -48,12 +48,12 @@ class CsvSource:
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:
-        """The first rows as texts."""
+        """The first rows as strings."""
         return self.head.rows
 
     @property
     def types(self) -> tuple[str, ...]:
-        """Empty: a text states no types."""
+        """Empty: text files state no types."""
         return ()
 
     @property
@@ -67,7 +67,7 @@ class CsvSource:
         return self.head.problems
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns, the fast way where the file lets us.
+        """Read the mapped columns, the fast way where the file allows it.
 
         Raises
         ------
