@@ -2,7 +2,7 @@
 
 This is the only module that reads `os.environ`. `SETTINGS` is the table that people read (the
 README shows it); `load_settings` makes the frozen `Settings` that everything else is given.
-A wrong value stops the start with its name and with what it may be.
+An invalid value stops the start with the setting's name and the values that it may have.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def settings_table() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the environment decides.
+    """All settings from the environment.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Settings:
     redis_url
         Address of Redis, or None for SQLite and the file system.
     password
-        What the page asks for, or None; kept out of `repr`.
+        The password that the page asks for, or None; kept out of `repr`.
     control
         Whether engines may be steered.
     docker
@@ -102,8 +102,8 @@ class Settings:
     task_threads
         Tasks that one worker process does at the same time.
     policies
-        Python files with policies from outside, absolute; whether they can be used is told when they are
-        loaded.
+        Python files with policies from outside, absolute; whether they can be used is checked when they
+        are loaded.
     """
 
     home: Path
@@ -155,7 +155,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     Raises
     ------
     SettingsError
-        If a value may not be; names the variable and what it may be.
+        If a value is invalid; names the variable and the values that it may have.
     """
     values = os.environ if environ is None else environ
     host = values.get("HOST", "").strip() or "127.0.0.1"
@@ -183,7 +183,7 @@ def policy_files(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
     Raises
     ------
     SettingsError
-        If one of them is no path.
+        If one of them is not a path.
     """
     values = os.environ if environ is None else environ
     text = values.get("PHASEDOCK_POLICIES", "").strip()
