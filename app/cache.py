@@ -1,7 +1,7 @@
-"""Pieces of pages that are costly to make and depend on stored things alone.
+"""A cache for parts of pages that are costly to make and depend only on stored data.
 
-Keys are made of fingerprints of contents and of the program, so an entry is never wrong, only unused;
-renaming or restoring a trace set keeps it.
+Keys are made of fingerprints of contents and of the program, so an entry is never stale, only unused;
+it survives renaming or restoring a trace set.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def install(server: Flask, settings: Settings) -> None:
 
 
 def cached(make: Callable[[], T], *key: object) -> T:
-    """What `make` gives, from the cache where the key was seen before.
+    """What `make` returns, from the cache if the key was seen before.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ def chosen(traces: str | None = None, model: str | None = None) -> Choice:
     Raises
     ------
     NotFoundError
-        If the address names a trace set or model that is not here.
+        If the address names a trace set or model that does not exist.
     """
     space = workspace()
     trace_set = space.traces.get(traces) if traces else next(iter(space.traces.list()), None)

@@ -1,4 +1,4 @@
-"""Makes the web application: the server, its gate, the shell, and the list of pages."""
+"""Makes the web application: the server, its access checks, the shell, and the list of pages."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def create_app(settings: Settings) -> dash.Dash:
     Parameters
     ----------
     settings
-        What the environment decided.
+        The settings from the environment.
     """
     server = Flask("phasedock")
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
@@ -69,7 +69,7 @@ def create_app(settings: Settings) -> dash.Dash:
         on_error=on_callback_error,
         meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
     )
-    # Dash adds its page router before the first request; the gate has to stand before it.
+    # Dash adds its page router before the first request; the gate has to come before it.
     security.install(server, settings, app.csp_hashes)
     pages = [page for _, page in PAGES.items()]
     for page in pages:

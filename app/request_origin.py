@@ -1,6 +1,6 @@
 """Whose page a request comes from, by its Host and Origin headers, both read strictly.
 
-A lenient parser sees ours in ``http://127.0.0.1:8050#@evil.example``. So a header is taken only if it is
+A lenient parser finds our host in ``http://127.0.0.1:8050#@evil.example``. So a header is taken only if it is
 written exactly as browsers write it (https://html.spec.whatwg.org/#ascii-serialisation-of-an-origin):
 scheme, host, port, and nothing else.
 """

@@ -1,7 +1,7 @@
-"""The routes that are not pages: health, streamed uploads, and files to take away.
+"""The routes that are not pages: health, streamed uploads, and files to download.
 
 An upload is announced, then sent as the raw body of one PUT, which is written to disk as it comes:
-hundreds of megabytes cost the server a few. What a route refuses it says in a sentence, as JSON.
+hundreds of megabytes cost the server a few. A refusal is a sentence, as JSON.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Whoever controls containers is root on their host, so a page in the same browser must get nothing:
 every request's Host must be ours (a rebound DNS name is not), every request that changes something
-must come from our own pages, and nothing may be loaded from elsewhere. When the server is bound
-wider than this machine, a password is asked for as well.
+must come from our own pages, and nothing may be loaded from elsewhere. When the server listens
+beyond this machine, a password is asked for as well.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ class Gate:
         self._further = {name.strip("[]").lower() for name in settings.allowed_hosts}
         self._names = _LOOPBACK_NAMES | {settings.host.lower()} | self._further
         self._password = (settings.password or "").encode("utf-8", "surrogateescape")
-        # bound to the password, so that a new one ends every session; keyed, as a cookie can be read
+        # derived from the password, so that a new one ends every session; keyed, as a cookie can be read
         self._signed_in = hmac.new(key, b"signed in with " + self._password, "sha256").hexdigest()
         self._tries: deque[float] = deque()
 
     def host_allowed(self, host: str) -> bool:
         """Whether a Host header names us: a rebound DNS name does not.
 
-        Bound wider than this machine, a bare address is ours too: no DNS name can pretend to be one.
+        When listening beyond this machine, a bare IP address is ours too: no DNS name can pretend to be one.
         """
         named = read_authority(host)
         if named is None:

@@ -1,4 +1,4 @@
-"""The key that signs sessions: one for all processes on a home folder, whole or not there."""
+"""The key that signs sessions: one for all processes that share a home folder, written atomically."""
 
 from __future__ import annotations
 

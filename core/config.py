@@ -77,7 +77,7 @@ def settings_table() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything the environment decides.
+    """All settings from the environment.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Settings:
     redis_url
         Address of Redis, or None for SQLite and the file system.
     password
-        What the page asks for, or None; kept out of `repr`.
+        The password that the page asks for, or None; kept out of `repr`.
     control
         Whether running containers may be changed.
     docker
@@ -183,7 +183,7 @@ def policy_files(environ: Mapping[str, str] | None = None) -> tuple[Path, ...]:
     Raises
     ------
     SettingsError
-        If one of them is no path.
+        If one of them is not a path.
     """
     values = os.environ if environ is None else environ
     text = values.get("PHASEDOCK_POLICIES", "").strip()

@@ -29,14 +29,14 @@ _TALL = 2.2
 
 
 def history_figure(history: History, name: str) -> go.Figure:
-    """Three lines of boxes over the same minutes.
+    """Draw CPU, memory and loss in three rows over the same minutes.
 
     Parameters
     ----------
     history
         The samples; time is shown as seconds before the last one.
     name
-        The container's name, for the picture that is saved.
+        The container's name, for the file name of a saved image.
     """
     ago = history.time - history.time[-1] if len(history.time) else history.time
     traces: list[go.Scatter] = []
@@ -76,7 +76,7 @@ def _ticks(start: float) -> tuple[list[float], list[str]]:
 
 
 def _top(used: Any, limit: Any) -> float:
-    """The upper end: the limit belongs to the picture unless it is far above the use."""
+    """The upper end of an axis: it includes the limit unless that is far above the usage."""
     known, allowed = used[np.isfinite(used)], limit[np.isfinite(limit)]
     most = float(known.max()) if len(known) else 0.0
     cap = float(allowed.max()) if len(allowed) else 0.0

@@ -19,7 +19,7 @@ PHASES = {
     "light": ("#4097CF", "#10625B", "#B98D0E", "#A2479B", "#C14B07", "#3C3796", "#557B45", "#D66A89"),
     "dark": ("#62AAFE", "#15966C", "#F2D967", "#CE7BB5", "#E05709", "#7F5FD7", "#B6BB62", "#FEA3C1"),
 }
-# Black or white, but of a shade of its own for each phase, by which it finds its partner in the dark.
+# Black or white, but in a distinct shade for each phase, so that each can be mapped to its dark partner.
 LABELS_ON_PHASES = {
     "light": ("#000001", "#FFFFFE", "#000002", "#FFFFFD", "#FFFFFC", "#FFFFFB", "#FFFFFA", "#000003"),
     "dark": ("#000000", "#000000", "#000000", "#000000", "#000000", "#FFFFFF", "#000000", "#000000"),

@@ -1,7 +1,7 @@
 """Min-max thinning: a line of millions of samples drawn with a few thousand that look the same.
 
-Each of equal stretches of samples keeps its smallest and its largest value, in the order in which
-they came, so that every spike survives; first and last samples are always kept.
+Samples are cut into equal stretches; each keeps its smallest and its largest value, in their original
+order, so that every spike survives; first and last samples are always kept.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
     Parameters
     ----------
     values
-        Shape (n,); not-a-number values are kept out of the comparison.
+        Shape (n,); NaN values are left out of the comparison.
     most
-        How many indices to give back at the most; all n when there are no more than that.
+        The largest number of indices to return; all n when there are no more than that.
     """
     n = len(values)
     if n <= most:

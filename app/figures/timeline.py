@@ -27,7 +27,7 @@ _HEIGHT = 322
 ROOM_FOR_NAME = 0.03
 """The share of the visible time that a run needs to have room for its name."""
 MOST_RUNS = 1_200
-"""How many runs are told apart in one picture; a screen has not many more columns."""
+"""The most runs drawn in one figure; a screen has not many more columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Runs:
         return cls(edges, labels[starts])
 
     def within(self, start: float, end: float, most: int = MOST_RUNS) -> Runs:
-        """The runs to draw of a stretch of time: all of them, or a bar code of what prevails.
+        """The runs to draw in a stretch of time: all of them, or only the phases that prevail.
 
         Where more than `most` runs would have to share the width of a screen, each of `most` equal
         stretches gets the phase that has most of its time.
@@ -252,7 +252,7 @@ def _band(
 
 
 def _names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
-    """The runs' names on the row beneath, where there is room; the browser asks anew after a zoom."""
+    """The runs' names on the row beneath, where there is room; the browser updates them after a zoom."""
     width = np.diff(runs.edges)
     names = [theme.phase_name(int(phase)) if phase >= 0 else "" for phase in runs.phases]
     room = ROOM_FOR_NAME * (shown[1] - shown[0])

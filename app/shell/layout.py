@@ -42,7 +42,7 @@ _SHORTCUTS = (
 
 
 def _dot(says: str) -> html.Span:
-    """Beside a page's name while there is something to know about it."""
+    """A dot beside a page's name while there is something to know about it."""
     return html.Span(html.Span(says, className="sr"), className="dot", title=says)
 
 
@@ -107,7 +107,7 @@ def _overlays(pages: Sequence[Page]) -> list[Node]:
 def _page() -> list[Node]:
     """Where Dash puts the page: the parts of its own container, but with a title from the start.
 
-    The container of Dash has none until the first page came, which its title callback cannot bear
+    Dash's container has no title until the first page has come, and its title callback fails without one
     when the components of the shell load later than that callback.
     """
     parts: list[Node] = deepcopy(page_container.children)

@@ -35,7 +35,7 @@ def brand() -> html.Div:
 
 
 def _sign_out() -> html.Form:
-    """A form without script, as what it leads to is no page of Dash."""
+    """A form without script, because its target is not a page of Dash."""
     label = "Sign out"
     button = html.Button(icon("logout"), className="iconbtn", type="submit", title=label, **aria(label=label))
     return html.Form(button, method="post", action="/logout")

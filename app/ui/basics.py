@@ -119,7 +119,7 @@ def icon_button(icon_name: str, label: str, **more: Any) -> html.Button:
 
 
 def opener(label: str) -> dict[str, Any]:
-    """Make the box that Mantine puts around the target of a menu the button itself.
+    """Properties that turn the box that Mantine puts around a menu's target into the button itself.
 
     A button inside that box would leave the box's own attributes on something that is no control.
     """
@@ -154,7 +154,7 @@ def notice(kind: str, text: Node, strong: str = "", actions: Sequence[Node] = ()
 
 
 def empty(icon_name: str, title: str, text: Node, actions: Sequence[Node] = ()) -> html.Div:
-    """An empty state: what is missing and the button that mends it."""
+    """An empty state: what is missing and the button that fixes it."""
     return html.Div(
         [icon(icon_name), html.H2(title), html.P(text), html.Div(list(actions), className="acts")],
         className="empty",

@@ -33,7 +33,7 @@ class Result:
     id
         The store's key of it.
     report
-        All figures (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: nobody may change it.
+        All results (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: do not modify it.
     policies
         What was asked to be compared; ``("all",)`` for all.
     own
@@ -64,7 +64,7 @@ def latest(choice: Choice) -> Result | None:
 
 
 def _now(task: TaskInfo) -> str | None:
-    """What the same comparison would be kept under now; None where it cannot be made any more."""
+    """The key of the same comparison if it were made now; None where it cannot be made any more."""
     try:
         return workspace().evaluations.key(Question.from_dict(task.params))
     except PhaseDockError:
@@ -84,7 +84,7 @@ def get(evaluation_id: str) -> Result:
 
 
 def about(choice: Choice) -> dict[str, Any]:
-    """What a comparison of the chosen pair has among its task's parameters."""
+    """The task parameters that identify a comparison of the chosen pair."""
     return {
         "trace_set": choice.traces.id if choice.traces else None,
         "model": choice.model.id if choice.model else None,
@@ -102,7 +102,7 @@ def tasks_on(choice: Choice) -> list[TaskInfo]:
 
 
 def address_values(settings: EvaluationSettings, policies: tuple[str, ...]) -> dict[str, str | None]:
-    """The comparison as parameters of an address; what has its default is left out, but for the cycle."""
+    """The comparison as parameters of an address; defaults are left out, except for the cycle."""
     values: dict[str, str | None] = {}
     for spec in describe(EvaluationSettings):
         value = getattr(settings, spec.name)

@@ -61,7 +61,7 @@ def page_export(files: Sequence[tuple[str, str]]) -> dmc.Popover:
 
 
 def download(label: str, href: str) -> html.A:
-    """A button that takes a table away."""
+    """A button that downloads a table."""
     return html.A(icon("download"), href=href, className="iconbtn", download="", title=f"Export {label}, CSV",
                   **aria(label=f"Export {label}, CSV"))  # fmt: skip
 

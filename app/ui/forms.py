@@ -1,7 +1,7 @@
 """A form made from a settings dataclass: one control per setting, its help under it, its errors beside it.
 
-`core.settings_fields` says what each setting is. `controls` draws it, `read` brings what a person typed
-back to an instance and says of every field by itself what is wrong with it. Nothing is corrected
+`core.settings_fields` says what each setting is. `controls` draws it; `read` turns what a person typed
+into an instance, or says for each field what is wrong with it. Nothing is corrected
 silently: a value out of bounds stays where it is, with its sentence.
 """
 
@@ -31,7 +31,7 @@ def field_id(form: Any, name: Any) -> dict[str, Any]:
 
 
 def text_of(value: object) -> str:
-    """A number as people write it: ``0.001`` and ``1e-07``, never ``1e-3``'s long tail of noughts."""
+    """A number as people write it, such as ``0.001`` or ``1e-07``."""
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -126,7 +126,7 @@ def controls(
     cls
         The dataclass.
     values
-        What to fill in instead of defaults; what may not be is left to `read` to complain about.
+        What to fill in instead of defaults; invalid values are left for `read` to report.
     only
         The names to show, in this order; all when left out.
     """
@@ -142,7 +142,7 @@ def values_of(ids: Iterable[Mapping[str, str]], values: Iterable[Any]) -> dict[s
 
 
 def read(cls: type[S], values: Mapping[str, Any]) -> tuple[S | None, dict[str, str]]:
-    """Bring what a person entered to an instance.
+    """Turn what a person entered into an instance.
 
     Returns
     -------

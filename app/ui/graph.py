@@ -1,7 +1,7 @@
 """A figure on a page that follows the colour scheme.
 
 The server fills the store with the figure in its light colours; one clientside callback for all
-graphs draws it, and draws it again when the scheme changes. Nothing of that costs a round trip.
+graphs draws it, and draws it again when the scheme changes. None of that costs a round trip.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Long or sortable tables: AG Grid in the look of the house.
+"""Long or sortable tables: AG Grid in the application's style.
 
 The theme is made of the page's own CSS variables, so it follows the colour scheme by itself.
 Renderers of cells (strip, badge, bar) are in ``assets/js/dashAgGridComponentFunctions.js``.

@@ -47,5 +47,5 @@ def _group_shares(table: pd.DataFrame, labelling: Labelling, most: int) -> tuple
 
 
 def _usefulness(groups: int, executions: int) -> float:
-    """Attributes that make a handful of groups say most; one group, or one per execution, says nothing."""
+    """How telling an attribute is: best with a handful of groups; useless with one, or one per execution."""
     return -abs(np.log(groups / 8)) if 1 < groups < executions else -np.inf

@@ -47,7 +47,7 @@ class Query:
 
 
 def one_of(value: str | None, known: Collection[str], otherwise: str) -> str:
-    """A choice that an address makes, or another where it makes none or one that there is not."""
+    """A choice that an address makes, or `otherwise` where it makes none or an unknown one."""
     return value if value is not None and value in known else otherwise
 
 

@@ -43,7 +43,7 @@ def misfit(choice: Choice, path: str) -> Node:
     choice
         What the address is about.
     path
-        The page, to go on with a model that fits, or with none.
+        The page's path, to continue there with a model that fits, or with none.
     """
     pair = choice.pair()
     error = workspace().models.misfit(pair[1].id, pair[0].id) if pair else None

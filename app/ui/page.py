@@ -1,4 +1,4 @@
-"""What a page is: it says itself where it stands, how it is laid out, and what it answers."""
+"""What a page declares: its position in the rail, its layout, its callbacks and its routes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Page:
     register
         Connects its callbacks.
     routes
-        What it answers besides: files to take away, ticks of live views.
+        Its further routes: files to download, ticks of live views.
     count
         The number shown beside its name in the rail, None or 0 for none.
     alert

@@ -29,7 +29,7 @@ _NARROWEST = 6
 
 
 def labelled(trace_set_id: str, model_id: str) -> tuple[Labelling, tuple[str, str]]:
-    """The labelling of a trace set under a model, and the fingerprints of both to keep things under."""
+    """The labelling of a trace set under a model, and the fingerprints of both, for cache keys."""
     space = workspace()
     prints = (space.traces.get(trace_set_id).fingerprint, space.models.get(model_id).fingerprint)
     return space.labels.get(trace_set_id, model_id), prints
@@ -258,7 +258,7 @@ def _statistics_row(each: PhaseStatistics) -> Sequence[Node]:
 
 
 def phase_numbers(each: PhaseStatistics) -> tuple[str, str, str, str]:
-    """Samples, share of time, runs and median stay of a phase, as tables have them."""
+    """Samples, share of time, runs and median dwell time of a phase, as tables have them."""
     return (
         f"{each.samples:,}",
         format_share(each.share),

@@ -1,5 +1,5 @@
-/* Buttons that copy: data-copy is the text itself, data-fetch the address of the file that is copied. What
-   came of it is said in the button's data-label. */
+/* Buttons that copy: data-copy is the text itself, data-fetch the address of the file that is copied. The
+   outcome is shown in the button's data-label. */
 (function () {
   "use strict";
   const SAID = 2000; // milliseconds
@@ -28,7 +28,7 @@
     const button = window.phasedock.dom.closest(event, "[data-copy],[data-fetch]");
     if (!button) return;
     const label = button.querySelector("[data-label]");
-    label.textContent = "Copy"; // what was said of the copy before
+    label.textContent = "Copy"; // no longer the outcome of the copy before
     const text = button.dataset.fetch ? read(button.dataset.fetch) : Promise.resolve(button.dataset.copy);
     text.then(write).then(() => say(label, "Copied"), () => say(label, "Not copied"));
   });

@@ -1,4 +1,4 @@
-/* Tables as CSV that no spreadsheet runs: the same rule for cells as the server's.
+/* Tables as CSV in which no spreadsheet runs formulas: the same rule for cells as the server's.
    tests/shared/csv_cells.json has the cases that both write alike. */
 (function () {
   "use strict";

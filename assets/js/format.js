@@ -13,8 +13,8 @@
   const grouped = (digits) => digits.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 
   /**
-   * A size with so many decimals, as Python writes it. toFixed rounds a tie up and Python to the even digit; a
-   * tie has exactly one binary place more than it has decimals, so it is seen without error. Beyond 10²¹ toFixed
+   * A size with this many decimals, as Python writes it. toFixed rounds a tie up and Python to the even digit; a
+   * tie has exactly one binary place more than it has decimals, so it is detected exactly. Beyond 10²¹ toFixed
    * writes powers of ten, where every number has been whole since 2⁵³.
    * @param {number} size @param {number} digits
    */
@@ -70,7 +70,7 @@
   /** A value of one of the canonical units. @param {Quantity} value @param {Unit} unit */
   const value = (value, unit) => ({ cores, bytes, share, seconds: duration, plain: number })[unit](value);
 
-  /** Three digits that say something, such as those of a loss; powers of ten where it is tiny or huge.
+  /** Three significant digits, such as those of a loss; powers of ten where it is tiny or huge.
    * @param {Quantity} value */
   function significant(value) {
     if (!known(value)) return DASH;
@@ -84,7 +84,7 @@
   /** Three digits at most, as the ticks of an axis have them. @param {number} value */
   const short = (value) => String(Number(value.toPrecision(3))).replaceAll("-", MINUS);
 
-  /** The size and the name of the unit in which values up to this one are read together.
+  /** The size and the name of the unit that suits values up to this one.
    * @param {number} value @returns {[number, string]} */
   const bytesUnit = (value) => (value >= GIB || value === 0 ? [GIB, "GiB"] : [MIB, "MiB"]);
 

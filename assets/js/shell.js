@@ -1,4 +1,4 @@
-/* The shell in the browser: colour scheme, keyboard, the line that says "the server works". */
+/* The shell in the browser: colour scheme, keyboard, the line that shows that the server is busy. */
 (function () {
   "use strict";
   const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
@@ -11,7 +11,7 @@
   }).observe(root, { attributes: true, attributeFilter: ["data-mantine-color-scheme"] });
 
   /* Only work that a person waits for is worth a sign: requests longer than a third of a second. Dash's own hooks
-     tell of requests and answers, but not of those that fail, so the address of its callbacks is looked for. */
+     report requests and answers, but not failures, so fetches of its callback address are watched instead. */
   let waiting = 0;
   const fetchPlain = window.fetch;
   window.fetch = function (input, init) {

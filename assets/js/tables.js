@@ -4,10 +4,10 @@
   const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   const format = window.phasedock.format;
 
-  /* Another page of ours without loading the application anew, as Dash's own links do it. */
+  /* Opens another page of ours without reloading the application, as Dash's own links do. */
   function go(href) {
     window.history.pushState({}, "", href);
-    window.dispatchEvent(new PopStateEvent("popstate")); // as the browser's own buttons tell it; Dash follows
+    window.dispatchEvent(new PopStateEvent("popstate")); // as the browser's back button does; Dash follows
     window.scrollTo(0, 0);
   }
   /* On a phone a column that stays in place would take the room of all others. */
@@ -41,7 +41,7 @@
     ...format,
     seconds: format.duration,
     plain: format.number,
-    /* A click on a row, or Enter in it, opens that execution; marking text in a cell does not. */
+    /* A click on a row, or Enter in it, opens that execution; selecting text in a cell does not. */
     open: function (params, href) {
       const event = params.event || {};
       if (event.type === "keydown" && event.key !== "Enter") return;

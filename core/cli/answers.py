@@ -34,7 +34,7 @@ Mapping = Annotated[
 
 
 def answers(command: Callable[P, None]) -> Callable[P, None]:
-    """Say errors in sentences, as text or as JSON, and end with the right code."""
+    """Report errors in sentences, as text or as JSON, and exit with the right code."""
 
     @wraps(command)
     def answering(*args: P.args, **kwargs: P.kwargs) -> None:

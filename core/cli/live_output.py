@@ -23,7 +23,7 @@ _HEADS = ("container", "CPU", "limit", "memory", "limit", "throttled", "loss", "
 
 
 def watch(views: Iterable[LiveView], seconds: float) -> None:
-    """Samples in one table, each over the one before; ends after so many seconds, or with Ctrl+C."""
+    """Samples in one table, each replacing the one before; ends after `seconds`, or with Ctrl+C."""
     until = time.monotonic() + seconds
     try:
         with Live(console=Console(), auto_refresh=False) as screen:
@@ -45,7 +45,7 @@ def recorded(info: TraceSetInfo) -> None:
 
 
 def released(done: Released) -> None:
-    """What releasing came to."""
+    """The outcome of a release."""
     console = Console(soft_wrap=True)
     if not (done.restored or done.gone or done.failed):
         console.print("Nothing to restore: PhaseDock has changed no limits.")

@@ -28,7 +28,7 @@ for _group in (traces, models, runs, live, tasks, serving, phases, provisioning)
 
 def main() -> None:
     """Run the command; the entry point of the package."""
-    # asked to end, a command ends as by Ctrl+C: what it changed is put back and what it started is removed
+    # on SIGTERM a command ends as on Ctrl+C: what it changed is restored and what it started is removed
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()

@@ -146,7 +146,7 @@ def labels(by_execution: Mapping[str, Sequence[int]]) -> None:
 
 
 def sequences(found: FoundSequences) -> None:
-    """Prototypes, transitions and stays, each in a table."""
+    """Prototypes, transitions and dwell times, each in a table."""
     console, analysis, graph = _console(), found.analysis, found.graph
     console.print(found.sentence, highlight=False)
     table = _table("no.", "packed sequence", "executions", "share", "covers", "length", right=(2, 3, 4, 5))
@@ -256,7 +256,7 @@ def _range(values: Any) -> str:
 
 
 def plain(text: str) -> str:
-    """A text of others as the console may show it: neither markup nor anything that a terminal obeys."""
+    """An untrusted text made safe for the console: neither markup nor anything that a terminal obeys."""
     return escape(without_controls(text))
 
 

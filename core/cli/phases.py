@@ -42,7 +42,7 @@ def sequences(
     mapping: Mapping = None,
     as_json: Json = False,
 ) -> None:
-    """Print the sequences of phases: prototypes, transitions, and how long phases are stayed in."""
+    """Print the sequences of phases: prototypes, transitions, and dwell times."""
     from core.runtime.offline import sequences as offline_sequences
 
     found = offline_sequences.sequences(model, file, memory, step, warmup, mapping)

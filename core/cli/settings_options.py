@@ -1,8 +1,8 @@
 """Options of a command made from a settings dataclass: one for each field, with its default, help and bounds.
 
-The dataclass is imported only when the command itself is run or asked for its help, because what it
-stands beside is heavy. Of the options only those that were given are handed on, so that what was not
-said here may still come from a file or from the dataclass.
+The dataclass is imported only when the command itself is run or asked for its help, because its
+module is slow to import. Only options that were given are passed on, so that the others may still come
+from a file or from the dataclass.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def taking(settings: Callable[[], type[Any]]) -> type[TyperCommand]:
             return [*super().get_params(ctx), *self._made]
 
         def invoke(self, ctx: Any) -> Any:
-            """Run the command; it asks for the settings by `given`."""
+            """Run the command; it gets the settings through `given`."""
             values = {one.name: ctx.params.pop(one.name, None) for one in self._made or ()}
             ctx.meta[_GIVEN] = {name: value for name, value in values.items() if value is not None}
             return super().invoke(ctx)

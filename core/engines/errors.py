@@ -31,7 +31,7 @@ class ContainerGone(NotFoundError):  # noqa: N818 - it says what happened
 
 
 class ChangeRefused(ConflictError):  # noqa: N818 - it says what happened
-    """The host did not do what it was asked for, or did something else."""
+    """The host did not do what it was asked to do, or did something else."""
 
 
 class NotOurs(ChangeRefused, RefusedError):  # noqa: N818 - it says what happened

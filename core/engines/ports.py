@@ -40,7 +40,7 @@ class HostAddress(Protocol):
 
 
 class Limits(Protocol):
-    """What a container may use, in an engine's own words, so that it can be put back exactly."""
+    """What a container may use, in an engine's own terms, so that it can be restored exactly."""
 
     @property
     def cores(self) -> float | None:
@@ -51,10 +51,10 @@ class Limits(Protocol):
         """Bytes at most, or None without a limit."""
 
     def with_cores(self, cores: float | None) -> Limits:
-        """These limits with at most so many cores."""
+        """These limits with at most `cores` cores."""
 
     def with_memory(self, memory: int | None) -> Limits:
-        """These limits with at most so many bytes."""
+        """These limits with at most `memory` bytes."""
 
     def to_dict(self) -> Mapping[str, Any]:
         """Plain values, for a database or a file; `SteeredHost.read_limits` reads them."""
@@ -73,7 +73,7 @@ class Container(Protocol):
 
     @property
     def image(self) -> str:
-        """What it was made of."""
+        """The image that it was created from."""
 
     @property
     def labels(self) -> Mapping[str, str]:
@@ -92,31 +92,31 @@ class Readings(Protocol):
     """What a job's agent reports."""
 
     def news(self) -> list[Reading]:
-        """Unix seconds and E of every reading since the last call, oldest first."""
+        """Unix seconds and E (the evaluation function) of every reading since the last call, oldest first."""
 
 
 class Keeper(Protocol):
-    """Keeps limits durably, so that they can be put back whatever happens to who changed them."""
+    """Saves limits durably, so that they can be restored even if the process that changed them dies."""
 
     def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
-        """Keep what a container had; what was kept first counts."""
+        """Save a container's limits, unless some are saved already."""
 
     def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
-        """What a container had, or None if nothing was kept."""
+        """A container's saved limits, or None if there are none."""
 
     def forget(self, engine: EngineKey, container: str) -> None:
-        """Forget it: it was put back, and that was verified."""
+        """Forget a container's saved limits: they were restored, and that was verified."""
 
 
 class LiveEngine(Engine, Protocol):
-    """An engine over containers; a context that leaves them as they were."""
+    """An engine over containers; a context manager that leaves them as they were."""
 
     @property
     def containers(self) -> Mapping[str, str]:
         """The container that each job is in now."""
 
     def close(self) -> tuple[str, ...]:
-        """End the run; gives a sentence for each thing that could not be put back or removed."""
+        """End the run; returns a sentence for each thing that could not be restored or removed."""
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -148,7 +148,7 @@ class WatchedHost(Protocol):
         """Ask whether it is there."""
 
     def containers(self, running_only: bool = True) -> Sequence[Container]:
-        """What is there, newest first."""
+        """Its containers, newest first."""
 
     def inspect(self, container: str) -> Container:
         """One container as it is now; raises `ContainerGone`."""
@@ -170,19 +170,19 @@ class WatchedHost(Protocol):
 
 
 class SteeredHost(WatchedHost, Protocol):
-    """A host whose containers may be changed, as far as its guard allows; limits are kept before that."""
+    """A host whose containers may be changed, as far as its guard allows; limits are saved before that."""
 
     def read_limits(self, plain: Mapping[str, Any]) -> Limits:
         """Limits that `Limits.to_dict` wrote."""
 
     def set_limits(self, container: str, limits: Any) -> Limits:
-        """Give a container other limits, verified; gives what it has now."""
+        """Give a container other limits, verified; returns what it has now."""
 
     def restore(self, container: str) -> bool:
-        """Put back the limits that were kept, verified, and forget them; False if nothing was kept."""
+        """Restore the saved limits, verify that, and forget them; False if none were saved."""
 
     def unpause(self, container: str) -> None:
-        """Let a container's processes go on."""
+        """Resume a container's processes."""
 
     def remove(self, container: str) -> None:
         """End and remove a container; fine if it is gone."""
@@ -218,7 +218,7 @@ class RunRequest:
     idle
         Called at least twice a second while an engine in real time waits; it may raise to stop the run.
     at_end
-        Given what has to be called when the run is over, however it ends.
+        Called with a function that has to be called when the run is over, however it ends.
     """
 
     experiment: Experiment
@@ -233,7 +233,7 @@ class RunRequest:
 
 
 class Adopt(Protocol):
-    """Begins to follow containers that are there or come, as jobs on one worker of the host's name."""
+    """Begins to follow containers, present and new, as jobs on one worker of the host's name."""
 
     def __call__(
         self,
@@ -243,11 +243,11 @@ class Adopt(Protocol):
         idle: Callable[[], None],
         reconnect_within: float,
     ) -> LiveEngine:
-        """`adopt`: which take part; `idle`: as of a run; `reconnect_within`: seconds to wait for a host."""
+        """`adopt`: which take part; `idle`: as in `RunRequest`; `reconnect_within`: seconds to wait."""
 
 
 class Connect(Protocol):
-    """Opens a host of one's own, to be closed by who asked for it."""
+    """Opens a host for the caller alone, who has to close it."""
 
     def __call__(
         self,
@@ -273,7 +273,7 @@ class EngineKind:
         Begins a run of an experiment; None if experiments cannot run on it.
     real
         Whether runs take real time and start real containers: they need ``PHASEDOCK_CONTROL``, take turns,
-        and keep their ledgers always, for they cannot be made again.
+        and keep their ledgers always, for they cannot be repeated.
     setting
         The field of `core.config.Settings` that names its hosts; empty if it has none.
     hosts

@@ -62,7 +62,7 @@ class SimulatedEngine:
         return observe(self._world, number, hidden=self._hidden)
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, in order; what cannot be done is given back, and seen next time."""
+        """Do what was decided, in order; what cannot be done is returned, and observed next time."""
         return perform(self._world, actions)
 
 
@@ -74,9 +74,9 @@ def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> Simulate
     scenario
         Workers, jobs and rules.
     seed
-        Of noise and of failing migrations, 0 or above; the same seed gives the same jobs to every policy.
+        Seeds noise and failing migrations, 0 or above; the same seed gives every policy the same jobs.
     hidden
-        False keeps `Job.hidden` empty, so that only an oracle can be one.
+        False keeps `Job.hidden` empty, so that only oracles see what it has.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What every engine with containers says of them, in words that are no engine's own."""
+"""What every engine with containers reports of them, in terms that belong to no single engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Labelled(Protocol):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """They."""
+        """The labels."""
 
 
 LEAST_CORES: Final = 0.01
@@ -30,7 +30,7 @@ JOB: Final = "phasedock.job"
 """The label that names the job which a container runs."""
 
 LOSS: Final = "phasedock.loss"
-"""The label that says how E is found in the logs: a key, or a regular expression with one group."""
+"""The label that says how E (the evaluation function) is found in logs: a key, or a regex with one group."""
 
 GOAL: Final = "phasedock.goal"
 """The label that says whether E is to fall (``min``), to rise (``max``) or is a distance from the best."""
@@ -40,9 +40,9 @@ AGENT: Final = "phasedock.agent"
 
 
 class EngineKey(NamedTuple):
-    """Which engine: what the settings call it today, and its own id, which stays whatever it is called.
+    """Which engine: what the settings call it today, and its own id, which does not change with the name.
 
-    The id is empty where the engine has not been reached, or says none.
+    The id is empty where the engine has not been reached, or has none.
     """
 
     name: str
@@ -62,13 +62,13 @@ class HostInfo:
     memory
         Its bytes of memory.
     version
-        Of its engine.
+        The version of its engine.
     cgroup
-        1 or 2.
+        The version of its control groups: 1 or 2.
     local
         True if its containers' control groups can be read from here.
     id
-        Its own, which it keeps for as long as it keeps its containers; empty where it says none.
+        Its own id, which it keeps for as long as it keeps its containers; empty where it has none.
     """
 
     name: str
@@ -102,9 +102,9 @@ class Counters:
     net_received, net_sent
         Bytes over its own network interfaces, the loopback apart.
     periods, throttled_periods
-        Periods of its quota that passed, and those in which it was held back.
+        Periods of its quota that passed, and those in which it was throttled.
     throttled_seconds
-        Thread-seconds for which it was held back.
+        Thread-seconds for which it was throttled.
     """
 
     time: float

@@ -17,6 +17,6 @@ def open_workspace(settings: Settings) -> Workspace:
     Raises
     ------
     SettingsError
-        If the home folder cannot be written or the database not be used.
+        If the home folder cannot be written or the database cannot be used.
     """
     return Workspace(settings, KINDS)

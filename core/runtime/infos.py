@@ -99,7 +99,7 @@ class ModelInfo:
     encoder
         ``"crbm"``, ``"window"`` or ``"pca"``.
     phases
-        The ids of its live phases; shown to people as φ{id + 1}.
+        The ids of its current phases; shown to people as φ{id + 1}.
     hidden, history
         The number of hidden units, and of past samples in a window.
     trace_set_id, trace_set_name
@@ -158,7 +158,7 @@ class TaskInfo:
     created, started, finished
         Aware times; None before they happen.
     seconds_left
-        Expected from the pace of its progress; None when there is no telling.
+        Expected from the pace of its progress; None when it cannot be told.
     attempt
         1 for the first, 2 for its first retry and so on.
     retry_of
@@ -187,7 +187,7 @@ class TaskInfo:
 
 @dataclass(frozen=True, slots=True)
 class WorkerInfo:
-    """Whether somebody does the queued work.
+    """Whether a worker does the queued work.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class WorkerInfo:
     count
         How many live.
     seconds_since_beat
-        Since any worker's last sign of life; None when there never was one.
+        Since any worker's last heartbeat; None when there never was one.
     queued, running
         How many tasks wait, and how many are being done.
     """

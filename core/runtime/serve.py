@@ -29,7 +29,7 @@ _STARTUP_TIMEOUT = 120.0
 
 
 def check_port(settings: Settings) -> None:
-    """Make sure that the port can be had.
+    """Make sure that the port is free.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def serve(
     Parameters
     ----------
     settings
-        What the environment decided.
+        The settings from the environment.
     announce
         Called with True once the page answers, or with False when it does not in good time.
     root

@@ -41,10 +41,10 @@ class RestartTimes:
     Parameters
     ----------
     up_after
-        A process that lived so long has come up; one that ends by itself sooner, never having come up,
+        A process that lived this long has come up; one that ends by itself sooner, never having come up,
         ends all.
     steady_after
-        After so long a life the next delay is the first one again.
+        After a life this long the next delay is the first one again.
     first_delay, longest_delay
         Before the first restart; each further one waits twice as long, up to the longest.
     grace
@@ -58,7 +58,7 @@ class RestartTimes:
     grace: float = 5.0
 
     def delay(self, short_lives: int) -> float:
-        """Seconds to wait after so many short lives in a row."""
+        """Seconds to wait after this many short lives in a row."""
         return min(self.first_delay * 2.0 ** min(max(short_lives - 1, 0), 60), self.longest_delay)
 
 
@@ -264,7 +264,7 @@ def _signal_group(pid: int, number: signal.Signals) -> None:
 
 @contextlib.contextmanager
 def _signals(asked: Callable[[], None]) -> Iterator[None]:
-    """Call a function for SIGINT and SIGTERM; put back what was before."""
+    """Call a function for SIGINT and SIGTERM; restore the handlers of before."""
 
     def handle(_number: int, _frame: FrameType | None) -> None:
         asked()

@@ -1,7 +1,7 @@
 """The workspace: one folder and one database, and everything that can be done with them.
 
-Both the screen and the command line, and the worker too, open the same workspace by the same
-settings; nothing else connects them. `core.runtime.bootstrap` opens one with all kinds of tasks.
+The screen, the command line and the worker open the same workspace from the same settings;
+nothing else connects them. `core.runtime.bootstrap` opens one with all kinds of tasks.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ class Workspace:
     Parameters
     ----------
     settings
-        What the environment decided.
+        The settings from the environment.
     kinds
         The names of the kinds of tasks that may be asked for; what they do, only a worker knows.
 
     Raises
     ------
     SettingsError
-        If the home folder cannot be written or the database not be used.
+        If the home folder cannot be written or the database cannot be used.
     """
 
     def __init__(self, settings: Settings, kinds: Collection[str]) -> None:
@@ -77,7 +77,7 @@ class Workspace:
         return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.live.close()
         self._queue.close()
         self.database.close()

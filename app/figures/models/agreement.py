@@ -22,7 +22,7 @@ _DEEPEST = 2.0
 def cross_table(
     counts: IntArray, rows: Sequence[int], columns: Sequence[int], names: tuple[str, str]
 ) -> go.Figure:
-    """Draw where the samples of each phase of one model are in another.
+    """Draw how the samples of each phase of one model are spread over the phases of another.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _cells(counts: IntArray, rows: Sequence[int], columns: Sequence[int]) -> go.
 def _hover(
     counts: IntArray, share: FloatArray, rows: Sequence[int], columns: Sequence[int]
 ) -> list[list[str]]:
-    """What a cell says under the pointer."""
+    """The hover text of each cell."""
     return [
         [
             f"{theme.phase_name(row)} → {theme.phase_name(column)}<br>"

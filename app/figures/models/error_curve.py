@@ -28,7 +28,7 @@ def error_curve(
     errors
         Mean distance between samples and their reconstructions, per epoch, in standard deviations.
     epochs
-        How many epochs there will be at most, to give the curve its room; None to fit what is there.
+        The largest number of epochs, to size the axis in advance; None to fit the data.
     height
         In pixels.
     """

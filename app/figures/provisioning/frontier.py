@@ -1,7 +1,7 @@
 """The frontier: how much each policy over-allocates when it may fall short for more or less of the time.
 
-Lower left is better. A policy's line is what it does at several factors on all of its allocations; the
-lower bound is dashed and shaded below, because nothing can be there.
+Lower left is better. A policy's line shows its results when all of its allocations are scaled by several
+factors; the lower bound is dashed, and shaded below because nothing can be there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BOUND, OURS, BEST, NAMED, OTHER = "bound", "ours", "best", "named", "other"
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One policy's way through the plane.
+    """One policy's curve in the plane.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Curve:
     points
         (share of time short, over-allocation), in the order of growing targets.
     at
-        Where the policy stands in the table: the same pair.
+        The policy's own point, as in the table: the same pair.
     interval
         The bounds of its over-allocation, or None.
     """
@@ -69,16 +69,16 @@ def _line(part: str) -> dict[str, Any]:
 
 
 def apart(places: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Move places apart until none is nearer than `gap` to the next; their order stays.
+    """Move positions apart until neighbours are at least `gap` apart; their order is kept.
 
     Parameters
     ----------
     places
-        Where labels would like to be, in any order.
+        The labels' preferred positions, in any order.
     gap
         The least distance between two.
     low, high
-        Where the first and the last may be at the most.
+        The bounds of all positions.
     """
     order = sorted(range(len(places)), key=lambda i: places[i])
     moved = [min(max(place, low), high) for place in places]

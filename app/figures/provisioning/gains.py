@@ -54,7 +54,7 @@ class Mark:
 
 
 def track(savings: Iterable[tuple[float, float | None, float | None]]) -> Track:
-    """The track that fits the rows' (saving, low, high); the largest losses may stay off it."""
+    """The track that fits the rows' (saving, low, high); the largest losses may lie off it."""
     values = [bound for row in savings for bound in row if bound is not None and _LOSS <= bound <= _GAIN]
     return Track(
         min([-_LEAST, *(value * _ROOM for value in values)]),

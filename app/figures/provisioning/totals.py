@@ -104,7 +104,7 @@ def _demand(age: FloatArray, values: FloatArray, said: str) -> go.Scatter:
 
 
 def _highest(demand: FloatArray, given: Sequence[Given]) -> float:
-    """The upper end of the axis; a static line far above all else may leave the picture."""
+    """The upper end of the axis; a static line far above all else may be cut off."""
     moving = [each.values for each in given if each.part != STATIC]
     fixed = [each.values for each in given if each.part == STATIC]
     top = theme.extent(np.concatenate([demand, *moving]))

@@ -39,7 +39,7 @@ def category_areas(
     Parameters
     ----------
     series
-        A run's lines over time.
+        A run's time series.
     parts
         Cores used by the jobs of each category in each interval, shape (n,).
     names

@@ -27,7 +27,7 @@ def label_bands(
     Parameters
     ----------
     series
-        A run's lines over time.
+        A run's time series.
     names
         Its labels from heavy to light.
     jobs
@@ -42,7 +42,7 @@ def label_bands(
 def _places(
     series: Mapping[str, Any], names: Sequence[str], jobs: Sequence[str]
 ) -> tuple[FloatArray, IntArray]:
-    """The edges of what is drawn, shape (n + 1,), and each job's place in `names`, shape (jobs, n)."""
+    """The edges of what is drawn, shape (n + 1,), and the index in `names` of each job's label, (jobs, n)."""
     bounds = edges(series)
     shown = np.unique(bounds)
     if len(shown) > _MOST + 1:

@@ -1,4 +1,4 @@
-"""Jobs per worker: one bar is one job's stay, and an arrow a migration (SpeCon, workload distribution)."""
+"""Jobs per worker: a bar is a job's time there, an arrow a migration (SpeCon, workload distribution)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
     Parameters
     ----------
     series
-        A run's lines over time.
+        A run's time series.
     end
         The end of the time axis, seconds.
     height

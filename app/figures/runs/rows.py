@@ -40,7 +40,7 @@ def job_rows(series: Mapping[str, Any], jobs: Sequence[str]) -> list[Row]:
 
 
 def worker_rows(series: Mapping[str, Any]) -> list[Row]:
-    """CPU of workers under the cores that they have."""
+    """CPU of workers, with their cores as the limit."""
     return [
         Row(
             name,
@@ -57,7 +57,7 @@ def cpu_rows(series: Mapping[str, Any], rows: Sequence[Row], end: float, top: fl
     Parameters
     ----------
     series
-        A run's lines over time, for its times.
+        A run's time series, for its times.
     rows
         What to draw.
     end, top
@@ -90,7 +90,7 @@ def job_moment(series: Mapping[str, Any], job: str, time: float) -> go.Figure:
     Parameters
     ----------
     series
-        A run's lines over time.
+        A run's time series.
     job
         One of its jobs.
     time
@@ -105,7 +105,7 @@ def job_moment(series: Mapping[str, Any], job: str, time: float) -> go.Figure:
 
 
 def coarse(series: Mapping[str, Any], values: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
-    """Many lines on few common intervals, for a heat map: their edges, and each line's means."""
+    """Many lines averaged over a few common intervals, for a heat map: the edges, and each line's means."""
     bounds = edges(series)
     made = [rebinned(bounds, each, 300) for each in values]
     return (made[0][0] if made else bounds), [each for _, each in made]

@@ -1,9 +1,9 @@
-"""Arithmetic of a run's lines over time, before anything is drawn.
+"""Arithmetic of a run's time series, before anything is drawn.
 
 A run's series (`core.experiments.series.Series.to_dict`) has a value for every observation. Usage, limits,
-workers and states belong to the interval that ends with their observation; a mark is a decision, so a label
-belongs to the interval that begins with it. Everything here is brought to intervals: n observations make n
-intervals with n + 1 edges, the first of no length.
+workers and states belong to the interval that ends with their observation; a label is a decision, so it
+belongs to the interval that begins with it. Everything here is converted to intervals: n observations make n
+intervals with n + 1 edges, the first of zero length.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HEAVY_TO_LIGHT = (
     ("PC", "WC", "CC"),
     ("to 90%", "to the end", "unknown"),
 )
-"""The lists and categories that policies put jobs in, each from the one that learns most to the least."""
+"""The lists and categories that policies put jobs in, each in order from most to least learning."""
 OTHER = "none"
 
 
@@ -35,7 +35,7 @@ def edges(series: Mapping[str, Any]) -> FloatArray:
 
 
 def line(series: Mapping[str, Any], job: str, name: str) -> FloatArray:
-    """One line of a job over all intervals, shape (n,); not a number where it is not known or not there."""
+    """One line of a job over all intervals, shape (n,); NaN where it is unknown or absent."""
     lines, n = series["jobs"][job], len(series["time"])
     values = np.full(n, np.nan)
     own = np.array([np.nan if value is None else value for value in lines[name]], dtype=float)
@@ -53,7 +53,7 @@ def label_names(series: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def labels(series: Mapping[str, Any], job: str, names: Sequence[str]) -> IntArray:
-    """The place in `names` of a job's label in each interval, shape (n,); −1 where it has none."""
+    """The index in `names` of a job's label in each interval, shape (n,); −1 where it has none."""
     lines, n = series["jobs"][job], len(series["time"])
     place = {name: at for at, name in enumerate(names)}
     own = np.array([place.get(label, -1) for label in lines["label"]], dtype=int)
@@ -87,7 +87,7 @@ def by_loss(
     Parameters
     ----------
     series
-        A run's lines over time.
+        A run's time series.
     reached
         When each job's loss had fallen by 90 and by 99% of its whole fall, on the run's clock; None: never.
     """
@@ -114,7 +114,7 @@ def used_share(series: Mapping[str, Any]) -> float | None:
 
 
 def allowed(series: Mapping[str, Any]) -> FloatArray:
-    """Cores that all jobs may use in each interval: what limits come to on each worker, at most its own.
+    """Cores that all jobs may use in each interval: the sum of limits on each worker, at most its cores.
 
     A job without a limit may use its whole worker, so without limits this is the cores of all workers
     that have a job. Shape (n,).
@@ -135,14 +135,14 @@ def allowed(series: Mapping[str, Any]) -> FloatArray:
 def rebinned(
     bounds: FloatArray, values: FloatArray, most: int = MOST_INTERVALS
 ) -> tuple[FloatArray, FloatArray]:
-    """The same line in at most `most` intervals: their means, so that areas stay what they are.
+    """The same line in at most `most` intervals: their means, so that areas are preserved.
 
     Parameters
     ----------
     bounds, values
         Shapes (n + 1,) and (n,).
     most
-        How many intervals to give back at the most.
+        The largest number of intervals to return.
     """
     if len(values) <= most:
         return bounds, values
@@ -158,7 +158,7 @@ def stairs(bounds: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArr
 
 @dataclass(slots=True)
 class Stay:
-    """One job on one worker without a break.
+    """An uninterrupted time of one job on one worker.
 
     Parameters
     ----------

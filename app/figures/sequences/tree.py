@@ -81,7 +81,7 @@ def _text_colour(node: Node) -> str:
 
 
 def node_link(nodes: Sequence[Node], height: int = 320) -> go.Figure:
-    """Draw the tree from left to right as circles joined by lines, as thick as executions are many."""
+    """Draw the tree from left to right as circles joined by lines, thicker for more executions."""
     places, total = _places(nodes), max(nodes[0].count, 1)
     at = [places[node.number] for node in nodes]
     links = [
@@ -132,7 +132,7 @@ def _dots(nodes: Sequence[Node], at: Sequence[Place], total: int) -> go.Scatter:
 
 
 def _node_names(nodes: Sequence[Node], at: Sequence[Place]) -> go.Scatter:
-    """The names on the circles; one that is too long is only counted."""
+    """The names on the circles; one that is too long becomes its number of phases."""
     return go.Scatter(
         x=[x for x, _ in at],
         y=[y for _, y in at],
@@ -144,7 +144,7 @@ def _node_names(nodes: Sequence[Node], at: Sequence[Place]) -> go.Scatter:
 
 
 def _picked(node: Node, total: int) -> list[Any]:
-    """What a click on a node stands for, as the page's address has it, and what it says under the pointer."""
+    """What a click on a node stands for, as the page's address has it, and its hover text."""
     return [f"tree:{node.number}", node.name, node.count, f"{node.count / total:.1%}"]
 
 

@@ -30,12 +30,12 @@ def close() -> None:
 
 
 def poke() -> None:
-    """Let the page ask again at once."""
+    """Make the page poll again at once."""
     set_props("live-poke", {"data": time.time()})
 
 
 def show(title: Node, children: list[Node], size: int = _SMALL) -> list[Node]:
-    """Open the window; gives what is in it, which the callback has to put there.
+    """Open the window; returns its contents, which the callback has to put there.
 
     A figure that `set_props` puts into a page is never drawn: its own callback is not called.
     """
@@ -69,7 +69,7 @@ def _ask_release(view: LiveView, _of: str) -> list[Node]:
 
 
 def released_words(released: Released) -> tuple[str, str, str]:
-    """What a release came to: kind, title, text."""
+    """The outcome of a release as a message: kind, title, text."""
     n = len(released.restored)
     title = f"Limits of {many(n, 'container')} restored." if n else "Nothing was changed."
     text = []
@@ -159,11 +159,11 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
 }
 """What each button does with the engine as it is now and the id that the button carries."""
 OPENS = frozenset(("one", "release"))
-"""Those that change nothing."""
+"""The actions that only open a window and change nothing."""
 
 
 def act(view: LiveView, asked: dict[str, Any]) -> list[Node] | None:
-    """Do what a button asks for; gives what the window shows then, or None."""
+    """Do what a button asks for; returns what the window shows then, or None."""
     shown = ACTIONS[asked["act"]](view, str(asked.get("id") or ""))
     if asked["act"] not in OPENS:
         poke()

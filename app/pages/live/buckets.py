@@ -1,6 +1,6 @@
 """Histories in buckets of a few seconds, on a clock that all containers and all pages share.
 
-A bucket's number is its moment divided by its width, so the page can ask again from any moment, write over
+A bucket's number is its time divided by its width, so the page can ask again from any moment, write over
 the bucket that was not full then, and append the rest: nothing is lost and nothing repeated.
 """
 
@@ -52,7 +52,7 @@ def bucketed(history: History, name: str, first: int, count: int, width: int) ->
     Returns
     -------
     numpy.ndarray
-        Shape (count,); not a number where a bucket has no value.
+        Shape (count,); NaN where a bucket has no value.
     """
     made = np.full(count, np.nan, np.float32)
     values = getattr(history, name)
@@ -62,7 +62,7 @@ def bucketed(history: History, name: str, first: int, count: int, width: int) ->
         return made
     at, values = at[use], values[use]
     if name in _STEPS:
-        made[at] = values  # in order of time, so the last one stays
+        made[at] = values  # in order of time, so the last one wins
         return made
     sizes = np.bincount(at, minlength=count)
     sums = np.bincount(at, weights=values, minlength=count)

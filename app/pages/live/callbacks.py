@@ -104,7 +104,7 @@ def _register_buttons(app: Dash) -> None:
 
 
 def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
-    """Do what a button asks for; gives what the window shows then."""
+    """Do what a button asks for; returns what the window shows then."""
     if not asked:
         return dash.no_update
     if asked["act"] == "close":
@@ -121,7 +121,7 @@ def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] 
 def set_limit(
     clicks: int | None, cores: str | None, memory: str | None, draft: dict[str, Any], search: str | None
 ) -> Any:
-    """Set the limits that were written for the container of the window; gives what is wrong with them."""
+    """Set the limits that were entered for the window's container; returns what is wrong with them."""
     view = view_of(search)
     if not clicks or view is None:
         return dash.no_update
@@ -195,7 +195,7 @@ def attach(
     switches: list[bool | None],
     search: str | None,
 ) -> tuple[Any, Any]:
-    """Attach the policy of the form, in control after a question; gives what is wrong, field by field."""
+    """Attach the form's policy, in control only once confirmed; returns what is wrong, field by field."""
     view = view_of(search)
     if not clicks or view is None:
         return dash.no_update, [dash.no_update] * len(ids)

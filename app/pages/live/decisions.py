@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def decisions(said: tuple[ActivityEntry, ...]) -> html.Ol:
-    """All of them.
+    """A list of all decisions.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The routes of the page of running containers: its ticks, and histories to take away."""
+"""The routes of the page of running containers: its ticks, and histories to download."""
 
 from __future__ import annotations
 

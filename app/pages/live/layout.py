@@ -1,4 +1,4 @@
-"""The page of running containers as it is laid out; figures come with the first tick, a moment later."""
+"""The layout of the page of running containers; data comes with the first tick, a moment later."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def every(query: Query) -> int:
 
 
 def head(seconds: int) -> html.Div:
-    """The page's title, how old its figures are, and its controls."""
+    """The page's title, how old its data is, and its controls."""
     age = html.Span([icon("clock"), html.Span(id="live-age")], className="age", id="live-age-line")
     return html.Div(
         [

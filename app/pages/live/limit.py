@@ -1,4 +1,4 @@
-"""One container close by: what it is, its last minutes, and its limits, which may be set by hand."""
+"""One container in detail: what it is, its last minutes, and its limits, which may be set by hand."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _limits(view: LiveView, row: ContainerRow, *, control: bool) -> Node:
 
 
 def _limit_fields(view: LiveView, row: ContainerRow) -> html.Div:
-    """CPU and memory as they are, to be written anew."""
+    """Fields with the present limits of CPU and memory, to be edited."""
     cores = view.engine.cores or view.totals.cores
     host = f", {format_cores(cores)} at most" if cores else ""
     return html.Div(

@@ -1,7 +1,7 @@
 """Live: the containers of an engine, what they use of what they may, and what steers them.
 
 The page asks one small question per tick (``/api/live/<engine>``) and draws the answer in the browser
-(``assets/js/pages/live*.js``); panels of words are drawn by the server when what they are about has changed.
+(``assets/js/pages/live*.js``); panels of text are drawn by the server, when their content has changed.
 """
 
 from __future__ import annotations

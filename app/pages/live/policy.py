@@ -62,7 +62,7 @@ def _detach(where: str) -> html.Span:
 
 
 def _ways(attached: Attached) -> list[Node]:
-    """From the card to the ledger, if one is kept, and on a phone the button that detaches."""
+    """The card's links to the ledger, if one is kept, and on a phone the button that detaches."""
     if not attached.run:
         return [_detach("only-phone")]
     ledger = f"/api/runs/{attached.run}.json"
@@ -74,7 +74,7 @@ def _ways(attached: Attached) -> list[Node]:
 
 
 def _unfold(picture: str, label: str) -> html.Button:
-    """What opens the card on a phone, where it begins closed."""
+    """The button that opens the card on a phone, where it is closed at first."""
     return html.Button(
         [icon(picture), label],
         type="button",
@@ -218,5 +218,5 @@ def detached_words(view: LiveView) -> str:
 
 
 def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str) -> str:
-    """Attach a policy; gives its task."""
+    """Attach a policy; returns its task's id."""
     return workspace().live.attach(engine, policy, settings, Mode(mode))

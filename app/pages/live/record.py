@@ -82,7 +82,7 @@ def _recording(recording: Recording) -> html.Section:
 
 
 def stopped(task: str) -> Node:
-    """What is said when a recording was stopped: where its trace set will be."""
+    """The message after a recording was stopped: where its trace set will be."""
     return html.Span(
         [
             "The trace set is being written. ",

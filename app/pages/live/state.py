@@ -25,12 +25,12 @@ _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
 
 
 def does(act: str, of: str = "") -> dict[str, Any]:
-    """What a button of the page asks for, as its attributes."""
+    """The action that a button of the page requests, as its attributes."""
     return data(act=act, id=of, store=ACT)
 
 
 def list_badge(label: str) -> html.Span:
-    """The list that a container is in; by weight, not by colour."""
+    """A badge with the list that a container is in; lists differ by shade, not by hue."""
     return html.Span(label, className=f"listbadge {_HEAVY.get(label, 'light')}")
 
 
@@ -72,7 +72,7 @@ def _attached_signature(attached: Attached) -> tuple[Any, ...]:
 
 
 def notices(view: LiveView, *, control: bool, working: bool) -> list[Node]:
-    """What stands between a person and this engine, each with what to do about it."""
+    """The obstacles to using this engine, each with what to do about it."""
     engine = view.engine
     if engine.state is not EngineState.READY:
         return [_unusable(engine, kept=bool(view.rows))]

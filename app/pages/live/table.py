@@ -1,7 +1,7 @@
 """The table of containers: use against limit as bars with a tick, sparklines, badges, and what can be done.
 
 Its rows are filled in the browser at every tick (``live_table.js``); sorting by a quantity that moves
-goes by its mean over the last quarter minute, so that rows do not jump under the hand.
+goes by its mean over the last quarter minute, so that rows do not jump under the pointer.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _loss() -> dict[str, Any]:
 
 
 def _buttons() -> dict[str, Any]:
-    """The column of what can be done, always in sight."""
+    """The column of action buttons, always in sight."""
     return {
         **_UNSEARCHED,
         "field": "acts",

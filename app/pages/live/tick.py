@@ -1,7 +1,7 @@
-"""What the page of running containers is told at each tick: little, and only what it does not have yet.
+"""What the page of running containers is sent at each tick: little, and only what it does not have yet.
 
-Names, images and lists travel once and again when they change (`shape`); usage and limits travel as columns
-in the order of those rows; lines of sparklines and charts travel from the bucket on that the page has last.
+Names, images and lists are sent once, and again when they change (`shape`); usage and limits as columns in
+the order of those rows; lines of sparklines and charts from the last bucket that the page has.
 Panels that are drawn by the server are only named by a signature: when it changes the page asks for them.
 """
 
@@ -53,7 +53,7 @@ class Asked:
 
     @classmethod
     def read(cls, values: Mapping[str, str]) -> Asked:
-        """Read the parameters of an address; one that makes no sense counts as not given."""
+        """Read the parameters of an address; an invalid one counts as not given."""
         try:
             since = float(values.get("since", ""))
         except ValueError:
@@ -64,12 +64,12 @@ class Asked:
 
 
 def digest(value: object) -> str:
-    """A short name of a value: the same for the same."""
+    """A short digest of a value: equal values have equal digests."""
     return blake2s(repr(value).encode(), digest_size=6).hexdigest()
 
 
 def slow(row: ContainerRow) -> dict[str, Any]:
-    """What rarely changes of a container."""
+    """A container's values that rarely change."""
     return {
         "id": row.id,
         "name": row.name,

@@ -162,7 +162,7 @@ task_card.OUTCOMES["choose_k"] = outcome
 
 
 def submit(trace_set_id: str, codes: str, settings: PhaseSettings | None) -> str:
-    """Ask for the comparison; gives the id of its task."""
+    """Submit the comparison; returns the id of its task."""
     space = workspace()
     traces = space.traces.get(trace_set_id)
     params: dict[str, Any] = {"trace_set": trace_set_id}
@@ -205,7 +205,7 @@ def show_what_matters(codes: str, encoder: str) -> str:
 def start(
     clicks: int | None, ids: list[dict[str, str]], values: list[Any], codes: str, trace_set_id: str
 ) -> tuple[Any, ...]:
-    """Ask for the comparison; gives what is wrong, field by field, and the task."""
+    """Submit the comparison; returns what is wrong, field by field, and the task."""
     keep = dash.no_update
     if not clicks:
         return [keep] * len(ids), keep, keep

@@ -88,7 +88,7 @@ def head(info: ModelInfo, model: PhaseModel, query: Query) -> html.Section:
 
 
 def balanced(count: int, most: int = 4) -> int:
-    """How many cards stand in a row, at most so many, so that the rows are about equally long."""
+    """How many cards stand in a row, at most `most`, so that the rows are about equally long."""
     rows = -(-count // most)
     return -(-count // max(rows, 1))
 
@@ -155,7 +155,7 @@ def _value(value: float, unit: Unit) -> str:
 
 
 def features(model: PhaseModel) -> html.Section:
-    """What the model reads, and how its scaler brings it to mean 0 and deviation 1."""
+    """What the model reads, and how its scaler standardises it to mean 0 and deviation 1."""
     rows = [
         (
             html.Code(feature.name),

@@ -45,7 +45,7 @@ def _close() -> None:
 
 
 def perform(act: str, model_id: str, query: Query) -> str | None:
-    """Do what a button asks for; gives the search part to go to, or None to stay."""
+    """Do what a button asks for; returns the search part to go to, or None to stay."""
     models = workspace().models
     match act:
         case "trash":
@@ -113,13 +113,13 @@ def register(app: Dash) -> None:
 
 
 def act(asked: dict[str, Any] | None, search: str | None) -> Any:
-    """Do what a button asks for; gives the address to go to."""
+    """Do what a button asks for; returns the address to go to."""
     target = perform(asked["act"], asked["id"], Query.parse("", search)) if asked else None
     return dash.no_update if target is None else target
 
 
 def save_name(clicks: int | None, submits: int | None, name: str | None, model_id: str | None) -> Any:
-    """Rename the model that the dialog is about; gives what is wrong with the name."""
+    """Rename the model that the dialog is about; returns what is wrong with the name."""
     if not (clicks or submits) or not model_id:
         return dash.no_update
     try:
@@ -133,7 +133,7 @@ def save_name(clicks: int | None, submits: int | None, name: str | None, model_i
 
 
 def delete(clicks: int | None, model_id: str | None, search: str | None) -> Any:
-    """Delete the model that the dialog is about; gives the address of the trash."""
+    """Delete the model that the dialog is about; returns the address of the trash."""
     if not clicks or not model_id:
         return dash.no_update
     name = workspace().models.get(model_id).name

@@ -49,7 +49,7 @@ def evaluation(info: ModelInfo, query: Query, chosen: str | None) -> html.Sectio
 
 
 def result(model_id: str, trace_set_id: str) -> list[Node]:
-    """Shares, samples, runs and stays of each phase; or why the model does not fit."""
+    """Shares, samples, runs and dwell times of each phase; or why the model does not fit."""
     space = workspace()
     try:
         traces = space.traces.get(trace_set_id)

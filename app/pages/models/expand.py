@@ -99,7 +99,7 @@ def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Se
 
 
 def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None, name: str) -> str:
-    """Ask for an expansion; gives the id of its task.
+    """Submit an expansion; returns the id of its task.
 
     Raises
     ------

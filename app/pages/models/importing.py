@@ -64,7 +64,7 @@ def _status(slot: str, given: Mapping[str, Any] | None) -> list[Node]:
 
 
 def view(models: list[Any]) -> list[Node]:
-    """A place to drop files, the parts they are, and what the missing ones are taken from."""
+    """A drop zone for files, the parts that they are, and the model that missing parts are taken from."""
     left = card(
         "Import a model",
         html.Div(
@@ -144,7 +144,7 @@ def _how_files_are_read() -> html.Section:
 
 
 def bring_in(given: Mapping[str, Mapping[str, Any]], base: str | None, name: str) -> str:
-    """Import what was given; gives the new model's id.
+    """Import what was given; returns the new model's id.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def start(
     name: str | None,
     search: str | None,
 ) -> tuple[Any, Any]:
-    """Import what the slots hold; gives what is wrong, or the address of the new model."""
+    """Import what the slots hold; returns what is wrong, or the address of the new model."""
     if not clicks:
         return dash.no_update, dash.no_update
     parts = {each["name"]: entry for each, entry in zip(ids, given, strict=True) if entry}

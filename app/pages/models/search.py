@@ -202,7 +202,7 @@ def _whole(value: object, label: str, low: int, high: int) -> int:
 
 
 def submit(trace_set_id: str, texts: Mapping[str, str], at_most: object, held: object, seed: object) -> str:
-    """Ask for a search; gives the id of its task.
+    """Submit a search; returns the id of its task.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def start(
     seed: Any,
     trace_set_id: str,
 ) -> tuple[Any, Any]:
-    """Ask for the search; gives what is wrong, or its task."""
+    """Submit the search; returns what is wrong, or its task."""
     if not clicks:
         return dash.no_update, dash.no_update
     at_most = None if method == "grid" else most

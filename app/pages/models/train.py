@@ -189,7 +189,7 @@ def taken_names() -> list[str]:
 
 
 def submit(trace_set_id: str, settings: PhaseSettings, features: Sequence[str], name: str) -> str:
-    """Ask for a training; gives the id of its task.
+    """Submit a training; returns the id of its task.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def start(
     name: str | None,
     trace_set_id: str,
 ) -> tuple[Any, ...]:
-    """Ask for the training; gives what is wrong, field by field, and the trainings under way."""
+    """Submit the training; returns what is wrong, field by field, and the trainings under way."""
     keep = dash.no_update
     if not clicks:
         return [keep] * len(ids), keep, keep

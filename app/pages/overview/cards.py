@@ -72,7 +72,7 @@ def _executions(traces: TraceSetInfo, table: pd.DataFrame, sets: Sequence[TraceS
 
 
 def _cpu(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
-    """The mean over all containers, each as heavy as it was long; None where CPU was not recorded."""
+    """The mean over all containers, weighted by their length; None where CPU was not recorded."""
     cpu = next((f for f in traces.features if f.role is Role.CPU), None)
     if cpu is None or "cpu_mean" not in table:
         return None
@@ -141,7 +141,7 @@ def _own_traces(sets: Sequence[TraceSetInfo]) -> Iterable[Step]:
 
 
 def _with_model(choice: Choice) -> Iterable[Step]:
-    """What the chosen model is good for, or the way to one."""
+    """What can be done with the chosen model, or how to get one."""
     if choice.model is not None:
         k = len(choice.model.phases)
         others = f"{k - 1} or {k + 1}" if k > 2 else "3"
@@ -210,7 +210,7 @@ def _task_row(task: TaskInfo) -> html.Div:
 
 
 def _said(task: TaskInfo) -> str:
-    """What went wrong, else what it came to, else what it says of itself."""
+    """A task's error, else its result, else its latest message."""
     return task.error[0] if task.error else task_kinds.outcome(task) or task.message
 
 

@@ -1,4 +1,4 @@
-"""One execution close by: its timeline with the band of its phases, and what is said above it."""
+"""One execution in detail: its timeline with the band of its phases, and what is said above it."""
 
 from __future__ import annotations
 

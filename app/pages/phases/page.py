@@ -1,7 +1,7 @@
 """The phases that executions go through: the timeline of one, and what each phase uses over all.
 
 The list of executions, the timeline and the cards are about the trace set and the model that the
-address names. Choosing another execution changes the address without loading the page anew.
+address names. Choosing another execution changes the address without reloading the page.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def _head(choice: Choice, model: ModelInfo) -> Node:
 
 
 def _window(x0: str | None, x1: str | None) -> tuple[float, float] | None:
-    """The zoom of an address; anything that is no span of time is no zoom."""
+    """The zoom of an address; None for anything that is not a span of time."""
     try:
         start, end = float(x0 or ""), float(x1 or "")
     except ValueError:

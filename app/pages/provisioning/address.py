@@ -24,14 +24,14 @@ FORMATS = {name: each.title for name, each in exports.FORMATS.items()}
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The choices of the page; anything that an address says wrongly has its default.
+    """The choices of the page; a missing or invalid parameter of the address has its default.
 
     Parameters
     ----------
     query
         The address itself.
     settings
-        The comparison's settings that the address gives, or None where it gives none or a wrong one.
+        The comparison's settings that the address gives, or None where it gives none or an invalid one.
     problem
         What is wrong with the settings of the address, in two sentences, or None.
     policies

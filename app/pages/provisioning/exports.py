@@ -34,7 +34,7 @@ TABLES = {
 
 
 def addresses(result: Result, view: View) -> dict[str, str]:
-    """Where each table is, as it is shown."""
+    """The address of each table, as it is shown."""
     query = urlencode(
         {
             key: value

@@ -134,7 +134,7 @@ def form(
     Parameters
     ----------
     about
-        The traces to compare on, which there have to be, and the model, perhaps none.
+        The traces to compare on, which must be there, and the model, if any.
     settings, policies, own
         What it holds; `own` are settings of single policies.
     problem
@@ -191,7 +191,7 @@ def _buttons() -> list[Node]:
 
 
 def policies_asked(values: Sequence[str] | None) -> tuple[str, ...]:
-    """The chosen policies; all of them stand for ``all``, so that later ones belong to it too."""
+    """The chosen policies; ``all`` if every one is chosen, so that policies added later are included."""
     chosen = tuple(name for name in POLICIES if name in set(values or ()))
     return (ALL,) if len(chosen) == len(POLICIES) else chosen
 

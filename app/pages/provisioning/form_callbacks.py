@@ -38,7 +38,7 @@ def register(app: Dash) -> None:
 def _read_form(
     ids: list[dict[str, str]], values: list[Any], checked: list[bool | None], otherwise: Own
 ) -> tuple[EvaluationSettings | None, Own, dict[tuple[str, str], str]]:
-    """What was entered; the policies' settings stay as they were while their controls were never shown."""
+    """What was entered; the policies' settings are `otherwise` until their controls have been shown."""
     mine = [place for place, each in enumerate(ids) if each["form"] == FORM]
     names = [ids[place] for place in mine]
     given = given_settings(
@@ -92,7 +92,7 @@ def start(
     about: dict[str, Any],
     search: str | None,
 ) -> tuple[Any, ...]:
-    """Ask for the comparison of the form; gives what is wrong, field by field, or where it is shown."""
+    """Submit the form's comparison; returns what is wrong, field by field, or the address that shows it."""
     keep = dash.no_update
     if not (clicks or again_clicks):
         return [keep] * len(ids), keep, keep, keep

@@ -28,7 +28,7 @@ def of_text(text: str | None) -> Own:
     Raises
     ------
     InputError, NotFoundError
-        If one of them cannot be.
+        If one of them is unknown or invalid.
     """
     return checked_settings(assigned(part for part in (text or "").split(";") if part))
 
@@ -76,14 +76,14 @@ def _fields(policy: Policy, values: Mapping[str, Any]) -> html.Fieldset:
 
 
 def _shown(spec: FieldSpec) -> FieldSpec:
-    """What is the comparison's own may be left empty."""
+    """A setting that the comparison has too may be left empty."""
     if spec.name not in COMMON:
         return spec
     return replace(spec, kind="text", help=f"{spec.help} Empty: as in the comparison.")
 
 
 def default_of(policy: Policy, spec: FieldSpec) -> Any:
-    """What a setting is where nothing is entered; empty where the comparison says it."""
+    """What a setting is where nothing is entered; empty where the comparison's value is used."""
     return "" if spec.name in COMMON else policy.defaults.get(spec.name, spec.default)
 
 
@@ -102,7 +102,7 @@ def entered(
 
 
 def read_own(given: Mapping[str, Mapping[str, Any]]) -> tuple[Own, dict[tuple[str, str], str]]:
-    """Settings that are not as they are anyway, and what is wrong, by form and field."""
+    """The settings that differ from their defaults, and what is wrong, by form and field."""
     own: Own = {}
     wrong: dict[tuple[str, str], str] = {}
     for name, values in given.items():

@@ -54,7 +54,7 @@ def _lead(report: Mapping[str, Any], view: View) -> str:
 
 
 def _notes(report: Mapping[str, Any]) -> Node:
-    """What a person should know of the comparison, and the policies that could not be compared."""
+    """The comparison's caveats, and the policies that could not be compared."""
     said = [*report["notes"]]
     if len(report["split"]["held_out_groups"]) == 1:
         only = report["split"]["held_out_groups"][0]
@@ -102,7 +102,7 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
 
 
 def _waiting(choice: Choice, view: View, *, shown: bool) -> list[Node]:
-    """Tasks under way, or what will be here once there was one."""
+    """Tasks under way, or what will be shown here after the first one."""
     tasks = results.tasks(choice, view.query.get("task"), shown=shown)
     if shown and not tasks:
         return []

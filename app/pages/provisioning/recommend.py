@@ -105,7 +105,7 @@ def _export(result: Result, view: View, choice: Choice) -> list[Node]:
 
 
 def _file_tools(address: str) -> html.Div:
-    """The buttons that copy the file and take it away."""
+    """The buttons that copy and download the file."""
     return html.Div(
         [
             html.Button(

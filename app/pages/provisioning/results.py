@@ -32,7 +32,7 @@ _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 def question(
     choice: Choice, settings: EvaluationSettings, policies: tuple[str, ...], own: Own | None = None
 ) -> Question:
-    """What is asked of a trace set and a model.
+    """The comparison to make on a trace set and a model.
 
     Raises
     ------
@@ -83,7 +83,7 @@ def submit(
     *,
     again: bool = False,
 ) -> str:
-    """Ask for a comparison, with `again` even if it is kept; gives the id of its task."""
+    """Submit a comparison, with `again` even if it is kept; returns the id of its task."""
     return workspace().evaluations.submit(question(choice, settings, policies, own), again=again)
 
 

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 WITHOUT_SAVING = tuple(kind for kind in PolicyKind if kind.knows_future)
-"""Kinds of policies that know the future: what they save is nobody’s to have."""
+"""Kinds of policies that know the future: nobody can achieve what they save."""
 Pair = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One policy's line of the table; shares are between 0 and 1, None where there is nothing to say."""
+    """One policy's line of the table; shares are between 0 and 1, None where there is no value."""
 
     policy: str
     kind: str
@@ -66,7 +66,7 @@ class Values:
 
     @property
     def reference(self) -> str | None:
-        """What savings are told against: the best reactive rule; as published, ``prev.step.rules``."""
+        """What savings are measured against: the best reactive rule; as published, ``prev.step.rules``."""
         return self.best if self.matched else PAPERS_BASE
 
     def names(self) -> list[str]:
@@ -116,7 +116,7 @@ class Values:
         )
 
     def curves(self, chosen: str | None) -> list[Curve]:
-        """The policies' ways through the plane of the frontier."""
+        """The policies' curves for the frontier."""
         ours = chosen or self.ours()
         rows = {row.policy: row for row in self.rows()}
         curves = []

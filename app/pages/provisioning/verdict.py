@@ -50,7 +50,7 @@ def verdict(resource: str, part: Mapping[str, Any]) -> Verdict:
     """Choose the policy for one resource of a report.
 
     A policy is taken in place of the best reactive rule only where its whole interval is above zero, over
-    groups too where containers were held out by groups; of those, the one that surely saves most.
+    groups too where containers were held out by groups; of those, the one with the highest lower bound.
     """
     values = Values(part, matched=True)
     rows = [row for row in values.rows() if row.kind not in _NOT_TO_TAKE]
@@ -69,7 +69,7 @@ def verdict(resource: str, part: Mapping[str, Any]) -> Verdict:
 
 
 def _surely(row: Row) -> float:
-    """What a policy saves at the least; below zero where that is not known."""
+    """The lower bound of a policy's saving; below zero where that is not known."""
     lows = [pair[0] for pair in (row.saving_interval, row.group_interval) if pair is not None]
     return min(lows) if lows else -1.0
 

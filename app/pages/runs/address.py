@@ -27,7 +27,7 @@ JOBS_PER_PAGE = 6
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The choices of the pages; anything that an address says wrongly has its default.
+    """The choices of the pages; a missing or invalid parameter of the address has its default.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class View:
     by
         Stack CPU by: the policy's own lists, or how far each job's loss had fallen.
     page
-        Which few jobs are drawn in rows, from 0.
+        Which page of the jobs that are drawn in rows, from 0.
     of, tick, job
         Of the ledger: the policy's key, the tick, and the job that is looked at.
     state, text

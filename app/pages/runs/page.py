@@ -67,7 +67,7 @@ def _register_list(app: Dash) -> None:
 
 
 def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
-    """Do what a button of the lists asks for; gives the address to go to, or the page drawn anew."""
+    """Do what a button of the lists asks for; returns the address to go to, or the page redrawn."""
     keep = dash.no_update
     match (asked or {}).get("act"):
         case "start":

@@ -125,7 +125,7 @@ def pair(info: ExperimentInfo, a: str | None, b: str | None) -> tuple[Side, Side
 
 
 def result(run: str) -> RunResult:
-    """What a run came to, from the cache where it was asked for before.
+    """A run's result, cached after the first time.
 
     Raises
     ------
@@ -138,7 +138,7 @@ def result(run: str) -> RunResult:
 
 
 def series(run: str) -> dict[str, Any] | None:
-    """A run's lines over time; None where they were not kept, or not yet."""
+    """A run's time series; None where they were not kept, or not yet."""
     try:
         return workspace().runs.series(run)
     except NotFoundError:
@@ -151,7 +151,7 @@ def _kept_series(_home: str, run: str) -> dict[str, Any]:
 
 
 def recent_series(run: str) -> dict[str, Any] | None:
-    """A run's lines over time, kept in memory while its ledger is stepped through; nobody may change them.
+    """A run's time series, kept in memory while its ledger is stepped through; do not modify it.
 
     None where they were not kept, or not yet.
     """
@@ -250,7 +250,7 @@ def entry(run: str, tick: int) -> Entry:
 
 
 def removed(experiment: str) -> int:
-    """Remove an experiment with the runs that it made; says how many runs there were.
+    """Remove an experiment with the runs that it made; returns how many runs there were.
 
     Raises
     ------

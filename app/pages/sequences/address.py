@@ -32,7 +32,7 @@ State = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The choices of the page; anything that an address says wrongly has its default.
+    """The choices of the page; a missing or invalid parameter of the address has its default.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def behind(view: View, pick: str) -> Behind:
     Raises
     ------
     NotFoundError
-        If the address names something that is not there.
+        If the address names something that does not exist.
     """
     kind, _, rest = pick.partition(":")
     found = _behind_state(view, kind, rest) if kind in {"node", "edge"} else _behind_tree(view, kind, rest)

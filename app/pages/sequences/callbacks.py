@@ -74,7 +74,7 @@ def reshape(memory: str, step: str, hide: str, of: dict[str, str]) -> tuple[Any,
 
 
 def foretell(after: str, ahead: str, of: dict[str, str]) -> Node:
-    """What comes after other phases, or further on."""
+    """Forecast what comes after other phases, or further ahead."""
     view = replace(_view_of(of), ahead=int(ahead) if ahead in AHEAD else 1)
     return next_view(view, state_of(after))
 
@@ -129,7 +129,7 @@ def _register_address(app: Dash) -> None:
 
 
 def _register_graph_tools(app: Dash) -> None:
-    """The graph in the colours of the scheme, as a table, and as a picture to take away."""
+    """The graph in the colours of the scheme, as a table, and as an image to download."""
     app.clientside_callback(
         ClientsideFunction("sequences", "style"),
         Output(GRAPH, "stylesheet"),

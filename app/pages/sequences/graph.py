@@ -43,7 +43,7 @@ def _class_of(phase: int) -> str:
 
 
 def _angle(place: int, n: int) -> float:
-    """Around from the top against the clock; the place at the bottom is the end's."""
+    """The angle of a state, anticlockwise from the top; the bottom is kept free for the end."""
     bottom = (n + 1) // 2
     slot = place if place < bottom else place + 1
     return -math.pi / 2 - 2 * math.pi * slot / (n + 1)

@@ -1,4 +1,4 @@
-"""What comes after some phases: probabilities, counts, stays, and the chance that the present one is left."""
+"""What comes after some phases: probabilities, counts, dwell times, and the chance of leaving the last."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
 
 
 def _after(view: View, asked: str | None) -> tuple[int, ...]:
-    """The phases that an address asks what comes after, if they occur; else those that most is known of."""
+    """The phases that an address asks what comes after, if they occur; else the ones seen most often."""
     after, analysis = state_of(asked), view.analysis()
     known = after and set(after) <= set(analysis.sequences.phases)
     return after if known else default_after(analysis, view.memory)

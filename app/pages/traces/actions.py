@@ -111,21 +111,21 @@ def restore(trace_set: str) -> None:
 
 
 def delete_now(trace_set: str) -> None:
-    """Delete a set for good; it was asked before."""
+    """Delete a set for good, once that was confirmed."""
     name = workspace().traces.get(trace_set).name
     workspace().traces.delete(trace_set)
     notify("Its samples were removed from the disk.", "ok", title=f"Deleted “{name}”")
 
 
 def discard(upload: str) -> None:
-    """Remove a file that was sent and not imported."""
+    """Remove a file that was uploaded but not imported."""
     name = workspace().uploads.get(upload).name
     workspace().uploads.discard(upload)
     notify("Nothing was stored.", "info", title=f"Discarded “{name}”")
 
 
 def retry(task: str) -> str:
-    """Do an import once more; gives the new task."""
+    """Retry an import; returns the new task's id."""
     return workspace().tasks.retry(task)
 
 
@@ -149,7 +149,7 @@ _LEAVES = {"trash": "traces", "discard": "upload", "delete-now": "traces"}
 
 
 def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:
-    """Do what a button says; gives the address to go to afterwards, or None to stay.
+    """Do what a button says; returns the address to go to afterwards, or None to stay.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[st
     query
         The address's parameters.
     refresh
-        Draws the lists anew for an address.
+        Redraws the lists for an address.
     """
     what, target = asked["act"], asked["id"]
     if what in _OPENS:
@@ -194,7 +194,7 @@ def register(app: Dash, refresh: Callable[[dict[str, str]], None], query_of: Cal
     app
         The application.
     refresh
-        Draws the lists anew for an address.
+        Redraws the lists for an address.
     query_of
         Reads the address's search part.
     """

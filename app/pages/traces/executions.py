@@ -84,7 +84,7 @@ def _find() -> dmc.TextInput:
 
 
 def _tools(info: TraceSetInfo, choice: Choice) -> list[Node]:
-    """What to do with the set: see its phases where a model fits, train one, take the table away."""
+    """What to do with the set: see its phases where a model fits, train one, download the table."""
     see = link_button("See phases", address("/phases", choice), "timeline", "small")
     training = address("/models", Choice(info, None), view="train")
     return [

@@ -145,7 +145,7 @@ def _done(task: TaskInfo) -> list[Node]:
 
 
 def _ways_out(task: TaskInfo) -> list[Node]:
-    """Try with other columns while the file is still there; else once more, or the log."""
+    """What can be done after a failure: choose other columns while the file is there, retry, see the log."""
     ways: list[Node] = []
     upload = str(task.params.get("upload", ""))
     if upload and _is_there(upload):

@@ -52,7 +52,7 @@ def sampling(info: TraceSetInfo) -> str:
 
 
 def sample_badge(info: TraceSetInfo) -> Node:
-    """Says that a set was made by a program; None for measured ones."""
+    """Marks a set that came with PhaseDock; None for others."""
     return state_badge("sample", "", "flask") if info.sample else None
 
 
@@ -133,7 +133,7 @@ def _menu(info: TraceSetInfo) -> dmc.Menu:
 
 
 def executions_csv(trace_set_id: str) -> str:
-    """Where the table of executions of a set is to be had as CSV."""
+    """The address of a set's table of executions as CSV."""
     return f"/api/traces/{trace_set_id}/executions.csv"
 
 

@@ -103,7 +103,7 @@ def _unreadable(upload_id: str, error: PhaseDockError) -> Node:
 
 
 def _verdict(values: dict[str, Any], upload_id: str) -> tuple[Node, bool]:
-    """What the form comes to, in a sentence, and whether it can be imported."""
+    """What would be imported or is wrong, in a sentence, and whether it can be imported."""
     inspection: Any = workspace().uploads.inspect(upload_id)
     try:
         mapping = mapping_of(values, inspection.mapping)
@@ -163,7 +163,7 @@ def register(app: Dash) -> None:
 
 
 def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
-    """Show what the form comes to: the preview, the verdict, and which fields mean something."""
+    """Show the effect of the form: the preview, the verdict, and which fields apply."""
     inspection: Any = workspace().uploads.inspect(upload_id)
     said, good = _verdict(values, upload_id)
     cores, memory = needs_machine(values)
@@ -180,7 +180,7 @@ def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
 
 
 def start(clicks: int | None, values: dict[str, Any], name: str, upload_id: str) -> Any:
-    """Import the file as the form says; gives the address of the import."""
+    """Import the file as the form says; returns the address of the import."""
     if not clicks:
         return dash.no_update
     uploads = workspace().uploads

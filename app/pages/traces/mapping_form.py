@@ -1,6 +1,6 @@
 """The form that says which column of a file is what: its controls, filled in with a suggestion.
 
-What they hold and what it comes to is in `app.pages.traces.mapping_values`.
+Their values, and the mapping made of them, are in `app.pages.traces.mapping_values`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the fields of the mapping form hold, and the mapping that they come to.
+"""The values of the mapping form's fields, and the mapping made of them.
 
 `suggested` fills the form in from what was recognised (`Inspection.mapping`); `mapping_of` turns what a
 person left in it into a `ColumnMapping`. Roles and units of further features come from the suggestion,
@@ -57,7 +57,7 @@ def _of_role(mapping: ColumnMapping, role: Role) -> MappedColumn | None:
 
 
 def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> ColumnMapping:
-    """The mapping that the form says.
+    """The mapping that the form describes.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
     Raises
     ------
     InputError
-        If the mapping cannot be; says which column or number.
+        If the mapping is invalid; says which column or number.
     """
     known = {one.column: one for one in suggestion.features} if suggestion else {}
     features = []
@@ -101,7 +101,7 @@ def _further(name: str, known: Mapping[str, MappedColumn]) -> MappedColumn:
 
 
 def named(value: str | None) -> str | None:
-    """The column that a select names; None while it says none."""
+    """The column chosen in a select; None while it is empty."""
     return value if value and value != NOTHING else None
 
 

@@ -103,14 +103,14 @@ def _main(query: Query) -> list[Node]:
 
 
 def refresh(query: Query) -> None:
-    """Draw the lists anew; to be called in a callback."""
+    """Redraw the lists; to be called in a callback."""
     set_props("traces-main", {"children": _main(query)})
     set_props("traces-pending", {"children": _pending(query)})
     set_props("traces-head", {"children": _head(query)})
 
 
 def _pending(query: Query) -> Node:
-    """The files that wait, but for the one that the screen is about already."""
+    """The files that wait, except the one that the screen already shows."""
     if query.get("show") == "trash":
         return None
     return pending(query.get("upload") or upload_of(query.get("task")))
@@ -145,7 +145,7 @@ def register(app: Dash) -> None:
 
 
 def act(asked: dict[str, Any] | None, search: str | None) -> Any:
-    """Do what a button of the lists asks for; gives the address to go to."""
+    """Do what a button of the lists asks for; returns the address to go to."""
     if not asked:
         return dash.no_update
     after = actions.act(asked, query_of(search), refresh)
@@ -173,12 +173,12 @@ def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, An
 
 
 def choose(made: str | None) -> Any:
-    """Choose it by way of the page: an answer that comes after one has left it changes nothing."""
+    """Choose the set through a store of the page: an answer that comes after leaving it changes nothing."""
     return made or dash.no_update
 
 
 def _made(task: TaskInfo, query: Query) -> Any:
-    """The address of what an import made; where the address is about something else, that stays chosen."""
+    """The address of the imported set; where the address has moved on to something else, that is kept."""
     info = trace_set_of(task)
     if info is not None and query.get("task") == task.id:
         return search_of({"task": task.id, "traces": info.id})

@@ -1,4 +1,4 @@
-"""A task on the screen: what it is, how far, how long still, its live curve, and what to do about it.
+"""A task on the screen: what it is, its progress, the time left, its live curve, and what can be done.
 
 `live` is a card that keeps itself up to date: it asks once a second while its task is under way, gets
 only what is new since the last step, and stops asking when the task has ended. It can be put on any page;
@@ -71,7 +71,7 @@ def _outcome(task: TaskInfo) -> Node:
 
 
 def _done(task: TaskInfo) -> Node:
-    """What a task came to; for a model also the ways to it."""
+    """A task's result; for a model also the links to it."""
     said = html.Div(kinds.outcome(task))
     return html.Div([said, see_phases(task)], className="stack") if "model" in (task.result or {}) else said
 
@@ -141,7 +141,7 @@ def refresh(task_id: str, seen: Sequence[Any]) -> tuple[Any, ...]:
             figure["layout"]["xaxis"]["range"] = [0, steps[-1]]
     signature = _signature(task)
     if signature == seen[1] and figure is keep:
-        # The time that went by is still worth a line.
+        # The time that has passed is still worth a line.
         return keep, _status(task) if not task.state.ended else keep, keep, keep, keep, task.state.ended
     same_state = str(seen[1]).split("|")[0] == task.state and not task.cancelling
     head = keep if same_state else _head(task)
@@ -155,7 +155,7 @@ def plumbing() -> list[Node]:
 
 
 def perform(act: str, task_id: str) -> str | None:
-    """Do what a task's button asks for; gives the id of the task to look at next, or None.
+    """Do what a task's button asks for; returns the id of the task to look at next, or None.
 
     Raises
     ------

@@ -42,7 +42,7 @@ def icon_name(task: TaskInfo) -> str:
 
 
 def outcome(task: TaskInfo) -> str:
-    """What a task came to, in a sentence; empty while it is not done."""
+    """A task's result, in a sentence; empty while it is not done."""
     kind = _kind(task)
     return "" if kind is None or task.state is not TaskState.DONE else kind.outcome(task)
 
@@ -60,19 +60,19 @@ def curve_epochs(task: TaskInfo) -> int | None:
 
 
 def importing() -> list[str]:
-    """The names of the kinds that end with a new trace set by themselves."""
+    """The names of the kinds that end by themselves, with a new trace set."""
     return [name for name, kind in KINDS.items() if "trace_set" in kind.gives and not kind.lasting]
 
 
 def result_link(task: TaskInfo) -> str | None:
-    """Where the result of a task can be looked at; None when it gave nothing to look at."""
+    """Where the result of a task can be looked at; None when there is nothing to look at."""
     kind = _kind(task)
     link = None if kind is None else kind.link(task)
     return None if link is None else address_of(link)
 
 
 def address_of(link: ResultLink) -> str | None:
-    """The address of a result; None where no address can say it."""
+    """The address of a result; None where no address can express it."""
     values = _ADDRESSED.get(link.page, dict)(link.about)
     if values is None:
         return None

@@ -99,7 +99,7 @@ def worker_sentence(worker: WorkerInfo, threads: int) -> str:
 
 
 def no_worker(worker: WorkerInfo) -> Node:
-    """What to do when nobody does the work; None when somebody does."""
+    """What to do when no worker is running; None when one is."""
     if worker.alive:
         return None
     return notice(

@@ -7,7 +7,7 @@
   const dom = pd.dom, live = (pd.live = pd.live || { page: null });
   const SETTLE = 10; // seconds between two sortings of the table
   const FEW = 8; // containers beside whose table there is room
-  const LATE = 5; // seconds without a sample that need no word
+  const LATE = 5; // seconds without a sample before this is said
 
   /* Names of one experiment differ at their end: one that is too long is cut before its last letters. */
   live.cut = (name) => (name.length > 12 ? [name.slice(0, -6), name.slice(-6)] : [name, ""]);
@@ -74,7 +74,7 @@
     page.soon = false;
     if (live.page === page && page.node.isConnected) age(page);
   }
-  /* At once, not at the next tick: something was done. */
+  /* Polls at once, not at the next tick, after an action. */
   live.poke = function () {
     if (!live.page) return;
     live.page.soon = live.page.busy;
@@ -174,7 +174,7 @@
     page.panels = now;
     api.set_props("live-panels", { data: Object.assign({ engine: page.engine, model: page.node.dataset.model }, now) });
   }
-  /* Words of the server's panels that move: the countdown, and how much was recorded. */
+  /* Texts in the server's panels that keep changing: the countdown, and how much was recorded. */
   function moving(page) {
     const say = (name, text) => dom.all('[data-moving="' + name + '"]').forEach((element) => {
       if (element.textContent !== text) element.textContent = text;
@@ -191,7 +191,7 @@
   }
   live.moving = moving;
 
-  /* How old the figures are; beyond a few seconds that is said in words, and the figures stay. */
+  /* How old the data is; beyond a few seconds that is said in words, and the data is still shown. */
   function age(page) {
     const old = page.at === null ? null : Math.max(0, live.now() - page.at);
     const text = live.paused() ? "paused" + (old === null ? "" : ", " + pd.format.duration(Math.round(old)) + " old")

@@ -1,4 +1,4 @@
-/* Sparklines, key figures and small charts of running containers, as plain SVG: a tick of fifty costs little. */
+/* Sparklines, key figures and small charts of running containers, as plain SVG: a tick with fifty containers costs little. */
 (function () {
   "use strict";
   const { live, format, dom } = window.phasedock, known = format.known;
@@ -68,7 +68,7 @@
     stroke.setAttribute("d", d);
     area.setAttribute("d", d ? closed(d, 40) : "");
   }
-  /* The same line down to the floor, piece by piece. */
+  /* The same line closed down to the axis, piece by piece, as an area. */
   function closed(d, floor) {
     return d.split("M").filter(Boolean).map(function (piece) {
       const ends = piece.match(/-?\d+\.?\d*/g), start = ends[0];
@@ -199,7 +199,7 @@
 
   live.charts = {
     lacking: (page) => (page.node.dataset.all === "1" ? page.rows.map((row) => row.id) : page.shown).some((id) => !page.charts.has(id)),
-    /* The six that use most, chosen anew now and then, so that they do not jump. */
+    /* The six that use most, chosen again only now and then, so that they do not jump. */
     choose: function (page) {
       const all = page.node.dataset.all === "1", here = page.shown.filter((id) => page.byId.has(id));
       const want = all ? page.rows.length : Math.min(SIX, page.rows.length);
@@ -257,7 +257,7 @@
     if (node.lastChild.textContent !== text) node.lastChild.textContent = text;
   }
 
-  /* Under the pointer: when, and what was used of what. */
+  /* What is under the pointer: the time, the usage and the limit. */
   function hover(event) {
     const box = dom.closest(event, "#live-small .plotbox");
     dom.all("#live-small .plot[data-hover]").forEach((plot) => {

@@ -160,7 +160,7 @@
     if (element.style.height !== height) element.style.height = height;
   }
 
-  /* Columns in which nothing can be: lists without a policy, phases without a model, losses where none is read. */
+  /* Hides empty columns: lists without a policy, phases without a model, losses where none is read. */
   function columns(table, rows) {
     const some = (name) => rows.some((row) => known(row[name]) || typeof row[name] === "string");
     const shown = { list: some("list"), phase: some("phase"), loss: some("loss"), lossLine: some("loss") };

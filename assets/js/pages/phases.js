@@ -9,7 +9,7 @@
   const SETTLE_MS = 40;
   let pending = null;
   /* When the phone's picker was told to show an execution: it echoes that late, and more than once,
-     which is nobody's choice. */
+     which is not a person's choice. */
   const told = new Map();
   const ECHO_MS = 2000;
 

@@ -1,4 +1,4 @@
-/* The Provisioning page in the browser: links that change a part of the page keep the place of the scroll. */
+/* The Provisioning page in the browser: links that change a part of the page keep the scroll position. */
 (function () {
   "use strict";
   const api = (window.dash_clientside = window.dash_clientside || /** @type {DashClientside} */ ({}));
@@ -8,7 +8,7 @@
     if (!link || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     window.history.pushState({}, "", link.href);
-    window.dispatchEvent(new PopStateEvent("popstate")); // as the browser's own buttons tell it; Dash follows
+    window.dispatchEvent(new PopStateEvent("popstate")); // as the browser's back button does; Dash follows
   });
 
   api.provisioning = {

@@ -22,7 +22,7 @@
     write({ text: field.value });
   });
 
-  /* Where the ledger is: the slider's value as the page last set it, which the server may not know yet. */
+  /* Which tick the ledger is at: the slider's value as the page last set it, which the server may not know yet. */
   let wanted = null, of = null;
   function bar() {
     return dom.all(".tickbar")[0];

@@ -158,12 +158,12 @@
     else setTimeout(narrow, 150, tries - 1);
   }
 
-  /* Dash Cytoscape hands its graph to nobody; Cytoscape itself keeps it at its element. */
+  /* Dash Cytoscape does not expose its graph; Cytoscape itself keeps it on its element. */
   function graphApi() {
     const box = /** @type {any} */ (document.getElementById("sequence-graph"));
     return box && box._cyreg && box._cyreg.cy;
   }
-  /* Cytoscape keeps where it is on the page; cards above it may have grown since. */
+  /* Cytoscape caches its position on the page; cards above it may have grown since. */
   ["pointerover", "pointerdown"].forEach((kind) => document.addEventListener(kind, function (event) {
     if (!window.phasedock.dom.closest(event, ".graphbox")) return;
     const cy = graphApi();

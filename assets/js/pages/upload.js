@@ -167,7 +167,7 @@
     if (entry) begin(entry);
   }
 
-  /* What can be known beforehand is said beforehand. */
+  /* Why a file would be refused, as far as that is known before sending it. */
   function refusal(file) {
     const zone = document.getElementById("drop");
     const limit = zone ? Number(zone.dataset.max) : Infinity;

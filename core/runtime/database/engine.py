@@ -85,7 +85,7 @@ class Database:
             yield session
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close all connections."""
         self._engine.dispose()
 
 
@@ -110,7 +110,7 @@ def _on_connect(connection: Any, _record: object) -> None:
     connection.isolation_level = None
     connection.execute(f"PRAGMA busy_timeout = {int(_BUSY_SECONDS * 1000)}")
     connection.execute("PRAGMA foreign_keys = ON")
-    _patiently(lambda: connection.execute("PRAGMA journal_mode = WAL"))
+    _retry_while_locked(lambda: connection.execute("PRAGMA journal_mode = WAL"))
 
 
 def _on_begin(connection: Connection) -> None:
@@ -118,8 +118,8 @@ def _on_begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
 
 
-def _patiently(action: Callable[[], object]) -> None:
-    """Do what SQLite refuses at once, without waiting, while another process has the file."""
+def _retry_while_locked(action: Callable[[], object]) -> None:
+    """Retry what SQLite refuses at once, without waiting, while another process has locked the file."""
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:
         try:
@@ -133,7 +133,7 @@ def _patiently(action: Callable[[], object]) -> None:
 
 
 def _unusable(error: Exception) -> SettingsError:
-    """Why PhaseDock does not start; where the database cannot be found, its own words say most."""
+    """Why PhaseDock does not start; where the database cannot be found, the driver's message says most."""
     if isinstance(error, StorageError):
         said: tuple[str, str] | None = (error.message, error.hint)
     else:

@@ -75,7 +75,7 @@ _POSTGRES = {
 
 @contextmanager
 def spoken() -> Iterator[None]:
-    """Say in words what keeps the database from working; mistakes in statements pass as they are.
+    """Say in words what keeps the database from working; errors in statements pass unchanged.
 
     Raises
     ------

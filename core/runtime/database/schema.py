@@ -1,8 +1,8 @@
-"""The version of a database's tables, and the way from an older one to this program's.
+"""The version of a database's tables, and the upgrade from an older one to this program's.
 
 Each version is a step in `core.runtime.database.migrations`, whose number `alembic_version` holds once it was
-taken. `schema_version`, which PhaseDock 0.1.0 made and looks at, gets the same number, so that program, too,
-stays away from tables that it does not know. Alembic is imported only where there is a step to take.
+taken. `schema_version`, which PhaseDock 0.1.0 made and reads, gets the same number, so that 0.1.0, too,
+refuses tables that it does not know. Alembic is imported only where there is a step to take.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ def head() -> int:
 
 
 def bring_up(engine: Engine) -> None:
-    """Make a database's tables those of this program; nothing is done where they are.
+    """Upgrade a database's tables to those of this program; does nothing where they are up to date.
 
     Parameters
     ----------
     engine
-        Whose transactions take the lock for writing at their beginning.
+        The database; its transactions take the write lock at their beginning.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def _locked(engine: Engine) -> Iterator[Connection]:
         if engine.dialect.name == "sqlite":
             raw: Any = connection.connection.dbapi_connection
             connection.detach()
-            # a table that is made anew would take along the rows that refer to it
+            # replacing a table would delete the rows that refer to it
             raw.execute("PRAGMA foreign_keys = OFF")
             raw.execute(f"PRAGMA busy_timeout = {int(_LOCK_TIMEOUT * 1000)}")
         with connection.begin():
@@ -158,7 +158,7 @@ def _keep_copy(connection: Connection, step: str) -> None:
     draft.unlink(missing_ok=True)
     try:
         with disk_errors("a copy of the database"):
-            # read beside the lock for writing, which nobody else can have now
+            # a reader beside our write lock, which no other process can have now
             with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(draft)) as copy:
                 source.backup(copy)
             shutil.copymode(path, draft)

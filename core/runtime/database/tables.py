@@ -104,7 +104,7 @@ class MetricRow(Base):
 
 
 class LogRow(Base):
-    """One line of a task's log; internal lines are for those who mend PhaseDock."""
+    """One line of a task's log; internal lines are for PhaseDock's developers."""
 
     __tablename__ = "task_log"
     id: Mapped[int] = mapped_column(BigInteger().with_variant(_SQLITE_KEY, "sqlite"), primary_key=True)
@@ -159,7 +159,7 @@ class LedgerRow(Base):
 
 
 class SeriesRow(Base):
-    """A run's lines over time: usage, limits and lists of its jobs, and the use of its workers."""
+    """A run's time series: usage, limits and lists of its jobs, and the use of its workers."""
 
     __tablename__ = "run_series"
     run: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True)

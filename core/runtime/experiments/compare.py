@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def report(
     experiment: Experiment, runs: Sequence[tuple[str, int, str]], result: Callable[[str], RunResult]
 ) -> dict[str, Any]:
-    """What an experiment's runs say.
+    """The report on an experiment's runs.
 
     Parameters
     ----------

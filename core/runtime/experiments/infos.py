@@ -29,7 +29,7 @@ class RunState(StrEnum):
 
 
 class Keep(StrEnum):
-    """Which runs of an experiment keep their ledgers and lines over time."""
+    """Which runs of an experiment keep their ledgers and time series."""
 
     FIRST = "first"
     ALL = "all"

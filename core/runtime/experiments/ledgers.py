@@ -1,4 +1,4 @@
-"""Ledgers of runs in the database: written in batches while a run goes on, read by tick without the rest.
+"""Ledgers of runs in the database: written in batches during a run, read tick by tick.
 
 A batch is on the disk once `Ledger.add` has written it, so a killed worker loses at most the entries of one
 batch, and what is there is a ledger that can be replayed.
@@ -34,7 +34,7 @@ class Tick:
     Parameters
     ----------
     number
-        Its place in the ledger, from 0.
+        Its index in the ledger, from 0.
     time
         Seconds of the run's clock.
     trigger
@@ -56,7 +56,7 @@ class LedgerWriter:
     Parameters
     ----------
     database
-        Where.
+        Where to write.
     run
         The run's id.
     """
@@ -69,7 +69,7 @@ class LedgerWriter:
         self._written = 0
 
     def add(self, entry: Entry) -> None:
-        """Take one entry; every so many are written."""
+        """Take one entry; a full batch is written."""
         self._waiting.append(entry)
         self._weight += 1 + len(entry.observation.jobs)
         if len(self._waiting) >= _BATCH or self._weight >= _JOBS:
@@ -152,13 +152,13 @@ class Ledgers:
             yield from unpack(row.data) if row is not None else ()
 
     def keep_series(self, run: str, series: dict[str, Any]) -> None:
-        """Keep a run's lines over time."""
+        """Keep a run's time series."""
         data = zlib.compress(orjson.dumps(series), 6)
         with self._database.write() as session:
             session.merge(SeriesRow(run=run, data=data))
 
     def series(self, run: str) -> dict[str, Any]:
-        """A run's lines over time.
+        """A run's time series.
 
         Raises
         ------

@@ -35,7 +35,7 @@ class ExperimentMaker:
     writer
         Makes one run and keeps it.
     result, entries
-        What a run came to, and the entries of its ledger, by its id.
+        A run's result, and the entries of its ledger, by its id.
     """
 
     def __init__(
@@ -64,11 +64,11 @@ class ExperimentMaker:
         info
             The experiment.
         progress
-            Called as the work goes on; it may raise to stop it.
+            Called as the work proceeds; it may raise to stop it.
         keep
             Which runs keep their ledgers.
         task
-            The task that this is.
+            The task that this runs in.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class ExperimentMaker:
 
 
 def _kept(experiment: Experiment, keep: Keep, seed: int) -> bool:
-    """Whether a run keeps its ledger; real ones always do, for they cannot be made again."""
+    """Whether a run keeps its ledger; real ones always do, for they cannot be repeated."""
     if experiment.real:
         return True
     return keep is Keep.ALL or (keep is Keep.FIRST and seed == experiment.seeds[0])

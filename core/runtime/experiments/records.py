@@ -71,7 +71,7 @@ class RunRecords:
         self._database = database
 
     def add_experiment(self, experiment: Experiment, task: str | None) -> str:
-        """Note an experiment; gives its id."""
+        """Note an experiment; returns its id."""
         row = ExperimentRow(
             id=new_id(),
             name=experiment.name,
@@ -136,7 +136,7 @@ class RunRecords:
             return session.scalars(query.order_by(RunRow.created)).first()
 
     def add_run(self, origin: Origin, state: RunState, result: RunResult | None = None) -> str:
-        """Note a run that begins, or one that is done; gives its id."""
+        """Note a run that begins, or one that is done; returns its id."""
         row = RunRow(
             id=new_id(),
             experiment=origin.info.id,
@@ -158,7 +158,7 @@ class RunRecords:
         return row.id
 
     def end(self, run: str, state: RunState, result: RunResult | None = None) -> None:
-        """Note how a run ended, and what it came to."""
+        """Note how a run ended, and its result."""
         values = {"state": state, **_came_to(result)}
         with self._database.write() as session:
             session.execute(update(RunRow).where(RunRow.id == run).values(**values))
@@ -213,19 +213,19 @@ class RunRecords:
             return list(session.scalars(select(RunRow.jobs).where(RunRow.id == run)).first() or [])
 
     def delete_runs(self, runs: Collection[str]) -> int:
-        """Remove runs and, with them, their ledgers; says how many."""
+        """Remove runs and, with them, their ledgers; returns how many."""
         with self._database.write() as session:
             gone = session.execute(delete(RunRow).where(RunRow.id.in_(list(runs))).returning(RunRow.id)).all()
         return len(gone)
 
     def ended(self, runs: Collection[str]) -> frozenset[str]:
-        """Those of some ids that are runs of this workspace and do not go on."""
+        """Those of some ids that are runs of this workspace and have ended."""
         query = select(RunRow.id).where(RunRow.id.in_(list(runs)), RunRow.state != RunState.RUNNING)
         with self._database.read() as session:
             return frozenset(session.scalars(query))
 
     def settle(self) -> int:
-        """Give runs that nobody makes any more the state that they are in; says how many there were."""
+        """Give abandoned runs, whose process died, the state that they are really in; returns how many."""
         with self._database.read() as session:
             left = _left(session)
         if left:
@@ -255,7 +255,7 @@ def _shown_as(state: RunState, left: Mapping[str, RunState]) -> ColumnElement[bo
 
 
 def _left(session: Session) -> dict[str, RunState]:
-    """The runs that nobody makes any more though their rows say so, by id, with the state they are in."""
+    """Abandoned runs whose rows still say that they run, by id, with the state that they are really in."""
     running = RunRow.state == RunState.RUNNING
     query = select(RunRow.id, RunRow.task, RunRow.created, TaskRow.state).outerjoin(
         TaskRow, RunRow.task == TaskRow.id

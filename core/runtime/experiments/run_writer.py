@@ -28,9 +28,9 @@ class RunWriter:
     Parameters
     ----------
     ledgers, records
-        Where to.
+        Where to write.
     worlds
-        Where runs take place.
+        Opens the engines that runs take place on.
     """
 
     def __init__(self, ledgers: Ledgers, records: RunRecords, worlds: Stages) -> None:
@@ -47,7 +47,7 @@ class RunWriter:
         say: Callable[[float], None],
         task: str | None,
     ) -> str:
-        """Make one run, or find it; gives its id.
+        """Make one run, or find it; returns its id.
 
         Parameters
         ----------
@@ -56,7 +56,7 @@ class RunWriter:
         arm, seed
             What to run.
         keep
-            Whether its ledger and its lines over time are to be kept.
+            Whether its ledger and its time series are to be kept.
         say
             Called with the share that is done; it may raise to stop the run.
         task
@@ -72,7 +72,7 @@ class RunWriter:
         return self._with_ledger(origin, say) if keep else self._without(origin, say)
 
     def _without(self, origin: Origin, say: Callable[[float], None]) -> str:
-        """Only a run that was done is written, in one go."""
+        """Write a run only once it is done, in one go."""
         n = origin.info.experiment.n_jobs
         result = run_arm(
             origin.info.experiment, origin.arm, origin.seed, lambda _, outcome: say(outcome.ended / n)

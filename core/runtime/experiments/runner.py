@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from core.simulation.scenario import Scenario
 
 _FORMAT = 2
-# what a run depends on: of the code, too; a real world has no sources
+# the code that a run depends on, and what a simulated one depends on besides: a real engine has no sources
 _DECIDING = ("core.scheduling", "core.progress", "core.settings_fields")
 _SIMULATING = ("core.simulation", "core.experiments", "core.engines.simulated")
 
@@ -46,16 +46,16 @@ def run_arm(
     arm
         The policy and its settings.
     seed
-        Of the scenario and of the policy's own chance.
+        Seeds the scenario and the policy's own random choices.
     listen
-        Called with each entry and what the run has come to so far; it may raise to stop the run.
+        Called with each entry and the run's outcome so far; it may raise to stop the run.
     stage
         Where; the simulator when left out.
 
     Returns
     -------
     RunResult
-        What it came to.
+        Its result.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def run_scenario(scenario: Scenario, arm: Arm, seed: int) -> RunResult:
 def replay_arm(
     policy: str, settings: Mapping[str, Any], seed: int, entries: Iterable[Entry]
 ) -> list[Difference]:
-    """Show a policy what a ledger says it saw; gives the decisions that are not the recorded ones.
+    """Show a policy what a ledger says it saw; returns the decisions that differ from the recorded ones.
 
     Raises
     ------

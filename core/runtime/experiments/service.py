@@ -47,7 +47,7 @@ class Runs:
     tasks
         The work on them.
     worlds
-        Where they take place.
+        Opens the engines that they run on.
     """
 
     def __init__(self, database: Database, tasks: Tasks, worlds: Stages) -> None:
@@ -59,7 +59,7 @@ class Runs:
         self._maker = ExperimentMaker(self._records, writer, self.result, self.entries)
 
     def submit(self, experiment: Experiment, keep: Keep = Keep.FIRST, title: str | None = None) -> str:
-        """Ask for an experiment; gives the task's id. Its parameters and result name the ``experiment``.
+        """Submit an experiment; returns the task's id. Its parameters and result name the ``experiment``.
 
         Parameters
         ----------
@@ -91,11 +91,11 @@ class Runs:
         experiment
             What to run, or the id of one that was asked for.
         progress
-            Called as the work goes on; it may raise to stop it.
+            Called as the work proceeds; it may raise to stop it.
         keep
             Which runs keep their ledgers.
         task
-            The task that this is.
+            The task that this runs in.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Runs:
         Parameters
         ----------
         limit
-            At most so many.
+            The largest number of runs.
         experiment, policy, seed, state
             Only those of this experiment id, policy name, seed or state.
         text
@@ -146,7 +146,7 @@ class Runs:
         return self._records.run(checked_id(run, "run"))
 
     def result(self, run: str) -> RunResult:
-        """What a run came to, with its jobs.
+        """A run's result, with its jobs.
 
         Raises
         ------
@@ -161,12 +161,12 @@ class Runs:
         return RunResult.from_dict({**info.summary, "jobs": self._records.jobs(run)})
 
     def delete(self, runs: Collection[str]) -> int:
-        """Remove runs with their ledgers; comparisons that were made with them stay. Says how many.
+        """Remove runs with their ledgers; comparisons that were made with them are kept. Returns how many.
 
         Raises
         ------
         ConflictError
-            If one of them is going on.
+            If one of them is under way.
         """
         for run in runs:
             if self.get(run).state is RunState.RUNNING:
@@ -192,12 +192,12 @@ class Runs:
         return self._records.experiment(checked_id(experiment, "experiment"))
 
     def delete_experiment(self, experiment: str) -> int:
-        """Remove an experiment and the runs that it made; says how many runs there were.
+        """Remove an experiment and the runs that it made; returns how many runs there were.
 
         Raises
         ------
         ConflictError
-            If one of its runs is going on.
+            If one of its runs is under way.
         """
         info = self.experiment(experiment)
         own = [run.id for run in self.list(1_000_000, experiment=info.id)]
@@ -224,7 +224,7 @@ class Runs:
         Raises
         ------
         NotFoundError
-            If a run is not there.
+            If a run does not exist.
         ConflictError
             If one is not done.
         """
@@ -254,7 +254,7 @@ class Runs:
         return report(replace(info.experiment, baseline=baseline), runs, self.result)
 
     def ticks(self, run: str) -> TickList:
-        """A run's ledger in short: when it was asked, why, and how much was done."""
+        """A run's ledger in short: when the policy was asked, why, and how much was done."""
         return self._ledgers.ticks(self.get(run).id)
 
     def ledger(self, run: str, tick: int) -> Entry:
@@ -272,7 +272,7 @@ class Runs:
         return self._ledgers.entries(self.get(run).id)
 
     def series(self, run: str) -> dict[str, Any]:
-        """A run's lines over time, as `core.experiments.series.Series.to_dict` gives them.
+        """A run's time series, as `core.experiments.series.Series.to_dict` gives them.
 
         Raises
         ------
@@ -282,12 +282,12 @@ class Runs:
         return self._ledgers.series(self.get(run).id)
 
     def replay(self, run: str) -> Differences:
-        """Show a run's policy its ledger again; gives the decisions that are not the recorded ones.
+        """Show a run's policy its ledger again; returns the decisions that differ from the recorded ones.
 
         Raises
         ------
         NotFoundError
-            If the run's ledger was not kept, or its policy is not there any more.
+            If the run's ledger was not kept, or its policy does not exist any more.
         """
         info = self.get(run)
         if not info.ticks:
@@ -295,10 +295,10 @@ class Runs:
         return replay_arm(info.policy, info.settings, info.seed, self.entries(run))
 
     def sweep(self) -> int:
-        """Settle what killed processes left: runs that nobody makes any more. Says how many."""
+        """Settle the runs that killed processes abandoned; returns how many."""
         self._tasks.reap()
         return self._records.settle()
 
     def remove_left(self) -> int:
-        """Remove the containers that killed runs left on engines; says how many."""
+        """Remove the containers that killed runs left on engines; returns how many."""
         return self._worlds.remove_left(self._records.ended)

@@ -33,7 +33,7 @@ _PACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An engine with its jobs, what its world knows of them, and how often it is looked at at least, s."""
+    """An engine, the truth about its jobs where that is known, and the most seconds between observations."""
 
     engine: Engine
     truth: Truth
@@ -54,7 +54,7 @@ class Stages:
     Parameters
     ----------
     settings
-        What the environment decided.
+        The settings from the environment.
     engines
         The Docker hosts by name.
     """
@@ -64,14 +64,14 @@ class Stages:
         self._engines = engines
 
     def check(self, experiment: Experiment) -> None:
-        """See that an experiment can be run here.
+        """Check that an experiment can be run here.
 
         Raises
         ------
         ConflictError
             If it needs containers, and steering them is switched off or a host has too few processors.
         NotFoundError
-            If it names an engine that there is not.
+            If it names an engine that does not exist.
         """
         if not experiment.real:
             return
@@ -94,7 +94,7 @@ class Stages:
     def open(
         self, experiment: Experiment, arm: Arm, seed: int, run: str, idle: Callable[[], None]
     ) -> Iterator[Stage]:
-        """Give an engine for one run; on the way out all that it started is removed.
+        """Open an engine for one run; on exit everything that it started is removed.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class Stages:
         return self._engines.of_kind(experiment.engine)[0]
 
     def _remove_dead(self) -> None:
-        """Remove what killed runs of this workspace left; whoever has the turn is the only one that lives."""
+        """Remove what killed runs of this workspace left; only the run that holds the lock is alive."""
         left = {folder.name: folder for folder in (self._settings.home / "jobs").iterdir() if folder.is_dir()}
         if left:
             self.remove_left(lambda runs: left.keys() & runs)
@@ -148,12 +148,12 @@ class Stages:
             shutil.rmtree(folder, ignore_errors=True)
 
     def remove_left(self, dead: Callable[[Collection[str]], Collection[str]]) -> int:
-        """Remove the containers of runs that nobody makes any more; says how many.
+        """Remove the containers of abandoned runs; returns how many.
 
         Parameters
         ----------
         dead
-            Gives, of some ids of runs, those that are known here and not going on.
+            Gives, of some ids of runs, those that are known here and have ended.
         """
         removed = 0
         for info in self._engines.all():
@@ -177,12 +177,12 @@ class Stages:
 
 @contextmanager
 def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[None]:
-    """Wait for one's turn: two runs at once would take each other's processors and spoil both.
+    """Wait for the lock: two runs at once would take each other's processors and spoil both.
 
     Parameters
     ----------
     lock
-        A file that whoever has the turn keeps locked; the lock ends with its process.
+        The file that a run keeps locked; the lock ends with its process.
     idle
         Called every `every` seconds while waiting; it may raise to give up.
     """

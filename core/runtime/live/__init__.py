@@ -1,1 +1,1 @@
-"""Running containers: watched once a second, steered by hand or by a policy, recorded, put back."""
+"""Running containers: watched once a second, steered by hand or by a policy, recorded, restored."""

@@ -38,7 +38,7 @@ class Engines:
     Parameters
     ----------
     settings
-        What the environment decided.
+        The settings from the environment.
 
     Raises
     ------
@@ -72,7 +72,7 @@ class Engines:
         idle: Callable[[], None],
         request_timeout: float,
     ) -> LiveEngine:
-        """Follow the containers of a host of `host`, for a policy; see `core.engines.ports.Adopt`."""
+        """Follow containers of a host that `host` opened, for a policy; see `core.engines.ports.Adopt`."""
         begin = self._probe(host.name).kind.adopt
         if begin is None:
             raise LookupError(host.name)
@@ -123,7 +123,7 @@ class Engines:
     def host(
         self, name: str, keeper: Keeper | None = None, guard: Callable[[Container], bool] | None = None
     ) -> SteeredHost:
-        """A host of one's own, to be closed by who asked for it; without a guard it changes nothing.
+        """Open a host for the caller alone, who has to close it; without a guard it changes nothing.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Engines:
 
 
 class _Probe:
-    """Asks one engine whether it is there, now and then."""
+    """Asks one engine now and then whether it can be reached."""
 
     def __init__(self, kind: EngineKind, address: HostAddress) -> None:
         self.kind, self.address = kind, address

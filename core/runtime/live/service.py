@@ -35,9 +35,9 @@ class Live(ViewBuilder):
     Parameters
     ----------
     settings
-        What the environment decided: the engines, and whether they may be changed.
+        The settings from the environment: the engines, and whether they may be changed.
     database
-        Where it is written what was there before a change, and who picked what.
+        Where the saved limits and the picked containers are.
     tasks
         Policies and recordings are tasks.
     models
@@ -103,7 +103,7 @@ class Live(ViewBuilder):
         return self._steering.undo(engine, container)
 
     def release(self, engine: str | None = None) -> Released:
-        """End control and put every limit back, exactly; of one engine, or of all. Also where control is off.
+        """End control and restore every limit exactly, on one engine or on all; works with control off, too.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class Live(ViewBuilder):
         self._steering.pick(engine, container)
 
     def unpick(self, engine: str, container: str) -> None:
-        """Take a picked container back out, its limits put back first.
+        """Undo `pick`, after restoring the container's limits.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Live(ViewBuilder):
     def attach(
         self, engine: str, policy: str, settings: Mapping[str, Any], mode: Mode | str, seed: int = 1
     ) -> str:
-        """Let a policy watch or control the labelled and picked containers; gives the task's id.
+        """Let a policy watch or control the labelled and picked containers; returns the task's id.
 
         Parameters
         ----------
@@ -152,7 +152,7 @@ class Live(ViewBuilder):
         mode
             ``"watch"`` changes nothing and says what it would do; ``"control"`` does it.
         seed
-            Of the policy's own chance.
+            Seeds the policy's own random choices.
 
         Raises
         ------
@@ -166,7 +166,7 @@ class Live(ViewBuilder):
         return self._beginning.attach(engine, policy, settings, str(mode), seed)
 
     def detach(self, engine: str) -> str:
-        """End the attached policy; its task puts every limit back. Gives the task's id.
+        """End the attached policy; its task restores every limit. Returns the task's id.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class Live(ViewBuilder):
     def record(
         self, engine: str, name: str, ids: Sequence[str] | None = None, model: str | None = None
     ) -> str:
-        """Record containers into a trace set, once a second, until stopped; gives the task's id.
+        """Record containers into a trace set, once a second, until stopped; returns the task's id.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Live(ViewBuilder):
         return self._beginning.record(engine, name, ids, model)
 
     def stop_recording(self, engine: str) -> str:
-        """End the recording; its trace set is in the library once the task, whose id this gives, is done.
+        """End the recording; its trace set is in the library once the task, whose id is returned, is done.
 
         Raises
         ------
@@ -217,23 +217,23 @@ class Live(ViewBuilder):
         return self._beginning.unfinished()
 
     def finish_recording(self, recording: str) -> str:
-        """Make a trace set of what an unfinished recording has; gives the task's id.
+        """Make a trace set of what an unfinished recording has; returns the task's id.
 
         Raises
         ------
         NotFoundError
-            If there is no such recording, or it goes on.
+            If there is no such recording, or it is still running.
         """
         return self._beginning.finish(recording)
 
     def close(self) -> None:
-        """Give all connections back."""
+        """Close all connections."""
         self.engine_registry.close()
 
     def watcher(self) -> Watcher:
-        """What samples engines, to be started by a process that stays."""
+        """The sampler of engines, to be started by a long-running process."""
         return Watcher(self._home, self.engine_registry, self.saved_limits, self._models)
 
     def put_back_orphans(self) -> Released:
-        """Put back the limits that tasks changed which do not live any more."""
+        """Restore the limits that were changed by tasks that are no longer alive."""
         return LimitRestorer(self.engine_registry, self.saved_limits).put_back(self.saved_limits.orphans())

@@ -1,4 +1,4 @@
-"""The policies and recordings that go on: tasks that last until somebody ends them."""
+"""Attached policies and running recordings: tasks that last until somebody ends them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _POLL = 0.1
 
 
 class Sessions:
-    """Finds and ends them.
+    """Finds and ends these tasks.
 
     Parameters
     ----------
@@ -34,11 +34,11 @@ class Sessions:
         self._tasks = tasks
 
     def all(self) -> list[TaskInfo]:
-        """What goes on with all engines, the newest first."""
+        """The sessions of all engines, the newest first."""
         return self._tasks.list(_MANY, _ALIVE, (ATTACH, RECORD))
 
     def of(self, engine: str) -> dict[str, TaskInfo]:
-        """What goes on with an engine, by kind of task."""
+        """The sessions of an engine, by kind of task."""
         return {task.kind: task for task in self.all() if task.params.get("engine") == engine}
 
     def controlled(self, engine: str) -> TaskInfo | None:
@@ -52,7 +52,7 @@ class Sessions:
         Raises
         ------
         ConflictError
-            If one has not ended after so many seconds.
+            If one has not ended after `seconds`.
         """
         for task in tasks:
             self._cancel(task)

@@ -33,7 +33,7 @@ class Starter:
     home
         The home folder of the workspace.
     engines, sessions, tasks, models
-        The engines, what goes on with them, and where tasks and models are.
+        The engines, their policies and recordings, and where tasks and models are.
     control
         Whether anything may be changed.
     """
@@ -107,7 +107,7 @@ class Starter:
         raise NotFoundError("There is no unfinished recording with this id.", "Look at what is there.")
 
     def _going_on(self) -> set[str]:
-        """The recordings that a task goes on with."""
+        """The recordings that a task is working on."""
         return {str(task.params.get("recording")) for task in self._sessions.all()}
 
     def _submit(

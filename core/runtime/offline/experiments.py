@@ -41,7 +41,7 @@ def chosen(
     Raises
     ------
     InputError, NotFoundError
-        If something of it cannot be.
+        If some part of it is unknown or invalid.
     """
     made = _changed(bundled.load(source), changes)
     if seeds < 0:
@@ -64,7 +64,7 @@ def keep(text: str) -> Keep:
     Raises
     ------
     InputError
-        If it is none of the known ways.
+        If it is none of the known values.
     """
     try:
         return Keep(text)
@@ -110,7 +110,7 @@ def simulate(
 
 
 def replay(workspace: Workspace, run: str) -> dict[str, Any]:
-    """Show a run's policy its ledger again.
+    """Replay a run's ledger to its policy.
 
     Raises
     ------

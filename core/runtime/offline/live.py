@@ -40,7 +40,7 @@ def engine_of(workspace: Workspace, name: str) -> str:
 
 @contextlib.contextmanager
 def watching(workspace: Workspace) -> Iterator[None]:
-    """Sample wanted engines here; a worker that samples them already goes on doing so."""
+    """Sample wanted engines here; a worker that samples them already continues to."""
     watcher = workspace.live.watcher()
     watcher.start()
     try:
@@ -82,12 +82,12 @@ def record(
     model: str | None = None,
     progress: Callable[[float, str], None] | None = None,
 ) -> str:
-    """Record for so many seconds, or until Ctrl+C; gives the trace set's id.
+    """Record for some seconds, or until Ctrl+C; returns the trace set's id.
 
     Parameters
     ----------
     workspace
-        Where to.
+        Where to store it.
     engine, name
         The engine, and what the trace set is to be called.
     seconds
@@ -125,7 +125,7 @@ def record(
 
 
 def release(workspace: Workspace, engine: str | None) -> Released:
-    """Put every limit back; see `core.runtime.live.service.Live.release`."""
+    """Restore every limit; see `core.runtime.live.service.Live.release`."""
     workspace.tasks.reap()
     return workspace.live.release(engine)
 

@@ -117,7 +117,7 @@ def train(
     force
         Replace what is at `out`.
     progress
-        Called as training goes on.
+        Called as training proceeds.
 
     Raises
     ------
@@ -195,12 +195,12 @@ def read_mapping(path: Path | None) -> ColumnMapping | None:
 
 
 def existing(file: Path) -> Path:
-    """The path of a file that is there.
+    """The path of a file that exists.
 
     Raises
     ------
     InputError
-        If it is not.
+        If it does not.
     """
     if not file.is_file():
         raise InputError(f"There is no file “{file}”.", "Check the path.")

@@ -56,7 +56,7 @@ def compare(
     allocations
         Where every policy's allocation of each held-out sample goes, as CSV.
     progress
-        Called as the work goes on.
+        Called as the work proceeds.
 
     Returns
     -------

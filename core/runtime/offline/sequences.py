@@ -35,7 +35,7 @@ class FoundSequences:
     analysis, graph
         What was found.
     warmup
-        What became of warm-up.
+        How warm-up was treated.
     within
         Seconds for which the chance of leaving is given.
     """
@@ -47,7 +47,7 @@ class FoundSequences:
 
     @property
     def dwell_times(self) -> dict[int, DwellTimes]:
-        """The stays in each phase that occurs."""
+        """The dwell times in each phase that occurs."""
         found = {phase: self.analysis.dwell_times((phase,)) for phase in self.analysis.sequences.phases}
         return {phase: times for phase, times in found.items() if times.n_runs}
 

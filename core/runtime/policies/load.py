@@ -105,7 +105,7 @@ def log_refusals() -> None:
 
 
 def forget(source: str) -> None:
-    """Take a source's policies out again, so that it may be read anew; for tests and notebooks."""
+    """Unregister a source's policies, so that it can be read again; for tests and notebooks."""
     with _lock:
         _read.pop(source, None)
         forget_sources()
@@ -178,7 +178,7 @@ def _each(found: object) -> tuple[object, ...]:
 
 
 def _registered(source: str, declared: Callable[[], object]) -> Iterable[Refusal]:
-    """Register what passes; give what does not."""
+    """Register what passes; returns what does not."""
     try:
         found = _each(declared())
     except (Exception, SystemExit) as error:  # noqa: BLE001 - code from outside may raise anything

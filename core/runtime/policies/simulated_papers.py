@@ -45,7 +45,7 @@ def cluster(count: int) -> Scenario:
 
 
 SHORT = (Scenario((WorkerSpec("w", 1.0),), jobs(3, 20.0)), cluster(6))
-"""What a policy from outside is run on: soon done."""
+"""What a policy from outside is run on; it takes little time."""
 
 
 def paper(policy: SchedulingPolicy, scenario: Scenario, seed: int = _SEED, **values: object) -> Paper:
@@ -59,9 +59,9 @@ def paper(policy: SchedulingPolicy, scenario: Scenario, seed: int = _SEED, **val
 
 
 def sit(policy: object) -> str | None:
-    """Ask a scheduling policy everything; gives the first thing that is wrong as a sentence, or None.
+    """Ask a scheduling policy all questions; returns the first thing that is wrong as a sentence, or None.
 
-    Whatever a policy raises is its answer, too: nothing of it passes.
+    Whatever a policy raises counts as a wrong answer and is not propagated.
     """
     if not isinstance(policy, SchedulingPolicy):
         return f"It is no SchedulingPolicy but of the type {type(policy).__name__}."

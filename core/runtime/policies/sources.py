@@ -67,7 +67,7 @@ def _outside(policy: Policy | SchedulingPolicy) -> Iterator[Path]:
 
 
 def forget_sources() -> None:
-    """Read sources anew when they are next asked for."""
+    """Read sources again when they are next needed."""
     _digest_of.cache_clear()
 
 

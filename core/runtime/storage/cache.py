@@ -1,7 +1,7 @@
 """A size-bounded in-process LRU cache for values that are expensive to compute.
 
 The least recently used go first. Two threads that want the same value at the same time make it
-once: the second waits for the first (*single flight*). Values are shared, so nobody may change them.
+once: the second waits for the first (*single flight*). Values are shared: do not modify them.
 """
 
 from __future__ import annotations

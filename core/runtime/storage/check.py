@@ -1,6 +1,6 @@
 """Consistency check of the store: rows in impossible states, folders without rows, and so on.
 
-A healthy store gives no finding at any moment, whatever was killed before: what processes leave behind when
+A healthy store has no finding at any moment, whatever was killed before: what processes leave behind when
 they die is either no contradiction (a task whose worker is dead is an interrupted one) or is swept by the
 next worker. The check changes nothing.
 """
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class StoreCheck:
-    """What a check came to.
+    """The outcome of a check.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""Comparisons of policies on stored traces: asked for as tasks, kept on disk, shown again at once.
+"""Comparisons of policies on stored traces: submitted as tasks, kept on disk, shown again at once.
 
 A comparison depends on nothing but the samples, the phase model, the settings, the policies with theirs,
 and the code of all these, so it is kept under the digest of them. One that was made before the code or a
-default changed can still be read, and is never taken for what would come out now. Allocations are kept as
+default changed can still be read, and is never taken for a present result. Allocations are kept as
 float32, one file per resource and policy, and read by slices.
 """
 
@@ -129,7 +129,7 @@ class Evaluations:
         Raises
         ------
         NotFoundError
-            If the trace set, the model or a policy is not there.
+            If the trace set, the model or a policy does not exist.
         InputError
             If a policy's own setting is unknown or out of bounds.
         """
@@ -181,7 +181,7 @@ class Evaluations:
         return found
 
     def submit(self, question: Question, title: str | None = None, *, again: bool = False) -> str:
-        """Ask for a comparison; gives the task's id. Its result has the ``evaluation``'s key.
+        """Submit a comparison; returns the task's id. Its result has the ``evaluation``'s key.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class Evaluations:
         title
             What the task is called.
         again
-            Whether to compare anew though the result is kept.
+            Whether to compare again although the result is kept.
         """
         self.key(question)
         name = self._traces.get(question.trace_set).name
@@ -200,7 +200,7 @@ class Evaluations:
     def make(
         self, question: Question, progress: Progress | None = None, *, again: bool = False
     ) -> StoredEvaluation:
-        """Compare, or give what is kept; with `again`, compare in any case.
+        """Compare, or return what is kept; with `again`, compare in any case.
 
         Raises
         ------
@@ -237,7 +237,7 @@ class Evaluations:
         MismatchError
             If the model does not fit the set.
         InputError
-            If there is nothing to allocate, or the group column is not there.
+            If there is nothing to allocate, or the group column does not exist.
         """
         settings = settings or RecommendSettings()
         prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
@@ -260,7 +260,7 @@ class Evaluations:
         return export(self.recommend(trace_set, model, settings), origin, style)
 
     def sweep(self) -> int:
-        """Remove comparisons made long ago; they are made anew when asked for."""
+        """Remove comparisons made long ago; they are made again when needed."""
         return sweep_older(self._folder, _KEPT_SECONDS)
 
     def _read(self, key: str) -> StoredEvaluation | None:

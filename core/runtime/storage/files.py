@@ -1,8 +1,8 @@
 """Publishing files atomically: they exist completely or not at all.
 
-Whatever is published is written to a place of its own first, brought to the disk, and then moved
-into its place in one step. A process that dies on the way leaves only something in `tmp`, which
-nobody reads and which is swept at the next start.
+Whatever is published is written to a scratch folder first, synced to the disk, and then moved to its
+final path in one step. A process that dies on the way leaves only something in `tmp`, which nobody
+reads and which is swept at the next start.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _SUFFIXES = re.compile(r"((?:\.[A-Za-z0-9]{1,10}){1,2})$")
 
 
 class StorageError(PhaseDockError):
-    """The disk does not take what was to be written."""
+    """What was to be written could not be written to the disk."""
 
 
 def new_id() -> str:
-    """Make an id that nobody has: 16 hexadecimal digits."""
+    """Make an id that nothing else has: 16 hexadecimal digits."""
     return uuid.uuid4().hex[:16]
 
 
@@ -67,7 +67,7 @@ def safe_name(name: str) -> str:
 
 @contextmanager
 def disk_errors(what: str) -> Iterator[None]:
-    """Say a full or read-only disk in words.
+    """Report a full or read-only disk in words.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def disk_sentence(error: OSError, what: str) -> tuple[str, str] | None:
 
 
 def sync_file(path: Path) -> None:
-    """Bring a file's contents to the disk."""
+    """Sync a file's contents to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -113,7 +113,7 @@ def sync_file(path: Path) -> None:
 
 
 def sync_tree(directory: Path) -> None:
-    """Bring everything in a directory to the disk, and the directory itself."""
+    """Sync everything in a directory to the disk, and the directory itself."""
     for path in sorted(directory.rglob("*")):
         sync_file(path)
     sync_file(directory)
@@ -121,16 +121,16 @@ def sync_tree(directory: Path) -> None:
 
 @contextmanager
 def publishing(target: Path, scratch: Path, *, replace: bool = False) -> Iterator[Path]:
-    """Give an empty directory to fill; it becomes `target` in one step when all went well.
+    """Yield an empty directory to fill; it becomes `target` in one step when all went well.
 
     Parameters
     ----------
     target
-        Where it shall be; must not exist, unless it may be replaced.
+        Its final path; must not exist, unless it may be replaced.
     scratch
         Folder for unfinished things, on the same file system.
     replace
-        Whether what is there already goes; who has opened its files can still read them.
+        Whether to replace what is there already; processes that have its files open can still read them.
     """
     draft, old = scratch / uuid.uuid4().hex, scratch / uuid.uuid4().hex
     draft.mkdir(parents=True)

@@ -116,9 +116,9 @@ class ModelLibrary:
         name
             Its name for people; a number is added when it is taken.
         trace_set
-            What it was trained on, where that is here.
+            What it was trained on, where that is stored here.
         sample
-            True when that was made by a program.
+            True when that came with PhaseDock.
         task
             The task that makes it.
         """

@@ -1,4 +1,4 @@
-"""The phases of stored trace sets under stored models, computed when asked for and then kept.
+"""The phases of stored trace sets under stored models, computed when needed and then kept.
 
 A labelling depends on nothing but the samples, the model and the code, so it is kept under the digests of
 these: in memory for this process, and on disk for all of them.
@@ -54,7 +54,7 @@ class Labelling:
     labels
         The phase of each sample, shape (n_samples,); −1 is warm-up.
     phases
-        The model's live phases.
+        The model's current phases.
     statistics
         Each phase over this trace set, warm-up last if there is any.
     runs
@@ -144,7 +144,7 @@ class PhaseLabels:
         self._kept: ByteCache[Labelling] = ByteCache(share_of_memory(_SHARE), _weight)
 
     def get(self, trace_set: str, model: str) -> Labelling:
-        """The phases of a trace set under a model. Shared: nobody may change it.
+        """The phases of a trace set under a model. Shared: do not modify it.
 
         Raises
         ------
@@ -157,7 +157,7 @@ class PhaseLabels:
         return self._kept.get(key, lambda: self._make(key, trace_set, model))
 
     def sweep(self) -> int:
-        """Remove labels that were made long ago; they are made anew when needed."""
+        """Remove labels that were made long ago; they are made again when needed."""
         return sweep_older(self._folder, _KEPT_SECONDS)
 
     def _make(self, key: tuple[str, str], trace_set: str, model: str) -> Labelling:

@@ -1,4 +1,4 @@
-"""The sequences of stored trace sets under stored models, computed when asked for and kept in memory.
+"""The sequences of stored trace sets under stored models, computed when needed and kept in memory.
 
 They depend on nothing but the labels, so they are kept under the digests of samples and model; what
 depends on the warm-up is kept under that too. Graphs of each memory are made when first asked for.
@@ -39,7 +39,7 @@ _BYTES_PER_EXECUTION = 400
 
 
 class SequenceAnalysis:
-    """Everything about the sequences of one trace set under one model. Shared: nobody may change it.
+    """Everything about the sequences of one trace set under one model. Shared: do not modify it.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class SequenceAnalysis:
 
     @property
     def n_bytes(self) -> float:
-        """The bytes that it takes at most, about, once all of it was asked for."""
+        """The bytes that it takes at most, about, once all of it was computed."""
         sequences = self.sequences
         return 8.0 * _ARRAYS_PER_RUN * sequences.n_runs + _BYTES_PER_EXECUTION * sequences.n_executions
 

@@ -1,4 +1,4 @@
-"""The files of one comparison: its figures as JSON, and each policy's allocations, read by slices."""
+"""The files of one comparison: its results as JSON, and each policy's allocations, read by slices."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class StoredEvaluation:
     key
         What it is kept under.
     report
-        All figures, as `core.provisioning.evaluation.evaluate` gives them. Shared: nobody may change it.
+        All results, as `core.provisioning.evaluation.evaluate` gives them. Shared: do not modify it.
     folder
         Where allocations are.
     """

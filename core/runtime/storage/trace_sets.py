@@ -76,7 +76,7 @@ class TraceLibrary:
         return self._open(trace_set).report()
 
     def load(self, trace_set: str) -> TraceSet:
-        """All samples of a set; shared, so nobody may change them.
+        """All samples of a set. Shared: do not modify them.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class TraceLibrary:
             return stored.load_execution(name)
 
     def summary(self, trace_set: str) -> pd.DataFrame:
-        """The table of executions; see `core.traces.summary.summarise`. Shared: nobody may change it."""
+        """The table of executions; see `core.traces.summary.summarise`. Shared: do not modify it."""
         stored = self._open(trace_set)
         return self._summaries.get(trace_set, stored.summary)
 

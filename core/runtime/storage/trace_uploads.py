@@ -39,7 +39,7 @@ class TraceUploads(Uploads):
     folder, max_size
         As `Uploads` has them.
     tasks
-        Where ingesting is asked for.
+        Where ingestion is submitted.
     """
 
     def __init__(self, folder: Path, max_size: int, tasks: Tasks) -> None:
@@ -61,7 +61,7 @@ class TraceUploads(Uploads):
         return self._inspections.get(upload, lambda: inspect_file(path))
 
     def accept(self, upload: str, mapping: ColumnMapping | None, name: str) -> str:
-        """Ask for a complete upload to be ingested; gives the task's id.
+        """Submit a complete upload for ingestion; returns the task's id.
 
         Parameters
         ----------

@@ -94,7 +94,7 @@ class TaskContext:
             session.add(LogRow(task=self.task, time=time.time(), text=text, internal=internal))
 
     def flush(self) -> None:
-        """Bring to the database what `progress` has collected."""
+        """Write what `progress` has collected to the database."""
         metrics, self._metrics = self._metrics, []
         fraction, message = self._last
         values = {"progress": fraction, "message": message, "expected_end": self._expected_end()}

@@ -57,7 +57,7 @@ class Kind:
     icon
         The name of its Tabler icon.
     run
-        Does it, given its context and the task's JSON parameters; gives a JSON result.
+        Does it, given its context and the task's JSON parameters; returns a JSON result.
     outcome
         One sentence about a task that is done. It may be asked about tasks of earlier versions, so it has to
         do without any part of their parameters and results.
@@ -66,7 +66,7 @@ class Kind:
     link
         Where the result of a task that is done can be looked at, or None; as careful as `outcome`.
     lasting
-        True if it goes on until somebody ends it and mostly waits: it then gets a thread of its own, so that
+        True if it runs until somebody ends it and mostly waits: it then gets a thread of its own, so that
         other tasks do not wait for it.
     kept
         What became of the work of a task that was cancelled, in a sentence.

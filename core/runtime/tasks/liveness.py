@@ -2,7 +2,7 @@
 
 On the same machine the kernel knows: a process of that id, born at that moment, exists or not.
 No clock is asked, so a clock that jumps declares nobody dead. For a worker on another machine only
-its last sign of life in the database can tell.
+its last heartbeat in the database can tell.
 """
 
 from __future__ import annotations

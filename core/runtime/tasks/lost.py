@@ -1,7 +1,7 @@
 """Deriving what became of tasks whose worker died, by reading alone.
 
 The answer depends only on what is stored, so everybody who looks gets the same one, and it does not matter
-who writes it down at last (`core.runtime.tasks.store.Tasks.reap`).
+which process writes it down in the end (`core.runtime.tasks.store.Tasks.reap`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Fate:
     Parameters
     ----------
     move
-        The arrow that it goes along.
+        The arrow that it takes.
     owner
         The worker that died.
     values
@@ -68,7 +68,7 @@ def lost_tasks(session: Session) -> dict[str, Fate]:
 
 
 def _fate(session: Session, task: TaskRow, worker: WorkerRow | None) -> Fate:
-    """What it had stored counts as done; a wish to stop counts as granted."""
+    """A task that had stored its result is done; one that was asked to stop was cancelled."""
     ended = time.time() if worker is None else max(worker.beat, task.started or 0.0)
     values: dict[str, Any] = {"finished": ended}
     result = stored_result(session, task.id)

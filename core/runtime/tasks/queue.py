@@ -85,7 +85,7 @@ class WorkQueue:
             ) from error
 
     def close(self) -> None:
-        """Give the connection of this thread back."""
+        """Close the connection of this thread."""
         self.huey.storage.close()
 
 

@@ -28,7 +28,7 @@ def shown_as(states: set[str], fates: Mapping[str, Fate]) -> ColumnElement[bool]
 
 
 def task_info(row: TaskRow, fate: Fate | None = None) -> TaskInfo:
-    """A task as its row has it, or as it became what its row does not say yet."""
+    """A task as its row has it, or with a fate that its row does not have yet."""
     info = _as_stored(row)
     if fate is None:
         return info

@@ -81,7 +81,7 @@ class Tasks:
         return self._add(kind, title, dict(params), attempt=1, retry_of=None)
 
     def retry(self, task: str) -> str:
-        """Do a task that ended without success once more; gives the new task's id.
+        """Retry a task that ended without success; returns the new task's id.
 
         Raises
         ------
@@ -124,7 +124,7 @@ class Tasks:
         Parameters
         ----------
         limit
-            At most so many.
+            The largest number of tasks.
         states
             Only tasks in these states; all when left out.
         kinds
@@ -156,7 +156,7 @@ class Tasks:
         task
             Its id.
         internal
-            With the lines that are for those who mend PhaseDock.
+            Whether to include the lines for PhaseDock's developers.
         """
         query = select(LogRow).where(LogRow.task == task).order_by(LogRow.id)
         if not internal:
@@ -198,7 +198,7 @@ class Tasks:
         return len(doomed)
 
     def worker(self) -> WorkerInfo:
-        """Tell whether somebody does the queued work."""
+        """Tell whether a worker does the queued work."""
         with self._database.read() as session:
             workers = session.scalars(select(WorkerRow)).all()
             counts = session.execute(select(TaskRow.state, func.count()).group_by(TaskRow.state)).all()
@@ -219,7 +219,7 @@ class Tasks:
             if not lost_tasks(session):
                 return 0
         with self._database.write() as session:
-            # found again under the lock: a worker may have given a sign of life, or another one reaped
+            # found again under the lock: a worker may have sent a heartbeat, or another one reaped
             ended = [
                 transition(session, task, fate.move, owner=fate.owner, **fate.values)
                 for task, fate in lost_tasks(session).items()

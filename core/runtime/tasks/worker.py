@@ -1,9 +1,9 @@
 """The worker process: takes tasks from the queue and runs a few at a time, in threads.
 
 Compiled kernels, pyarrow and NumPy let other threads run, so threads suffice; and when the process
-is killed, all that it did ends with it, which is what makes *interrupted* a truth that can be seen
-from outside. On its way up a worker marks what a dead one left running, sweeps what it left on the
-disk, and puts back into the queue what waits in the database only; the last it repeats now and then.
+is killed, all that it did ends with it, so that *interrupted* can be told
+from outside. When it starts, a worker marks what a dead one left running, sweeps what it left on the
+disk, and puts back into the queue what waits in the database only; it repeats this now and then.
 """
 
 from __future__ import annotations
@@ -131,11 +131,11 @@ class Worker:
         while not asked.wait(1.0):
             self._consumer.check_worker_health()
         if not self.stop():
-            # a thread that does not listen must not keep the process; its task is marked already
+            # a thread that does not stop must not keep the process alive; its task is marked already
             os._exit(0)
 
     def tidy(self) -> None:
-        """Put right what dead workers left: tasks, files and messages."""
+        """Clean up what dead workers left: tasks, files and messages."""
         workspace = self._workspace
         workspace.tasks.reap()
         workspace.tasks.requeue_waiting()
@@ -177,7 +177,7 @@ class Worker:
             self._fail(context, error)
 
     def _put_back(self) -> None:
-        """Put back limits of containers that dead tasks changed; what fails is tried again later."""
+        """Restore limits of containers that dead tasks changed; what fails is tried again later."""
         done = self._workspace.live.put_back_orphans()
         for name in done.restored:
             _LOG.info("the limits of %s are back", name)
@@ -195,12 +195,12 @@ class Worker:
             _LOG.info("removed %d containers of runs that were not finished", removed)
 
     def _claim(self, task: str) -> TaskRow | None:
-        """Begin a task; None when somebody else did, or it was cancelled."""
+        """Begin a task; None when another worker did, or it was cancelled."""
         with self._workspace.database.write() as session:
             return transition(session, task, Move.BEGIN, worker=self.id, message="Starting")
 
     def _end(self, task: str, move: Move, **values: Any) -> None:
-        """Write down how a task ended; while the database takes nothing, the beats try again."""
+        """Write down how a task ended; while the database cannot be written, the heartbeats try again."""
         self._unwritten[task] = move, {"finished": time.time(), **values}
         self._write_ends()
 

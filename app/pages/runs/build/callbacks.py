@@ -99,7 +99,7 @@ def reshape(
     switches: list[bool | None],
     shape_ids: list[dict[str, str]],
 ) -> Any:
-    """Another part, one less, or another engine or policy, which has other settings."""
+    """Redraw the form with a part added or removed, or with another engine's or policy's settings."""
     draft = from_fields(fields(ids, values, switches, shape_ids, shapes))
     if dash.ctx.triggered_id == FORM_ACT:
         return form(changed(draft, asked["act"], asked["id"])) if asked else dash.no_update
@@ -107,7 +107,7 @@ def reshape(
 
 
 def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
-    """The same experiment in the other way of writing; a wrong text stays a text."""
+    """Switch the experiment between form and YAML; an invalid text stays in the YAML view."""
     keep = dash.no_update
     if mode == "yaml":
         return text_of(fields(*state)), keep, True, False, keep
@@ -146,7 +146,7 @@ def _register_start(app: Dash) -> None:
 
 
 def started(experiment: Experiment, keep: Keep = Keep.FIRST) -> str:
-    """Ask for an experiment; gives the address of its page."""
+    """Submit an experiment; returns the address of its page."""
     space = workspace()
     task = space.runs.submit(experiment, keep)
     set_props("changed", {"data": task})

@@ -1,4 +1,4 @@
-"""What the buttons of the form change: one part of a draft more, or one less."""
+"""What the buttons of the form do: add a part to a draft, or remove one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def changed(draft: Mapping[str, Any], act: str, place: str) -> dict[str, Any]:
-    """A draft with one part more or one less."""
+    """A draft with one part added or removed."""
     made = dict(draft)
     verb, _, part = act.partition("-")
     lists: dict[str, list[Any]] = {

@@ -1,7 +1,7 @@
 """An experiment while it is being written: from plain values to a form's fields and back, and what is wrong.
 
-A field's name is the path of its value (``workers/0/cores``), so that what the reader refuses is shown at
-its field; the same text read as YAML gives the line.
+A field's name is the path of its value (``workers/0/cores``), so that an error of the reader is shown at
+its field; reading the same text as YAML gives the line.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def field_of(path: Path, kinds: Sequence[str], names: Sequence[str]) -> str | No
 
 
 def plain(value: Any) -> Any:
-    """A typed value as YAML would read it: a number where it is one, else the text."""
+    """An entered value as YAML would read it: a number where it is one, else the text."""
     if not isinstance(value, str):
         return value
     text = value.strip()
@@ -163,7 +163,7 @@ def _items(values: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
 
 
 def _typed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Values with numbers as numbers; an empty one is none where that means something, else left out."""
+    """Values with numbers parsed; an empty one is None where that has a meaning, else left out."""
     made: dict[str, Any] = {}
     for spec in describe(cls):
         if spec.name not in values:
@@ -187,7 +187,7 @@ def _arrivals(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _listed(text: Any) -> Any:
-    """The jobs that are listed by name, as YAML has them; a text that is none stays a text."""
+    """The jobs that are listed by name, as YAML has them; an invalid text is returned as it is."""
     if not isinstance(text, str) or not text.strip():
         return []
     try:

@@ -1,4 +1,4 @@
-"""Building an experiment: a form or its YAML on the left, what it comes to on the right, and the start."""
+"""Building an experiment: a form or its YAML on the left, its preview on the right, and the start."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _right(text: str) -> list[Node]:
 
 
 def preview(text: str) -> list[Node]:
-    """The text with its lines, the wrong one marked, and what is wrong or what it comes to."""
+    """The text with numbered lines, the wrong one marked, and what is wrong or what will be run."""
     experiment, problem = checked(text)
     if experiment is not None:
         said = notice(

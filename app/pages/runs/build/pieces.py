@@ -58,7 +58,7 @@ def text(name: str, label: str, value: str, help_: str = "", **more: Any) -> htm
 
 
 def does(act: str, place: object = "") -> dict[str, Any]:
-    """What a button of the form asks for, as its attributes."""
+    """The action that a button of the form requests, as its attributes."""
     return data(act=act, id=place, store=FORM_ACT)
 
 

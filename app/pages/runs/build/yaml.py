@@ -24,7 +24,7 @@ class _Row(list[Any]):
 
 
 class _Writer(yaml.SafeDumper):
-    """Writes those two as they are meant."""
+    """Writes `_Short` and `_Row` on one line."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the name is the library's
         return True
@@ -43,7 +43,7 @@ _Writer.add_representer(_Row, _row)
 
 
 def written(values: Mapping[str, Any]) -> str:
-    """An experiment's plain values as YAML; what is as it would be anyway is left out."""
+    """An experiment's plain values as YAML; defaults are left out."""
     text: str = yaml.dump(
         shortened(values), Dumper=_Writer, sort_keys=False, allow_unicode=True, width=_WIDE, indent=2
     )
@@ -51,7 +51,7 @@ def written(values: Mapping[str, Any]) -> str:
 
 
 def shortened(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values without those that are defaults, in the order of people.
+    """The values that differ from their defaults, in an order for people.
 
     A value that the reader would refuse stays as it is, so that it can be seen where it is wrong.
     """

@@ -92,7 +92,7 @@ def export_comparison(experiment: str) -> Response:
 
 @blueprint.get("/api/runs/<run>.json")
 def export_run(run: str) -> Response:
-    """One run: what it is of, what it came to, and its lines over time."""
+    """One run: what was run, its result, and its time series."""
     info = workspace().runs.get(run)
     named = ("id", "experiment", "name", "label", "policy", "settings", "seed", "scenario", "state", "ticks")
     values: dict[str, Any] = {name: getattr(info, name) for name in named}
@@ -104,7 +104,7 @@ def export_run(run: str) -> Response:
 
 @blueprint.get("/api/runs/<run>/lines.csv")
 def export_lines(run: str) -> Response:
-    """A run's lines over time: a row for each job at each observation."""
+    """A run's time series: a row for each job at each observation."""
     info = workspace().runs.get(run)
     series = stored.series(run) or {"time": [], "jobs": {}}
 

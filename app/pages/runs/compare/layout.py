@@ -77,9 +77,9 @@ def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
 
 
 def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
-    """The task's card while it goes on, and after it went wrong.
+    """The task's card while it runs, and after it failed.
 
-    While it goes on, the page asks for results again and again, and is drawn anew when they have doubled.
+    While it runs, the page polls for results, and is redrawn when their number has doubled.
     """
     if task is None or task.state.value == "done":
         return []
@@ -90,7 +90,7 @@ def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
 
 
 def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
-    """Whether there are so many more results that the page is worth drawing anew."""
+    """Whether there are enough new results to redraw the page."""
     first, second, _ = stored.pair(info, view.a, view.b)
     return len(stored.shared_seeds(first, second)) >= max(2 * seen, 1)
 
@@ -180,7 +180,7 @@ def _predicted(info: ExperimentInfo, shown: Sequence[Shown]) -> list[Node]:
 
 
 def _used(a: Shown, b: Shown) -> list[stored.Row]:
-    """How much of the machines was used, of the seed that is drawn."""
+    """How much of the machines was used, for the seed that is drawn."""
     if a.facts is None or b.facts is None:
         return []
     return [stored.Row("used", "CPU used, this seed", a.facts.used, b.facts.used)]

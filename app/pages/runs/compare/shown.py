@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from core.experiments.outcome import RunResult
 
 _LOOK = 1
-"""Changes with what figures of runs look like, so that those drawn by an earlier release are not shown."""
+"""Changed with the look of figures of runs, so that cached ones of an earlier release are not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What is known of a run's lines over time without reading them again.
+    """What is known of a run's time series without reading them again.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ class Shown:
     side, run
         The policy, and the run's id.
     result
-        What it came to.
+        Its result.
     facts
-        What its figures need to know of its lines over time; None where they were not kept.
+        What its figures need to know of its time series; None where they were not kept.
     """
 
     place: str
@@ -108,7 +108,7 @@ class Shown:
 
     @property
     def series(self) -> Mapping[str, Any]:
-        """Its lines over time; read only when a figure has to be drawn anew."""
+        """Its time series; read only when a figure has to be redrawn."""
         return stored.recent_series(self.run) or {"time": [], "jobs": {}, "workers": {}, "moves": []}
 
     def names(self) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ def lines(entry: Entry, series: Mapping[str, Any] | None) -> list[Line]:
     entry
         The ledger's entry.
     series
-        The run's lines over time, from which usage and losses between entries come.
+        The run's time series, from which usage and losses between entries come.
     """
     marks = {mark.job: mark for mark in entry.marks}
     made = []

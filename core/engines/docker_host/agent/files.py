@@ -1,7 +1,7 @@
 """The host's side of a job's agent: its requests to the job, and the replies, as files.
 
 The other half is `core.jobs.agent`. Files are replaced at once, never written in place, so whatever is read
-is whole; a version that grows by one with every wish comes back when the wish was read and fulfilled.
+is whole. Every request increments a version, which the job reports once it has carried the request out.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ VARIABLE: Final = "PHASEDOCK_AGENT"
 
 @dataclass(frozen=True, slots=True)
 class Wants:
-    """What is wanted of a job.
+    """What is requested of a job.
 
     Parameters
     ----------
     version
-        Grows by one with every wish.
+        Grows by one with every request.
     threads
         Threads that it is to compute with, or None to leave them alone.
     checkpoint
         Checkpoints asked for so far.
     hold
-        Whether it is to stand still after its next step.
+        Whether it is to pause after its next step.
     """
 
     version: int = 0
@@ -45,22 +45,22 @@ class Wants:
 
 @dataclass(frozen=True, slots=True)
 class Says:
-    """What a job says of itself; None and empty where it said nothing yet.
+    """What a job reports of itself; None and empty where it has reported nothing yet.
 
     Parameters
     ----------
     version
-        The last wish that it fulfilled.
+        The last request that it carried out.
     threads
         Threads that it computes with.
     step, steps
-        Steps done, and to do in all.
+        Steps done, and steps in all.
     checkpoint, checkpoint_step
         The last checkpoint that was asked for and is written, and the step it is of.
     state
         ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
     started
-        Unix seconds at which its process began; another one after every start.
+        Unix seconds at which its process began; different after every start.
     """
 
     version: int = 0
@@ -79,7 +79,7 @@ class AgentFolder:
     Parameters
     ----------
     path
-        The folder on this machine; it is there already.
+        The folder on this machine; it must exist.
     """
 
     def __init__(self, path: Path) -> None:
@@ -88,7 +88,7 @@ class AgentFolder:
         self._said: tuple[int, Says] = (0, Says())
 
     def want(self, **wish: Any) -> int:
-        """Want something else of the job; gives the version that it answers with.
+        """Request something else of the job; returns the version that it answers with.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class AgentFolder:
         Raises
         ------
         OSError
-            If it cannot be written; what was wanted before still is.
+            If it cannot be written; the request before it still holds.
         """
         wants = replace(self.wants, version=self.wants.version + 1, **wish)
         self._write(self.path / "wants.json", json.dumps(asdict(wants)))
@@ -106,7 +106,7 @@ class AgentFolder:
         return self.wants.version
 
     def says(self) -> Says:
-        """What the job said last; the file is read only if it is another one than before."""
+        """What the job reported last; the file is read only if it has changed."""
         try:
             changed = os.stat(self.path / "says.json").st_mtime_ns  # noqa: PTH116 - called at every look
         except OSError:
@@ -123,7 +123,7 @@ class AgentFolder:
 
 
 def parse_wants(text: str) -> Wants:
-    """The wishes in a text of ``wants.json``; none where it cannot be understood."""
+    """The requests in the text of a ``wants.json``; none where it cannot be understood."""
     found = _object(text)
     threads = _whole(found.get("threads"))
     hold = found.get("hold") is True
@@ -131,10 +131,10 @@ def parse_wants(text: str) -> Wants:
 
 
 def parse_says(text: str) -> Says | None:
-    """What a job says in a text of ``says.json``, or None where it cannot be understood.
+    """What a job reports in the text of a ``says.json``, or None where it cannot be understood.
 
-    Whatever a program writes there comes from inside a container and is believed only as far as it is of the
-    kind that it should be.
+    The text comes from inside a container and is not trusted: a value that is not of the expected type is
+    ignored.
     """
     found = _object(text)
     if not found:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.scheduling.model import Reading
 
 _EVERY: Final = 0.9
-"""Seconds between two looks at a log; each costs a request."""
+"""Seconds between two reads of a log; each costs a request."""
 
 _FEW: Final = 1000
 _MANY: Final = 100_000
@@ -27,7 +27,7 @@ _MANY: Final = 100_000
 
 
 class LogReadings:
-    """Finds E in a container's log.
+    """Finds E, the value of the evaluation function, in a container's log.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class LogReadings:
     container
         Its id.
     labels
-        Its labels, which may say how E is found and which way it goes; one that cannot be used finds nothing.
+        Its labels, which may say how E is found and whether it falls; an invalid one finds nothing.
     """
 
     def __init__(self, host: Host, container: str, labels: Mapping[str, str]) -> None:
@@ -54,7 +54,7 @@ class LogReadings:
         return Place(found.steps, found.total_steps) if found is not None else Place()
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E of what was printed since the last look; nothing where it cannot be read."""
+        """Unix seconds and E of what was printed since the last read; nothing where it cannot be read."""
         now = time.monotonic()
         if self._reader is None or (now - self._asked < _EVERY and not at_end):
             return []
@@ -68,7 +68,7 @@ class LogReadings:
         return list(self._reader.feed(lines))
 
     def _lines(self) -> list[tuple[float, str]]:
-        """New lines; Docker reads as many as it is asked for, new or not, so few are asked for at first."""
+        """New lines; Docker reads as many as are requested, new or not, so few are requested at first."""
         if self._since:
             lines = self._host.logs_since(self._container, self._since, _FEW)
             if len(lines) < _FEW:
@@ -79,15 +79,15 @@ class LogReadings:
 class AgentOrLog:
     """Reads what an agent reports, and the log for as long as no agent has said anything.
 
-    A folder is given to every program; whether it speaks there is seen only when it does, which an agent does
-    before its first step.
+    Every program is given a folder; whether it has an agent is known only once that writes there, which it
+    does before its first step.
 
     Parameters
     ----------
     agent
         The job's folder.
     reported
-        The readings in there.
+        The readings in that folder.
     printed
         The container's log.
     """
@@ -96,9 +96,9 @@ class AgentOrLog:
         self._agent, self._reported, self._printed = agent, reported, printed
 
     def place(self) -> Place:
-        """Steps done and in all, as far as the log says; an agent says it elsewhere."""
+        """Steps done and in all, as far as the log says; an agent reports them elsewhere."""
         return self._printed.place()
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E of what was reported, or printed, since the last look."""
+        """Unix seconds and E of what was reported, or printed, since the last read."""
         return self._reported.news(at_end) if self._agent.says().state else self._printed.news(at_end)

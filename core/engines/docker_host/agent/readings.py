@@ -21,18 +21,18 @@ class Place(NamedTuple):
 
 
 class Follower(Protocol):
-    """Gives readings once, as they come."""
+    """Returns each reading once, as they come."""
 
     def place(self) -> Place:
         """How far the job is by what it printed."""
 
     def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E of every reading since the last call, oldest first.
+        """Unix seconds and E (the evaluation function) of every reading since the last call, oldest first.
 
         Parameters
         ----------
         at_end
-            True at the last look at a job that has ended: nothing is put off.
+            True at the last read of a job that has ended: nothing is left for later.
         """
 
 

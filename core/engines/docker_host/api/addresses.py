@@ -22,10 +22,10 @@ class Address:
     name
         What people call it.
     url
-        ``unix://``, ``tcp://`` or ``ssh://``; empty: what ``DOCKER_HOST`` and its companions say, or the
+        ``unix://``, ``tcp://`` or ``ssh://``; empty: what ``DOCKER_HOST`` and related variables say, or the
         usual socket.
     tls_ca, tls_cert, tls_key
-        Files of a ``tcp://`` host that is spoken to over TLS, or empty.
+        Files of a ``tcp://`` host that is reached over TLS, or empty.
     """
 
     name: str
@@ -57,7 +57,7 @@ def parse_addresses(text: str) -> tuple[Address, ...]:
     Raises
     ------
     SettingsError
-        If an entry has no name, a name comes twice, or an address is of no known kind.
+        If an entry has no name, a name appears twice, or an address is of no known kind.
     """
     entries = [entry.strip() for entry in text.split(";") if entry.strip()]
     if not entries:

@@ -1,13 +1,13 @@
 """Requests to one Docker host's API, through the Docker SDK, with its errors turned into readable sentences.
 
 The SDK's low-level client is a `requests` session that knows addresses and TLS, and its `CancellableStream`
-ends an answer that goes on. Requests are made with the session directly rather than with the SDK's methods:
+ends a streaming response. Requests are made with the session directly rather than with the SDK's methods:
 
-- ``update_container`` has no ``NanoCpus``, which is all that a container created with ``--cpus`` takes;
-- ``logs`` inspects the container before each request, and joins what was written to both streams in pieces,
-  in the middle of a line where that is how it came; lines with their times are wanted (`logs.parse_logs`);
+- ``update_container`` has no ``NanoCpus``, the only CPU limit that a container created with ``--cpus`` takes;
+- ``logs`` inspects the container before each request, and joins both streams in the pieces that they came in,
+  even in the middle of a line; lines with their times are needed here (`log_frames.parse_logs`);
 - the models (``client.containers``) inspect every container of a list each time (`listing.Listing` does not);
-- time limits and sentences for what goes wrong are wanted for every request, and those are in one place here.
+- every request needs a time limit and readable errors, and here those are in one place.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ REQUEST_TIMEOUT: Final = 15.0
 
 
 class Connection:
-    """Requests to one Docker host; opened at the first of them, shared by threads.
+    """Requests to one Docker host; opened by the first of them, shared by threads.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Connection:
         return self._open().remote
 
     def get(self, path: str, **params: Any) -> Any:
-        """The answer to a GET request; asked again once where a connection that was kept had been closed.
+        """The answer to a GET request; retried once where a kept-alive connection had been closed.
 
         Raises
         ------
@@ -66,7 +66,7 @@ class Connection:
         ContainerGone
             If there is nothing at `path`.
         ChangeRefused
-            If the host says that it cannot.
+            If the host answers with any other error.
         """
         try:
             return self._asked("GET", path, params)
@@ -76,7 +76,7 @@ class Connection:
             return self._asked("GET", path, params)
 
     def bytes_of(self, path: str, **params: Any) -> bytes:
-        """The answer to a GET request, as it came."""
+        """The answer to a GET request as bytes."""
         return self._sent("GET", path, params, None, self._request_timeout).content
 
     def post(
@@ -86,7 +86,7 @@ class Connection:
         request_timeout: float = 0.0,
         **params: Any,
     ) -> Any:
-        """The answer to a POST request; `request_timeout` is added to the usual."""
+        """The answer to a POST request; `request_timeout` is added to the usual one."""
         return self._asked("POST", path, params, body, request_timeout)
 
     def delete(self, path: str, **params: Any) -> None:
@@ -94,7 +94,7 @@ class Connection:
         self._asked("DELETE", path, params)
 
     def stream(self, path: str, quiet: float, **params: Any) -> requests.Response:
-        """An answer that goes on; reading it fails when nothing came for `quiet` seconds."""
+        """A streaming answer; reading it fails when nothing has come for `quiet` seconds."""
         return self._sent("GET", path, params, None, quiet, stream=True)
 
     def close(self) -> None:

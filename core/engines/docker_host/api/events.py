@@ -36,7 +36,8 @@ class HostEvent:
         The host's name.
     kind
         ``create``, ``start``, ``die``, ``destroy``, ``update``, ``pause``, ``unpause``, ``rename``, ``oom`` …
-        of a container; ``found`` and ``lost`` of the host itself: events are followed from now on, and not.
+        of a container; ``found`` and ``lost`` of the host itself: its events are followed from now on, or no
+        longer.
     container
         The full id, or empty.
     time

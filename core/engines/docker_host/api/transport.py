@@ -1,12 +1,12 @@
 """The ways to a Docker host: its socket, TCP with or without TLS, and ssh.
 
 The session is the Docker SDK's in every case, and so are TCP, TLS and what the environment says
-(``DOCKER_HOST``). Two ways are opened here instead, because of what the SDK (7.2) was seen to do:
+(``DOCKER_HOST``). Two ways are opened here instead, because of how the SDK (7.2) was seen to behave:
 
 - to a socket at which nothing answers it leaves a socket of its own open at every try, and a host that is
   missing is tried every few seconds;
 - for ssh it wants paramiko even where it is told to start ssh, lets ssh ask for a password on the terminal,
-  and reads from the program without any time limit, so that a silent host is waited for for ever.
+  and reads from the program without any time limit, so that a silent host is waited for without end.
 
 Both come down to opening a stream of bytes, which is all that `Dialled` needs. Over ssh that stream is
 ``docker system dial-stdio`` on the other machine, as Docker's own client does it: nothing but ssh and Docker
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.api.addresses import Address
 
 NEWEST: Final = (1, 41)
-"""The newest version of Docker's API that is spoken here; a host that knows only older ones is met there."""
+"""The newest version of Docker's API that is used here; with an older host, the host's own is used."""
 
 _USUAL: Final = "unix:///var/run/docker.sock"
 _THERE: Final = "http://docker:80"
@@ -43,7 +43,7 @@ _THERE: Final = "http://docker:80"
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """An open way to a host: the session, what each request's address begins with, and whether it is far."""
+    """An open way to a host: the session, the start of each request's address, and whether it is remote."""
 
     client: APIClient
     base: str
@@ -56,7 +56,7 @@ def route(address: Address, request_timeout: float) -> Route:
     Raises
     ------
     DockerException, RequestException, OSError
-        If there is no way.
+        If the host cannot be reached.
     """
     url, tls = _where(address)
     parts = urlsplit(url)
@@ -68,7 +68,7 @@ def route(address: Address, request_timeout: float) -> Route:
         client = APIClient(_THERE, version="1.24", timeout=request_timeout)
         client.mount(_THERE, Dialled(_ssh(url) if far else _unix(parts.netloc + parts.path)))
         base = _THERE
-    client.trust_env = False  # the environment's authorities and proxies are for other sites
+    client.trust_env = False  # the environment's certificate authorities and proxies are for other sites
     try:
         answer = client.get(f"{base}/version", timeout=request_timeout)
         answer.raise_for_status()

@@ -1,6 +1,6 @@
 """What an action does on Docker, or the sentence that says why it cannot be done.
 
-Whatever is impossible is refused before anything is sent, by the same rules as in the simulated world; what
+Whatever is impossible is refused before anything is sent, by the same rules as in the simulator; what
 the host refuses, and a host that is lost, become failures too.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def perform(shared: SharedState, actions: Sequence[Action]) -> tuple[Failure, ...]:
-    """Do `actions` in order; what does not work comes back, and does not hold up the rest."""
+    """Do `actions` in order; what fails is returned, and does not stop the rest."""
     failed = []
     until = announce(shared, actions)
     for action in actions:

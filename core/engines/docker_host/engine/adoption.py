@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container]) -> None:
-    """Let running containers take part that may, lie on a worker, and do not take part yet.
+    """Adopt running containers that may take part, are on a worker, and do not take part yet.
 
-    A job is called as its container is, so that ledgers can be read. One that ended and was started again, or
+    A job is named after its container, so that ledgers are readable. One that ended and was started again, or
     another of the same name, is ``name#2``, since the name of an ended job is not used twice.
     """
     known = {job.container for job in shared.jobs.values()}

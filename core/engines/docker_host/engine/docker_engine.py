@@ -45,7 +45,7 @@ class DockerEngine:
     idle
         Called at least twice a second while anything is waited for; it may raise to end the run.
     adopt
-        ``adopt(container)``: whether a container that is there, or comes, takes part; None: none does. An
+        ``adopt(container)``: whether a container, present or new, takes part; None: none does. An
         engine that adopts is never finished.
     follow
         Whether threads follow cores, in jobs that can.
@@ -158,17 +158,17 @@ class DockerEngine:
         return seen
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided, in order; what cannot be done is given back, and seen next time."""
+        """Do what was decided, in order; what cannot be done is returned, and observed next time."""
         return perform(self._shared, actions)
 
     def close(self) -> tuple[str, ...]:
-        """End the run: put back what adopted containers had, remove what the run created.
+        """End the run: restore the limits of adopted containers, remove what the run created.
 
         Returns
         -------
         tuple of str
-            A sentence for each thing that could not be put back or removed; empty if all is well. What could
-            not be put back is still kept, and can be put back later.
+            A sentence for each thing that could not be restored or removed; empty if all is well. Limits that
+            could not be restored are still saved, and can be restored later.
         """
         if self._closed:
             return ()
@@ -191,6 +191,6 @@ class DockerEngine:
         return shared.adopt is None and waits and not (shared.to_come or shared.happened)
 
     def _hear(self, event: HostEvent) -> None:
-        """In a host's own thread: wake up for what may matter."""
+        """Wake up for an event that may matter; called in a host's own thread."""
         if event.kind in _TELLING:
             self._shared.notify()

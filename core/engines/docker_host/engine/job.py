@@ -37,11 +37,11 @@ class LiveJob:
     started
         When it first ran, or None.
     limit, weight
-        What was asked for last, or what an adopted container has.
+        What was last requested, or what an adopted container has.
     can_migrate, can_resize
         As its owner says.
     told
-        Whether its policy said with how many threads it computes, so that nobody else changes them.
+        Whether its policy set its number of threads, so that nothing else changes it.
     agent
         Its folder, or None.
     follower
@@ -82,32 +82,32 @@ class LiveJob:
         return self._used_before + self._counted
 
     def count(self, counters: Counters) -> None:
-        """Take a reading of its container; a counter that begins again is added to what was."""
+        """Take a reading of its container; a counter that was reset is added to the total before."""
         if counters.cpu_seconds < self._counted:
             self._used_before += self._counted
         self._counted = counters.cpu_seconds
 
     def begin_container(self, container: str) -> None:
-        """Go on in another container."""
+        """Continue in another container."""
         self._used_before += self._counted
         self._counted = 0.0
         self.container = container
 
     def add(self, news: list[Reading], now: float) -> None:
-        """Take readings by the run's clock; a clock of the day that jumped does not put them out of order.
+        """Take readings by the run's clock; they stay in order even if the wall clock jumped.
 
-        What an adopted container printed before the run has times before its beginning.
+        What an adopted container printed before the run has negative times.
         """
         for when, value in news:
             self._latest = min(max(when, self._latest), max(now, self._latest))
             self.readings.append((self._latest, value))
 
     def limit_stands(self, limits: Limits, cores: float) -> bool:
-        """Whether a container on a machine of so many cores still has what was asked for last."""
+        """Whether a container on a machine with `cores` cores still has the limits last requested."""
         return limits.agrees(limits.with_cores(self.limit).with_weight(self.weight), cores)
 
     def shown(self) -> Job:
-        """What a policy sees of it now; its readings are taken from it."""
+        """What a policy sees of it now; each reading is shown once."""
         readings, self.readings = tuple(self.readings), []
         says = self.agent.says() if self.agent is not None else None
         place = self._place(says)

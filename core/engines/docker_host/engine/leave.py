@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def leave(shared: SharedState) -> tuple[str, ...]:
-    """End moves, put limits back, remove what the run created; gives what did not work, in sentences."""
+    """End moves, restore limits, remove what the run created; returns what did not work, in sentences."""
     for job in shared.jobs.values():
         if job.giving_up is not None:
             job.giving_up.set()
@@ -25,12 +25,12 @@ def leave(shared: SharedState) -> tuple[str, ...]:
 
 
 def put_back(host: Host, job: LiveJob) -> str:
-    """Give an adopted container back as it was; gives a sentence if that did not work."""
+    """Restore an adopted container; returns a sentence if that did not work."""
     try:
         if job.paused_here:
             host.unpause(job.container)
         if not job.changed:
-            return ""  # what a person set by hand, and nobody here touched, stays
+            return ""  # limits that the run never touched, such as a person's, are kept
         host.restore(job.container)
         if job.agent is not None:
             job.agent.want(threads=None)

@@ -1,10 +1,10 @@
 """Moving a job: checkpoint, stop, start elsewhere from the checkpoint, confirm.
 
-A move is made by one of the engine's hands, so a run goes on meanwhile; only its outcome is brought back to
-the engine's own thread. Until the job has acknowledged its checkpoint nothing has happened; after that,
-whatever goes wrong ends with the job started again where it was, from that checkpoint. No step is lost and
-none is done twice: the job stands still from its checkpoint until it is stopped, and in its new container
-from the beginning until that has confirmed that it is at the checkpoint.
+A move is made in a thread of the engine's executor, so the run continues meanwhile; only its outcome is
+handled in the engine's own thread. Until the job has acknowledged its checkpoint nothing has happened; after
+that, whatever goes wrong ends with the job started again where it was, from that checkpoint. No step is lost
+and none is done twice: the job pauses from its checkpoint until it is stopped, and in its new container from
+the beginning until it has confirmed that it is at the checkpoint.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ CHECKPOINT_IN: Final = 15.0
 """Seconds that a job has to write its checkpoint."""
 
 CONFIRM_IN: Final = 30.0
-"""Seconds that a job has to go on where it was started anew."""
+"""Seconds that a job has to resume where it was restarted."""
 
 MOST: Final = 300.0
-"""Seconds that either may take as long as its container computes: on a crowded worker all takes longer."""
+"""Seconds that either may take while its container is computing: a crowded worker makes everything slower."""
 
 _LOOK: Final = 0.02
-_BREATH: Final = 50  # looks between two at whether a container computes
-_COMPUTES: Final = 0.02  # core-seconds in that time; a job that only waits uses less
+_POLLS_PER_CHECK: Final = 50  # polls between two checks whether the container is computing
+_COMPUTES: Final = 0.02  # core-seconds between two checks; a job that only waits uses less
 _GRACE: Final = 2.0
 
 
@@ -77,7 +77,7 @@ def begin(shared: SharedState, job: LiveJob, action: Migrate, to: DockerWorker) 
 
 
 def _carry_out(move: _Move) -> None:
-    """All of a move; never raises, since nobody would hear it."""
+    """All of a move; never raises, since nothing would catch it."""
     try:
         container = _moved(move)
     except _Stays as stays:
@@ -91,7 +91,7 @@ def _carry_out(move: _Move) -> None:
 
 
 def _moved(move: _Move) -> str:
-    """Move the job; gives its new container."""
+    """Move the job; returns its new container."""
     wanted = move.agent.want(checkpoint=move.agent.wants.checkpoint + 1, hold=True)
     number, host = move.agent.wants.checkpoint, move.origin.host
     _until(
@@ -131,13 +131,13 @@ def _goes_on(says: Says, step: int) -> bool:
 def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, at: tuple[Host, str]) -> None:
     """Wait for the job to say something; it must be alive, or have said it before it ended.
 
-    It has so many seconds, and as many more after each look at which its container has computed.
+    It has `seconds`, and as many again after each check at which its container was computing.
     """
     begun, look, used = time.monotonic(), 0, 0.0
     deadline = begun + seconds
     while not true(move.agent.says()):
         look += 1
-        if look % _BREATH == 0 and (now := _used(*at)) > used + _COMPUTES:
+        if look % _POLLS_PER_CHECK == 0 and (now := _used(*at)) > used + _COMPUTES:
             used, deadline = now, min(time.monotonic() + seconds, begun + MOST)
         if move.giving_up.is_set():
             raise _Stays(f"Job {move.job.id} was stopped while it moved.")
@@ -149,12 +149,12 @@ def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, 
 
 
 def _want(move: _Move, worker: DockerWorker, hold: bool) -> None:
-    """Let the job stand still or go on where it is started next, with threads for that worker."""
+    """Let the job pause or resume where it is started next, with threads for that worker."""
     move.agent.want(hold=hold, threads=wanted_threads(move.shared, move.job, move.job.limit, worker))
 
 
 def _back(move: _Move) -> str:
-    """Let the job go on where it was; gives a sentence if that did not work."""
+    """Resume the job where it was; returns a sentence if that did not work."""
     if move.giving_up.is_set():
         _remove(move.origin.host, move.left)
         return ""
@@ -170,8 +170,8 @@ def _back(move: _Move) -> str:
 
 def _resume_origin(move: _Move) -> str:
     _want(move, move.origin, hold=False)
-    ended = move.origin.host.inspect(move.left).running or move.agent.says().state == "done"
-    if move.halted.is_set() and not ended:
+    running_or_done = move.origin.host.inspect(move.left).running or move.agent.says().state == "done"
+    if move.halted.is_set() and not running_or_done:
         move.origin.host.start(move.left)
     return ""
 
@@ -183,7 +183,7 @@ def _used(host: Host, container: str) -> float:
 
 
 def _count(move: _Move, host: Host) -> None:
-    """A last look at what the container used, before it is stopped."""
+    """Read a last time what the container used, before it is stopped."""
     counters = host.counters([host.inspect(move.left)]).get(move.left)
     if counters is not None:
         move.shared.notify(lambda: move.job.count(counters))
@@ -193,11 +193,11 @@ def _remove(host: Host, container: str) -> None:
     try:
         host.remove(container)
     except PhaseDockError:
-        return  # it is swept away at the end of the run
+        return  # it is removed at the end of the run
 
 
 def _arrived(move: _Move, container: str) -> None:
-    """In the engine's thread: the job is where it was sent."""
+    """Note, in the engine's thread, that the job is where it was sent."""
     job = move.job
     job.giving_up = None
     move.shared.happened.add(Trigger.OUTCOME)
@@ -209,7 +209,7 @@ def _arrived(move: _Move, container: str) -> None:
 
 
 def _stayed(move: _Move, why: str, back: str) -> None:
-    """In the engine's thread: the job is where it was, and the failure is seen."""
+    """Note, in the engine's thread, that the job is where it was, and why the move failed."""
     job, shared = move.job, move.shared
     job.giving_up = None
     shared.happened.add(Trigger.OUTCOME)

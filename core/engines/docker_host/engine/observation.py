@@ -34,7 +34,7 @@ def arrive(shared: SharedState) -> None:
 
 
 def look(shared: SharedState) -> None:
-    """Look at every host once; one that is lost, or only says that it cannot, stays as it was last seen.
+    """Look at every host once; the jobs of one that is lost or answers with an error keep their last state.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def _update(
 
 
 def _gone(shared: SharedState, host: Host, job: LiveJob) -> None:
-    """A container that does not run: it has ended, it begins again, or somebody removed it."""
+    """A container that does not run: it has ended, is restarting, or was removed."""
     try:
         container = host.inspect(job.container)
     except ContainerGone:
@@ -145,4 +145,4 @@ def _removed(host: Host, container: str) -> None:
     try:
         host.remove(container)
     except PhaseDockError:
-        return  # it is swept away at the end of the run
+        return  # it is removed at the end of the run

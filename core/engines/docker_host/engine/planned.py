@@ -24,7 +24,7 @@ class DockerWorker:
     cpus
         Numbers of its processors, or None for all of them.
     shared
-        Whether the run's folder is at the same place there; None: only if the host is this machine.
+        Whether the run's folder is at the same path there; None: only if the host is this machine.
     """
 
     name: str
@@ -69,7 +69,7 @@ class PlannedJob:
     request
         Cores that its owner asked for, or None.
     can_migrate
-        Whether its program writes checkpoints and goes on from them (`core.jobs.agent`).
+        Whether its program writes checkpoints and resumes from them (`core.jobs.agent`).
     can_resize
         Whether its program follows its cores with its threads.
     volumes

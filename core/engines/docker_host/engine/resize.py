@@ -1,8 +1,9 @@
 """Cores and threads of a job changed together: the protocol of elastic containers (Libutti).
 
-More threads than cores make a program wait for itself, so a job that follows shrinks its threads first,
-acknowledges, and only then loses its cores; when it grows, the cores come first. A job that does not answer
-in time gets its cores all the same and is shown as one that does not follow, until it answers again.
+More threads than cores make a program wait for itself, so a job whose threads follow its cores first drops
+threads, acknowledges, and only then loses cores; when it grows, the cores come first. A job that does not
+answer in time gets its new limit all the same and is shown as one that does not follow, until it answers
+again.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LOOK: Final = 0.02
 
 
 def announce(shared: SharedState, actions: Sequence[Action]) -> float:
-    """Ask every job that is to shrink for fewer threads, all at once; gives until when they may answer."""
+    """Ask every job that is to shrink for fewer threads, all at once; returns the deadline for answers."""
     for action in actions:
         job = shared.jobs.get(action.job)
         if isinstance(action, SetLimit) and job is not None and _shrinks(shared, job, action.limit):
@@ -48,7 +49,7 @@ def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: fl
     limit, weight
         As in `SetLimit`, checked already.
     until
-        Of the monotonic clock: how long an answer is waited for.
+        The deadline for an answer, on the monotonic clock.
 
     Raises
     ------
@@ -67,7 +68,7 @@ def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: fl
 
 
 def acknowledged(shared: SharedState, job: LiveJob, until: float) -> bool:
-    """Wait until a job has fulfilled what was wanted of it last; False if it did not in time."""
+    """Wait until a job has carried out its last request; False if it did not in time."""
     while job.agent is not None and job.agent.says().version < job.agent.wants.version:
         if time.monotonic() >= until:
             return False

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from core.scheduling.model import Failure
 
 PULSE: Final = 0.4
-"""Seconds between two looks at what goes on while the engine waits; `idle` is called as often."""
+"""Seconds between two polls while the engine waits; `idle` is called as often."""
 
 
 _LEAST: Final = 0.3
-"""Seconds over which the cores in use are taken at least."""
+"""The shortest time over which the cores in use are measured, seconds."""
 
 
 class RunClock:
-    """Seconds since its making; follows the monotonic clock, so the time of day may jump."""
+    """Seconds since it was made; follows the monotonic clock, so the wall clock may jump."""
 
     def __init__(self) -> None:
         self._begin, self._unix = time.monotonic(), time.time()
@@ -43,7 +43,7 @@ class RunClock:
         return time.monotonic() - self._begin
 
     def at(self, unix: float) -> float:
-        """The moment of a Unix time that was written down on this machine; may be before the beginning."""
+        """The run's time for a Unix time that was taken on this machine; may be negative."""
         return unix - self._unix
 
 
@@ -61,7 +61,7 @@ class SharedState:
     idle
         Called a few times a second while anything is waited for; it may raise to end the run.
     adopt
-        Which containers that are there, or will be, take part; None: none.
+        Which containers, present or new, take part; None: none.
     follow
         Whether threads follow cores.
     reconnect_within
@@ -117,7 +117,7 @@ class SharedState:
         return self._clock
 
     def new_folder(self, name: str) -> Path:
-        """A folder of this run for something of this name; never one that was there."""
+        """A folder of this run for something of this name; never an existing one."""
         path = self.folder / self.token / name
         while path.exists():
             path = path.with_name(f"{name}-{next(self.numbers)}")
@@ -140,11 +140,11 @@ class SharedState:
         self.happened.add(Trigger.DEPARTURE)
 
     def notify(self, news: Callable[[], None] | None = None) -> None:
-        """Wake the engine up, from any thread; `news` is then called in the engine's own."""
+        """Wake the engine up, from any thread; `news` is then called in the engine's own thread."""
         self.news_queue.put(news)
 
     def rest(self, seconds: float) -> None:
-        """Wait so long, or until the bell rings; takes the news."""
+        """Wait this long, or until `notify` is called; calls the news that have arrived."""
         try:
             news = self.news_queue.get(timeout=max(seconds, 0.0))
             while True:
@@ -181,7 +181,7 @@ class SharedState:
         self._last[host.name] = counters
 
     def worker_of(self, host: Host, container: Container) -> DockerWorker | None:
-        """The worker of a host on whose processors a container lies most; None if on none of them."""
+        """The worker of a host whose processors overlap most with a container's; None if none do."""
         cores = int(host.info().cores)
         cpus = parse_cpus(container.cpuset, cores)
         best, most = None, 0.0

@@ -33,12 +33,12 @@ def prepare(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
     """Make a job's folder, once, if its worker can see it."""
     if job.agent is None and job.worker is not None and job.worker.has_folder:
         path = shared.new_folder(safe(plan.id))
-        path.chmod(0o777)  # whatever user the program runs as
+        path.chmod(0o777)  # for whatever user the program runs as
         job.agent = AgentFolder(path)
 
 
 def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker) -> str:
-    """Create a container for a job on a worker, not yet started; gives its id.
+    """Create a container for a job on a worker, not yet started; returns its id.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """How many threads a job should use: as many as the cores that its neighbours and its limit leave it.
 
-Threads above its cores wait for each other and burn what they have. A limit alone does not say how many cores
-a job gets: three jobs that may each use both cores of a machine get two thirds of one. So a job that follows
-is asked for its share of its worker, rounded up: weighted water-filling over what runs there
-(`water_filling`), whatever its neighbours are made of.
+Threads beyond a job's cores wait for each other and waste those cores. A limit alone does not say how many
+cores a job gets: three jobs that may each use both cores of a machine get two thirds of one. So a job whose
+threads follow its cores is asked for its share of its worker, rounded up: weighted water-filling over what
+runs there (`water_filling`), whether or not its neighbours follow.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def wanted_threads(
 
 
 def want(shared: SharedState, job: LiveJob, limit: float | None) -> None:
-    """Ask a job for the threads of a limit, unless it was asked for them already."""
+    """Ask a job for the threads that suit a limit, unless it was asked for them already."""
     if job.agent is None or job.worker is None:
         return
     threads = wanted_threads(shared, job, limit, job.worker)
@@ -53,7 +53,7 @@ def want(shared: SharedState, job: LiveJob, limit: float | None) -> None:
 
 
 def fit(shared: SharedState) -> None:
-    """Ask every running job for the threads of what it has now; a container of others once it was changed."""
+    """Ask every running job for the threads that suit its limit; an adopted one only once it was changed."""
     for job in shared.jobs.values():
         if job.state is JobState.RUNNING and (job.changed or not job.adopted):
             with suppress(OSError):  # a full disk: it is asked at the next look

@@ -32,7 +32,7 @@ def resize(
     wanted: Limits,
     inspect: Callable[[str], Container],
 ) -> Limits:
-    """Change what differs, read it back from Docker, and from the control group where that is at hand.
+    """Change what differs, read it back from Docker, and from the control group where that can be read.
 
     Raises
     ------

@@ -205,7 +205,7 @@ def _io(group: Group, counted: tuple[int, int]) -> tuple[int, int]:
     """Block I/O of a group, at least that of its first process: some kernels count none for groups."""
     try:
         read, written = io_process(_text(group.process)) if group.process else (0, 0)
-    except OSError:  # it belongs to somebody else
+    except OSError:  # it belongs to another user
         return counted
     return max(read, counted[0]), max(written, counted[1])
 
@@ -223,7 +223,7 @@ def _cpu_v2(group: Group) -> CpuLimits:
 
 
 def _text(path: str) -> str:
-    """A small file of the kernel, in one read: a third of what an open file of Python costs."""
+    """A small file of the kernel, in one read: this takes a third of the time of a Python file object."""
     handle = os.open(path, os.O_RDONLY)
     try:
         return os.read(handle, _MOST).decode("ascii")

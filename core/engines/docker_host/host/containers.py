@@ -106,7 +106,7 @@ def parse_host(name: str, found: Mapping[str, Any], local: bool) -> HostInfo:
 
 
 def _own_id(found: Mapping[str, Any]) -> str:
-    """What tells an engine from every other; empty where it says nothing of the kind.
+    """An id that tells an engine from every other; empty where it has none.
 
     Docker 20.10 keeps its id in /etc/docker, so all engines of one machine have the same; newer releases keep
     it in their data folder, of which no two engines have the same.

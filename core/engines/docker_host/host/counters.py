@@ -1,9 +1,9 @@
 """Parsing a container's cumulative usage counters (CPU, memory, I/O).
 
 Three sources say the same: the control groups of version 1, those of version 2, and the answer of Docker's
-API, which is all that a remote host has. Everything counts up from a container's start; whoever wants a rate
-takes two of them. Memory is the working set: what is charged to the container without the inactive file
-pages that the kernel would give back first, as ``docker stats`` and Kubernetes show it.
+API, which is all that a remote host has. Everything counts up from a container's start; a rate
+needs two readings. Memory is the working set: what is charged to the container without the inactive file
+pages that the kernel would reclaim first, as ``docker stats`` and Kubernetes show it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Throttling(NamedTuple):
-    """Periods of a quota, those in which it held something back, and for how many seconds."""
+    """Periods of a quota, those that were throttled, and for how many seconds."""
 
     periods: int
     throttled: int

@@ -21,7 +21,7 @@ class Creation:
     name
         Its name; no other container may have it.
     image
-        An image that is there.
+        An image that the host has.
     command
         What it runs; empty: what the image says.
     labels

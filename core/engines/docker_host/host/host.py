@@ -1,8 +1,8 @@
-"""One Docker host: what is there, what it uses, and careful changes.
+"""One Docker host: its containers, what they use, and careful changes.
 
-Reading is free for every container. Changing is only for containers that the guard allows, and the first
-change of a container's limits is preceded by keeping what they were; `Host.restore` puts that back and
-verifies it before it is forgotten.
+Reading is free for every container. Changing is only for containers that the guard allows, and a
+container's limits are saved before they are first changed; `Host.restore` restores and verifies them before
+the saved ones are forgotten.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Host(HostReading):
         limits
             What it is to have.
         hold
-            False for a container of our own making, which has nothing that must be put back.
+            Whether to save its present limits first; False for our own containers, never restored.
 
         Returns
         -------
@@ -75,9 +75,9 @@ class Host(HostReading):
         NotOurs
             If the guard does not allow it; nothing was sent.
         ChangeRefused
-            If the host refused, or did something else.
+            If the host refused, or set other limits.
         ContainerGone, HostLost
-            If one of them is not there.
+            If the container or the host is not there.
         """
         self._allowed(container)
         now = self.inspect(container)
@@ -86,21 +86,21 @@ class Host(HostReading):
         return resize(self._connection, self._reader, self.info(), now, limits, self.inspect)
 
     def restore(self, container: str) -> bool:
-        """Put back the limits that a container had before they were first changed, and forget them.
+        """Restore the limits that a container had before they were first changed, and forget them.
 
-        Whoever may be changed now does not matter: what was kept was changed by us.
+        The guard is not asked: a container with saved limits was changed by us.
 
         Returns
         -------
         bool
-            False if nothing was kept of it.
+            False if none were saved.
 
         Raises
         ------
         ContainerGone
-            If it is not there any more; what was kept is forgotten.
+            If it is not there any more; its saved limits are forgotten.
         ChangeRefused, HostLost
-            If it could not be put back; it stays kept.
+            If they could not be restored; they are still saved.
         """
         engine = self.key()
         kept = self.keeper.kept(engine, container)
@@ -116,7 +116,7 @@ class Host(HostReading):
         return True
 
     def create(self, creation: Creation) -> str:
-        """Create a container that carries PhaseDock's label, not yet started; gives its id."""
+        """Create a container that carries PhaseDock's label, not yet started; returns its id."""
         answer = self._connection.post("/containers/create", creation.body(), name=creation.name)
         return str(answer["Id"])
 
@@ -125,7 +125,7 @@ class Host(HostReading):
         self._do(container, "start")
 
     def stop(self, container: str, grace: float = 10.0) -> None:
-        """Ask a container's program to end, and end it after so many seconds."""
+        """Ask a container's program to end, and kill it after `grace` seconds."""
         self._do(container, "stop", request_timeout=grace, t=round(grace))
 
     def kill(self, container: str) -> None:
@@ -137,7 +137,7 @@ class Host(HostReading):
         self._do(container, "pause")
 
     def unpause(self, container: str) -> None:
-        """Let a container's processes go on."""
+        """Resume a container's processes."""
         self._do(container, "unpause")
 
     def remove(self, container: str) -> None:
@@ -171,7 +171,7 @@ class Host(HostReading):
             self._listing.doubt(container)
 
     def _allowed(self, container: str) -> None:
-        """Refuse what we were not told about; labels never change, so what is known is true."""
+        """Refuse what the guard does not allow; labels never change, so what was last seen is enough."""
         found = self._listing.known(container) or self.inspect(container)
         if not self.guard(found):
             raise NotOurs(

@@ -2,7 +2,7 @@
 
 Docker says the same limit in several ways: cores as a quota per period or as billionths of a CPU, "no limit"
 as 0, as −1 or as a number beyond any machine, weight 1 as 0 or as 1024 shares. `Limits` keeps the values as
-they were found, so that they can be put back; `Limits.agrees` compares what they do.
+they were found, so that they can be restored; `Limits.agrees` compares what they do.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DEFAULT_PERIOD: Final = 100_000
-"""Microseconds that a quota is counted over where nobody chose otherwise (CFS)."""
+"""Microseconds that a quota is counted over by default (CFS)."""
 
 DEFAULT_SHARES: Final = 1024
 """CPU shares of a container that was given none."""
 
 BEYOND: Final = 1 << 60
-"""Bytes from which on a limit of memory is none; the kernel's own "no limit" is just below 2^63."""
+"""Memory limits of this many bytes or more count as none; the kernel's own "no limit" is just below 2^63."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Limits:
     nano_cpus
         Billionths of a core (``docker run --cpus``); Docker takes either this or a quota, never both.
     cpu_quota, cpu_period
-        Microseconds of processor time in every period of so many microseconds; a quota of −1 is none.
+        Microseconds of processor time per period, and the period's microseconds; a quota of −1 is none.
     cpu_shares
         Weight against others where cores are scarce; 1024 is usual.
     memory
@@ -103,19 +103,19 @@ class Limits:
         return (self.cpu_shares or DEFAULT_SHARES) / DEFAULT_SHARES
 
     def with_cores(self, cores: float | None) -> Limits:
-        """These limits with at most so many cores (None: without a limit), said the way they say it now."""
+        """These limits with at most `cores` (None: without a limit), in the field that they use now."""
         if self.nano_cpus > 0:
             return replace(
                 self, nano_cpus=0 if cores is None else round(max(cores, LEAST_CORES) * 100) * 10**7
             )
         if cores is None:
             return replace(self, cpu_quota=-1 if self.cpu_quota else 0)
-        # a period that was not set stays so: once sent, it could not be taken back
+        # a period that was not set is left unset: once sent, it could not be unset again
         period = self.cpu_period or DEFAULT_PERIOD
         return replace(self, cpu_quota=max(round(cores * period), 1000))
 
     def with_memory(self, memory: int | None) -> Limits:
-        """These limits with at most so many bytes (None: without a limit); what swap adds to it stays."""
+        """These limits with at most `memory` bytes (None: without a limit); swap on top of it is kept."""
         if memory is None:
             return replace(self, memory=0, memory_swap=0)
         if self.memory_bytes is None:
@@ -129,7 +129,7 @@ class Limits:
         return replace(self, cpu_shares=0 if shares == DEFAULT_SHARES and not self.cpu_shares else shares)
 
     def agrees(self, other: Limits, cores: float) -> bool:
-        """True if both do the same on a machine of so many cores.
+        """True if both do the same on a machine of `cores` cores.
 
         Parameters
         ----------
@@ -141,10 +141,10 @@ class Limits:
         return self.effect(cores) == other.effect(cores)
 
     def effect(self, cores: float) -> tuple[object, ...]:
-        """What these limits do on a machine of so many cores, in one way of saying it.
+        """What these limits do on a machine of `cores` cores, in one canonical form.
 
         Billionths of a CPU at all the machine's cores count as no limit, because a container that was created
-        with them can say it in no other way; a quota is a quota, however large, for it can be taken away.
+        with them can express it in no other way; a quota counts, however large, because it can be removed.
         """
         limit = self.cores
         most = None if limit is None or (self.nano_cpus > 0 and limit >= cores) else round(limit, 4)

@@ -17,13 +17,13 @@ class MemoryKeeper:
         self.kept_limits: dict[tuple[str, str], Mapping[str, Any]] = {}
 
     def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
-        """Keep what a container had; what was kept first counts."""
+        """Save a container's limits, unless some are saved already."""
         self.kept_limits.setdefault((engine.id or engine.name, container), limits)
 
     def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
-        """What a container had, or None if nothing was kept."""
+        """A container's saved limits, or None if there are none."""
         return self.kept_limits.get((engine.id or engine.name, container))
 
     def forget(self, engine: EngineKey, container: str) -> None:
-        """Forget it."""
+        """Forget a container's saved limits."""
         self.kept_limits.pop((engine.id or engine.name, container), None)

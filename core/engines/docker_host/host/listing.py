@@ -1,7 +1,7 @@
 """The list of a host's containers, cached until something may have changed.
 
-Docker's list says little and inspecting fifty containers costs a tenth of a second, so what is known stays
-known until an event names a container, and the list itself is asked for again only after events, after ten
+Docker's list says little and inspecting fifty containers costs a tenth of a second, so what is known of a
+container is kept until an event names it, and the list itself is requested again only after events, after ten
 seconds, or always while no events come in.
 """
 
@@ -26,7 +26,7 @@ _SURE_FOR: Final = 10.0
 
 
 class Listing:
-    """The containers of one host as they are known.
+    """The containers of one host as they were last seen.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Listing:
             If the host does not answer.
         """
         with self._lock:
-            self._stale.discard(container)  # what happens from now on makes it stale again
+            self._stale.discard(container)  # an event from now on makes it stale again
         try:
             found = parse_container(self._connection.get(f"/containers/{container}/json"))
         except ContainerGone:
@@ -105,7 +105,7 @@ class Listing:
                 return ids
         begin = time.monotonic()
         with self._lock:
-            self._lists[running_only] = (begin, ())  # an event that comes while asking takes it away again
+            self._lists[running_only] = (begin, ())  # an event that comes meanwhile removes it again
         entries = self._connection.get("/containers/json", all=not running_only)
         ids = tuple(entry["Id"] for entry in entries)
         with self._lock:
@@ -117,7 +117,7 @@ class Listing:
         return ids
 
     def _compare(self, entries: list[dict[str, Any]]) -> None:
-        """Whatever the list shows otherwise than it is known must be inspected; everything, if unsure."""
+        """Mark containers whose state is not what we know for inspection; all of them, if unsure."""
         for entry in entries:
             known = self._known.get(entry["Id"])
             if known is not None and (not self._sure or known.state != entry["State"]):

@@ -76,7 +76,7 @@ class HostReading:
         return known
 
     def key(self) -> EngineKey:
-        """Which engine this is; asked again after it was lost, since whoever answers now may be another.
+        """Which engine this is; asked again after it was lost, since another one may answer now.
 
         Raises
         ------
@@ -157,9 +157,9 @@ class HostReading:
         return Path(said) if said and self.info().local and Path(said).is_dir() else None
 
     def events(self, callback: Callable[[HostEvent], None]) -> Callable[[], None]:
-        """Call `callback` with every event, in a thread of the host's own, until the answer is called.
+        """Call `callback` with every event, in the host's own thread, until the returned function is called.
 
-        A host that is lost is tried again for as long as it takes; its own going and coming are events too.
+        A lost host is tried again for as long as it takes; that it is lost or found again is an event too.
         """
         with self._lock:
             self._listeners.append(callback)

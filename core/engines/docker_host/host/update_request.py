@@ -1,7 +1,7 @@
 """What to send so that a container's limits become others, given what Docker ignores and refuses.
 
-Seen on a real engine, and all of it matters for putting limits back exactly: an update ignores every field
-that is 0, so "not set" cannot be sent; a quota is taken away with −1; a container that was created with
+Seen on a real engine, and all of it matters for restoring limits exactly: an update ignores every field
+that is 0, so "not set" cannot be sent; a quota is removed with −1; a container that was created with
 ``--cpus`` takes ``NanoCpus`` only, and of that at most the machine's cores, which is no limit; memory takes
 neither 0 nor −1, only a number, and only together with swap; a swap limit of −1 is written down but does not
 reach the kernel. Where "no limit" cannot be said, the largest number that the kernel knows is sent, which is
@@ -9,7 +9,7 @@ what it shows of a container without a limit.
 
 So a field of ``HostConfig`` that was not 0 comes back as it was, to the last digit. One that was 0 is left
 alone for as long as it can be, and once it had to be given a value it means the same as before but is
-written otherwise (`NONE`), until the container is created anew: there is no request that makes it 0 again
+written otherwise (`NONE`), until the container is created again: there is no request that makes it 0 again
 (moby/moby issue 22516, open since 2016; docker/for-linux issue 558).
 """
 
@@ -31,10 +31,10 @@ NONE: Final = {
     "MemorySwap": NO_LIMIT,
     "MemoryReservation": -1,
 }
-"""What stands in ``HostConfig`` for 0 after a limit was given and taken away (control groups version 1)."""
+"""What stands in ``HostConfig`` for 0 after a limit was set and removed (control groups version 1)."""
 
 UNSET_SHARES: Final = {1: (DEFAULT_SHARES,), 2: (DEFAULT_SHARES, 2598)}
-"""Shares that do what none do, per version of control groups.
+"""Shares that have the same effect as none, per version of control groups.
 
 Version 2 has weights, of which 100 is usual; runc turns shares into weights, and 1024 shares into 100 only in
 its newer releases (before, 39, and 2598 shares into 100). Which of them does it is seen from the group.
@@ -74,7 +74,7 @@ def update_request(now: Limits, wanted: Limits, cores: float, cgroup: int) -> di
 def spelling_request(now: Limits, wanted: Limits) -> dict[str, int]:
     """The body of a second request, where limits do what they should but are written otherwise than wanted.
 
-    It goes apart from the first: a swap limit of −1 is refused beside a larger limit of memory.
+    It is sent separately from the first: a swap limit of −1 is refused beside a larger limit of memory.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.runtime.live.engines import Engines
 
 _LEAST_MEMORY = 6 * MIB
-"""Docker takes no less."""
+"""The smallest limit that Docker accepts."""
 
 _LET_GO = 20.0
 
@@ -34,7 +34,7 @@ class ManualControl:
     Parameters
     ----------
     engines, saved_limits, sessions
-        Where containers are, what their limits were, and which policies go on.
+        Where containers are, what their limits were, and which policies are attached.
     control
         Whether anything may be changed.
     """
@@ -86,14 +86,14 @@ class ManualControl:
         releaser.tie_old()
         key = None if engine is None else self._engines.key(engine)
         names = self._engines.names if engine is None else self._engines.aliases(engine)
-        held = self._saved_limits.all(key)
-        tasks = {saved.owner for saved in held} - {BY_HAND}
+        before = self._saved_limits.all(key)
+        tasks = {saved.owner for saved in before} - {BY_HAND}
         tasks |= {task.id for name in names if (task := self._sessions.of(name).get(ATTACH)) is not None}
         self._sessions.end(self._sessions.alive(tasks), _LET_GO)
         left = self._saved_limits.all(key)
         done = releaser.put_back(left)
-        # what the policies themselves have put back as they ended
-        let_go = [self._name(saved) for saved in held if saved not in left]
+        # what the policies themselves have restored as they ended
+        let_go = [self._name(saved) for saved in before if saved not in left]
         return replace(done, restored=tuple(dict.fromkeys([*let_go, *done.restored])))
 
     def pick(self, engine: str, container: str) -> None:
@@ -107,8 +107,8 @@ class ManualControl:
         """See `core.runtime.live.service.Live.unpick`."""
         self._check(engine)
         self._check_free(engine)
-        held = [saved for saved in self._of(engine) if saved.container == container]
-        done = LimitRestorer(self._engines, self._saved_limits).put_back(held)
+        saved = [each for each in self._of(engine) if each.container == container]
+        done = LimitRestorer(self._engines, self._saved_limits).put_back(saved)
         if done.failed:
             raise ConflictError(
                 f"The limits of {done.failed[0][0]} could not be restored, so it stays selected.",
@@ -117,7 +117,7 @@ class ManualControl:
         self._saved_limits.unpick(engine, [container])
 
     def _name(self, saved: SavedLimits) -> str:
-        """The name of a held container, or what is known of it."""
+        """The name of a container with saved limits, or what is known of it."""
         with contextlib.suppress(PhaseDockError), self._host(saved.engine.name) as host:
             return host.inspect(saved.container).name
         return saved.name[:12]
@@ -127,7 +127,7 @@ class ManualControl:
         return next((saved for saved in mine if saved.container == container), None)
 
     def _of(self, engine: str) -> tuple[SavedLimits, ...]:
-        """What is held of an engine, whatever it was called when that began."""
+        """The saved limits of an engine's containers, whatever it was called when they were saved."""
         LimitRestorer(self._engines, self._saved_limits).tie_old()
         return self._saved_limits.all(self._engines.key(engine))
 
@@ -160,7 +160,7 @@ def ours(saved_limits: SavedLimitsStore, engine: str) -> Callable[[Container], b
 
 
 def switched_off() -> ConflictError:
-    """What is said where control is off."""
+    """The error where control is off."""
     return ConflictError(
         "PhaseDock may not change containers: PHASEDOCK_CONTROL is off.",
         "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",

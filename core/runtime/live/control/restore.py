@@ -1,6 +1,6 @@
 """Restoring saved limits exactly, whoever changed them and whether or not that process still runs.
 
-What is held belongs to an engine's own id, so it is put back under whatever name that engine can be reached
+Saved limits belong to an engine's own id, so they are restored under whatever name that engine can be reached
 now, and never on another one that has taken its name.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class LimitRestorer:
-    """Puts back what was held.
+    """Restores saved limits.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class LimitRestorer:
         self._saved_limits = saved_limits
 
     def put_back(self, kept: Sequence[SavedLimits]) -> Released:
-        """Put limits back in this order, and forget each once that was verified.
+        """Restore limits in this order, and forget each once that was verified.
 
-        What could not be put back stays held, and whoever comes next tries again.
+        What could not be restored is still saved, and the next restorer tries again.
         """
         outcome: dict[str, list[str]] = {"restored": [], "gone": []}
         failed: list[tuple[str, str]] = []
@@ -74,7 +74,7 @@ class LimitRestorer:
     def _one(self, saved: SavedLimits) -> tuple[str, str]:
         saved = saved if saved.engine.id else self._tied(saved)
         keeper = self._saved_limits.keeper(saved.owner)
-        # what is held was ours to change, whether or not it is picked still
+        # what has saved limits was ours to change, whether or not it is still picked
         with self._engines.host(self._where(saved), keeper, lambda each: each.id == saved.container) as host:
             key = host.key()
             if saved.engine.id not in ("", key.id):

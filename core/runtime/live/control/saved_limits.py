@@ -2,7 +2,7 @@
 
 A record is committed before the first change that it stands for, and removed only after the exact restore was
 verified. So whatever is killed at whatever moment, either nothing was changed or the record is there, and
-whoever comes next can put the limits back. Each owner (a task, or a person, whose name is empty) has records
+the next process can restore the limits. Each owner (a task, or a person, whose name is empty) has records
 of its own: ending a policy that was attached after a person set a limit goes back to that person's limit,
 and releasing everything goes back to what was there first.
 
@@ -48,11 +48,11 @@ class SavedLimits:
     since
         When it was written, seconds since 1970.
     limits
-        What to put back, as the engine wrote it; only the engine reads it.
+        The limits to restore, as the engine wrote them; only the engine reads them.
     undo
         The limits before the last change by hand, or None.
     paused
-        Whether its owner paused it, so that it has to go on, too.
+        Whether its owner paused it, so that it has to be resumed, too.
     """
 
     engine: EngineKey
@@ -66,7 +66,7 @@ class SavedLimits:
 
 
 class SavedLimitsKeeper:
-    """The records of one owner, as an engine asks for them.
+    """The records of one owner, as an engine needs them.
 
     Parameters
     ----------
@@ -81,14 +81,14 @@ class SavedLimitsKeeper:
         self._owner = owner
 
     def keep(self, engine: EngineKey, container: str, limits: Mapping[str, Any]) -> None:
-        """Write down what to put back; what was written first counts. On the disk when this returns."""
+        """Save the limits to restore, unless some are saved already. On the disk when this returns."""
         with self._database.write() as session:
             row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
             if row is None:
                 session.add(_row(engine, container, self._owner, limits))
 
     def keep_paused(self, engine: EngineKey, container: str, limits: Mapping[str, Any], paused: bool) -> None:
-        """Write down, before it is done, that a container is being paused, or goes on again."""
+        """Write down, before it is done, that a container is being paused or resumed."""
         self.keep(engine, container, limits)
         with self._database.write() as session:
             session.execute(
@@ -96,13 +96,13 @@ class SavedLimitsKeeper:
             )
 
     def kept(self, engine: EngineKey, container: str) -> Mapping[str, Any] | None:
-        """What to put back, or None where nothing was changed."""
+        """The limits to restore, or None where nothing was changed."""
         with self._database.read() as session:
             row = session.scalar(select(SavedLimitsRow).where(*_of(engine, container, self._owner)))
         return None if row is None else row.limits
 
     def forget(self, engine: EngineKey, container: str) -> None:
-        """Remove a record whose limits were put back."""
+        """Remove a record whose limits were restored."""
         with self._database.write() as session:
             session.execute(delete(SavedLimitsRow).where(*_of(engine, container, self._owner)))
 
@@ -124,7 +124,7 @@ class SavedLimitsStore:
         return SavedLimitsKeeper(self._database, owner)
 
     def all(self, engine: EngineKey | None = None) -> tuple[SavedLimits, ...]:
-        """The records of an engine, or of all, the newest first: the order in which to put them back.
+        """The records of an engine, or of all, the newest first: the order in which to restore them.
 
         Parameters
         ----------
@@ -146,13 +146,13 @@ class SavedLimitsStore:
         return tuple(saved for saved in self.all() if saved.owner != BY_HAND and saved.owner not in tasks)
 
     def held(self, engine: EngineKey) -> frozenset[str]:
-        """The ids of containers of an engine whose limits are not those that they came with."""
+        """The ids of containers of an engine whose limits are not their original ones."""
         query = select(SavedLimitsRow.container).where(or_(_on(engine), SavedLimitsRow.engine_name.is_(None)))
         with self._database.read() as session:
             return frozenset(session.scalars(query))
 
     def tie(self, saved: SavedLimits, engine: EngineKey) -> SavedLimits:
-        """Give a record that knows a name only the engine on which its container was found."""
+        """Set the engine of a record that knows only a name: the one on which its container was found."""
         values = {"engine": engine.id or engine.name, "engine_name": engine.name if engine.id else None}
         with self._database.write() as session:
             session.execute(
@@ -192,7 +192,7 @@ class SavedLimitsStore:
 
 
 def _on(engine: EngineKey) -> ColumnElement[bool]:
-    """SavedLimitsStore of an engine: those with its id, and those that know no more than its name."""
+    """The records of an engine: those with its id, and those that know only its name."""
     by_name = and_(SavedLimitsRow.engine_name.is_(None), SavedLimitsRow.engine == engine.name)
     return or_(
         by_name,
@@ -203,7 +203,7 @@ def _on(engine: EngineKey) -> ColumnElement[bool]:
 def _of(engine: EngineKey, container: str, owner: str) -> tuple[ColumnElement[bool], ...]:
     """One owner's record on a container that is known to be on this engine.
 
-    A container's id is never given twice, so a record that knows a name only is of this engine, too, whatever
+    A container's id is never given twice, so a record that knows only a name is of this engine, too, whatever
     that name is or was.
     """
     here = or_(_on(engine), SavedLimitsRow.engine_name.is_(None))

@@ -81,12 +81,12 @@ class ActivityLog:
         )
 
     def alive(self) -> None:
-        """Show that the policy still goes on; called often, does something now and then."""
+        """Show that the policy is still attached; called often, writes only now and then."""
         if age(self._files.attached) > _TOUCH_AFTER:
             os.utime(self._files.attached)
 
     def close(self) -> None:
-        """Show that it does not."""
+        """Show that the policy is no longer attached."""
         self._files.attached.unlink(missing_ok=True)
 
     def _note(self, at: float, action: Action, job: Job, why: str) -> None:

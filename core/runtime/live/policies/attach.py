@@ -1,8 +1,8 @@
 """A policy on running containers: the same loop as every run, over the containers that are there.
 
-In *watch* nothing is ever changed. In *control* every limit is written down before it is first changed, and
-put back when the policy is detached, fails, or loses its engine; if the process is killed, the next worker
-puts it back.
+In *watch* nothing is ever changed. In *control* every limit is saved before it is first changed, and
+restored when the policy is detached, fails, or loses its engine; if the process is killed, the next worker
+restores it.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def attach(
     params
         ``engine``, ``policy``, ``settings``, ``mode`` and ``seed``.
     task
-        The task that this is.
+        The task that this runs in.
     say
         Called several times a second with what it is doing; ends it by raising `Cancelled`.
     log
@@ -175,7 +175,7 @@ def _follow(
         minutes = ActivityLog(files, attached, begun)
 
         def mine(container: Container) -> bool:
-            """Containers of a run are that run's to steer."""
+            """Whether the policy may steer a container; those of a run are steered by that run."""
             return RUN not in container.labels and may(container)
 
         def idle() -> None:
@@ -214,7 +214,7 @@ def _policy_errors(policy: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _put_back_after(workspace: Workspace, task: str, log: Callable[[str], None]) -> Iterator[None]:
-    """Put back what the engine could not, whatever happened; and say what stays."""
+    """Restore what the engine could not, whatever happened; and log what could not be restored."""
     try:
         yield
     finally:

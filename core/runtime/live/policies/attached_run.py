@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 
 class AttachedRun:
-    """A run that is written while it goes on; a context that notes how it ended.
+    """A run that is written as it proceeds; a context manager that notes how it ended.
 
     Parameters
     ----------
     database
-        Where.
+        Where to write.
     name
         What it is called.
     engine, policy, settings, seed
         What runs where.
     task
-        The task that this is.
+        The task that this runs in.
     """
 
     def __init__(

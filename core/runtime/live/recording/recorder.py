@@ -1,8 +1,8 @@
 """Recording containers into a trace set, from what the watcher samples.
 
-The ring keeps ten minutes, so a recorder that is late for a while loses nothing; it reads what is new every
-two seconds and appends it. Ending a recording, by whatever way, makes a trace set of what it has; only when
-the worker itself ends does it stay as it is, to be gone on with or finished later.
+The ring buffer keeps ten minutes, so a recorder that is late for a while loses nothing; it reads what is new
+every two seconds and appends it. However a recording is ended, a trace set is made of what it has; only when
+the worker itself ends is it left as it is, to be continued or finished later.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _SILENT_AFTER = 30.0
 
 
 class Recorder:
-    """Takes what the watcher sampled and appends it to a tape.
+    """Takes what the watcher sampled and appends it to a recording's file.
 
     Parameters
     ----------
     files
         The files of the engine.
     tape
-        Where to.
+        The recording's file.
     only
         The ids of the containers to record, or None for all that are labelled or picked.
     phaser
@@ -59,7 +59,7 @@ class Recorder:
         self._taken = max(time.time(), tape.last)
 
     def take(self) -> float:
-        """Append all that is new; gives the moment of the newest sample that was there."""
+        """Append all that is new; returns the moment of the newest sample that was there."""
         view = read_view(self._files.snapshot)
         rows = () if view is None else view.rows
         wanted = [row for row in rows if self._only is None or row.id in self._only]
@@ -88,15 +88,15 @@ def _in_order(
 def record(
     workspace: Workspace, params: Mapping[str, Any], task: str | None, say: Callable[[str], None]
 ) -> str:
-    """Record until somebody ends it, and store the trace set; gives its id.
+    """Record until somebody ends it, and store the trace set; returns its id.
 
     Parameters
     ----------
     workspace
-        Where to.
+        Where to store the trace set.
     params
         ``engine``, ``name``, ``containers`` (ids or None), ``model`` (id or None), ``recording`` (the id of
-        its folder), and ``finish``: True to store what is there already without going on.
+        its folder), and ``finish``: True to store what is there already without recording more.
     task
         The task that this is, or None.
     say

@@ -1,9 +1,9 @@
 """A recording's file on disk, appended to from the first sample on, and the trace set made from it.
 
 Samples are appended to one file of records of fixed size, facts about containers to another, a line for
-each. A process that is killed loses at most the samples since it last appended; half a record at the end is
-left out and written over by whoever goes on, and so is what a full disk took only a part of: everything is
-written behind the last whole record, wherever the file ends.
+each. A process that is killed loses at most the samples since it last appended; an incomplete record at the
+end, from a kill or a full disk, is left out and overwritten by the next writer: everything is written behind
+the last whole record, wherever the file ends.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class RecordingFile:
     folder
         Where they are; made where it is not there.
     writing
-        False only to look, as is right while another process writes.
+        False for reading only, as is right while another process writes.
     """
 
     def __init__(self, folder: Path, *, writing: bool = True) -> None:
@@ -105,7 +105,7 @@ class RecordingFile:
         return [Recorded(**orjson.loads(line)) for line in text[: _lines(text)].splitlines()]
 
     def traces(self, phased: bool) -> TraceSet:
-        """The trace set that the samples come to, with a column of phases if that is wanted.
+        """The trace set made of the samples, with a column of phases if that is wanted.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class RecordingFile:
         return np.fromfile(self._samples, SAMPLE, self.samples)
 
     def _cut(self) -> None:
-        """Take away what a killed process wrote half, and samples of containers that did not stay."""
+        """Remove what a killed process wrote in part, and samples of containers that were lost with it."""
         os.truncate(self._containers, _lines(self._containers.read_bytes()))
         samples = self._read()
         known = _known(samples, len(self.containers()))
@@ -157,7 +157,7 @@ def _columns(
     for at, (feature, field) in enumerate(zip(LIVE_FEATURES, FIELDS, strict=True)):
         values = samples["values"][:, at].astype(np.float64)
         if field in _KNOWN_ZERO:
-            # no period passed, or no device was there: nothing was held back, read or sent
+            # no period passed, or no device was there: nothing was throttled, read or sent
             values = np.nan_to_num(values, nan=0.0)
         if np.isfinite(values).any():
             kept.append((feature, values))
@@ -175,7 +175,7 @@ def _names(containers: Sequence[Recorded]) -> tuple[str, ...]:
 
 
 def _known(samples: npt.NDArray[Any], containers: int) -> npt.NDArray[np.bool_]:
-    """Which samples are of containers that there are."""
+    """Which samples are of containers that exist."""
     return np.asarray((samples["container"] >= 0) & (samples["container"] < containers))
 
 

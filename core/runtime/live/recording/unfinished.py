@@ -1,4 +1,4 @@
-"""Recordings that are on the disk and not a trace set yet: they go on, or their worker was killed."""
+"""Recordings that are on the disk and not a trace set yet: still running, or their worker was killed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Unfinished:
 
 
 def unfinished(home: Path) -> tuple[Unfinished, ...]:
-    """Every recording that is on the disk, those that go on included."""
+    """Every recording that is on the disk, running ones included."""
     found = []
     for path in sorted((home / "live" / "recordings").glob(f"*/{ABOUT}")):
         try:

@@ -1,8 +1,8 @@
 """Losses of running containers, from their agent's file or their log.
 
-An agent's file is read at every look, since that costs microseconds. Logs have to be asked of Docker, a few
-milliseconds for each container, so they are read in turn: at most so many in one look, those first that are
-due longest, and a container that prints nothing new is asked less and less often.
+An agent's file is read at every sample, since that costs microseconds. Logs have to be requested from Docker,
+a few milliseconds for each container, so they are read in turn: only a few per sample, those first that are
+longest overdue, and the log of a container that prints nothing new is read less and less often.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class _FromLog:
             self.why, self.due = str(error), math.inf
 
     def read(self, host: WatchedHost, at: float) -> None:
-        """Ask for what was printed since the last time."""
+        """Read what was printed since the last time."""
         if self._reader is None:
             return
         try:

@@ -41,7 +41,7 @@ class RingHistory:
     time
         Seconds since 1970, shape (n,).
     values
-        Shape (n, len(FIELDS)); not a number where nothing was known.
+        Shape (n, len(FIELDS)); NaN where nothing was known.
     """
 
     time: npt.NDArray[np.float64]
@@ -84,7 +84,7 @@ class RingWriter:
     Parameters
     ----------
     path
-        The file; what an earlier writer left there goes on, if it is whole.
+        The file; what an earlier writer left there is continued, if it is whole.
     length
         How many rows are kept.
     capacity
@@ -99,7 +99,7 @@ class RingWriter:
         }  # numpy strips the zeros at the end
 
     def append(self, at: float, rows: Mapping[str, Sequence[float]]) -> None:
-        """Write one row: of each container the values of `FIELDS`, not a number where unknown.
+        """Write one row: of each container the values of `FIELDS`, NaN where unknown.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ def _made(path: Path, length: int, capacity: int) -> _Parts:
     head["magic"], head["capacity"], head["length"] = _MAGIC, capacity, length
     try:
         with draft.open("wb") as file:
-            # a disk that is full later would kill whoever writes into a hole of a mapped file
+            # if the disk were full later, writing into a hole of a mapped file would kill the process
             os.posix_fallocate(file.fileno(), 0, _size(capacity, length))
             file.write(head.tobytes())
         draft.replace(path)

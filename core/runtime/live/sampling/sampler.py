@@ -35,7 +35,7 @@ class Sampler:
     host
         The engine.
     saved_limits
-        Which containers are held and picked.
+        Which containers have saved limits, and which are picked.
     losses
         Reads what containers print.
     """

@@ -24,7 +24,7 @@ class Usage:
     io, network
         Bytes per second, both directions together; None at the first reading.
     throttled
-        The share of its quota's periods in which it was held back; None where no period passed.
+        The share of its quota's periods in which it was throttled; None where no period passed.
     """
 
     cpu: float | None

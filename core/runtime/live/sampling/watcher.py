@@ -48,7 +48,7 @@ class Watcher:
     home
         The home folder of the workspace.
     engines, saved_limits, models
-        What there is to sample, what is held and picked, and where models are.
+        What there is to sample, which containers have saved limits or are picked, and where models are.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Watcher:
             thread.start()
 
     def stop(self, seconds: float = 5.0) -> None:
-        """End, and wait for so long that a sample is finished."""
+        """End, and wait up to this long for the present sample to be finished."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(seconds)

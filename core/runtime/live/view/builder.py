@@ -40,7 +40,7 @@ class ViewBuilder:
     home
         The home folder of the workspace.
     engines, sessions
-        The engines, and what goes on with them.
+        The engines, and their policies and recordings.
     """
 
     def __init__(self, home: Path, engines: Engines, sessions: Sessions) -> None:
@@ -49,7 +49,7 @@ class ViewBuilder:
         self._sessions = sessions
 
     def look(self, engine: str, model: str | None = None) -> LiveView:
-        """What was seen last, and the wish that it be sampled for the next 30 seconds.
+        """Return what was seen last, and request that sampling continue for the next 30 seconds.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class ViewBuilder:
 
 
 def _with_tasks(seen: LiveView, files: LiveFiles, going_on: dict[str, TaskInfo]) -> LiveView:
-    """A sample with the policy and the recording that go on, and the policy's lists in its rows."""
+    """A sample with the attached policy and the running recording, and the policy's lists in its rows."""
     attach, record = going_on.get(ATTACH), going_on.get(RECORD)
     if record is not None:
         seen = replace(seen, recording=_recording(record, files))

@@ -67,7 +67,7 @@ class Attached:
     since
         When it began.
     next_wake
-        When it is asked next at the latest, or None where only something that happens asks it.
+        When it is asked next at the latest, or None where it is asked only on events.
     resizes
         How many limits it has changed, or would have.
     said
@@ -102,7 +102,7 @@ class Recording:
     bytes
         Its size on the disk so far.
     recording
-        The id by which it can be finished if its task is over; empty while it goes on.
+        The id by which it can be finished if its task is over; empty while it runs.
     """
 
     task: str
@@ -141,16 +141,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    """What releasing came to.
+    """The outcome of a release.
 
     Parameters
     ----------
     restored
-        Names of containers whose limits are again those that they came with.
+        Names of containers whose limits are the original ones again.
     gone
         Names of containers that are not there any more.
     failed
-        Containers whose limits could not be put back: (name, sentence).
+        Containers whose limits could not be restored: (name, sentence).
     """
 
     restored: tuple[str, ...] = ()

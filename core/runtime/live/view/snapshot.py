@@ -1,4 +1,4 @@
-"""The files by which worker and web process tell each other about running containers.
+"""The files through which worker and web process exchange the state of running containers.
 
 | file in ``live/`` | written by | what |
 |---|---|---|
@@ -10,7 +10,7 @@
 | ``<engine>.recording.json`` | the task that records | how much it has |
 
 Each is replaced as a whole, so a reader has the old one or the new one; none survives a restart of the
-machine in any way that matters, so none is brought to the disk.
+machine in any way that matters, so none is synced to the disk.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def replace(path: Path, data: bytes) -> None:
 
 
 def write(path: Path, value: LiveView | Attached | Recording) -> None:
-    """Write a value as JSON; what is not a number becomes null."""
+    """Write a value as JSON; NaN becomes null."""
     replace(path, orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
 
 

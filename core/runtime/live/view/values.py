@@ -1,7 +1,7 @@
 """Running containers as frozen values, detached from any engine.
 
 CPU is in cores, memory in bytes, rates in bytes per second, moments in seconds since 1970. A value that is
-not known is None (in arrays: not a number), never a guess; where a person would ask why, a sentence says so.
+not known is None (in arrays: NaN), never a guess; where a person would ask why, a sentence says so.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Line = npt.NDArray[np.float32]
-"""One value per sample, shape (n,); not a number where there is none."""
+"""One value per sample, shape (n,); NaN where there is none."""
 
 
 class EngineState(StrEnum):
@@ -111,7 +111,7 @@ class ContainerRow:
     phase
         The id of its phase by the chosen model; None without a model and while the window fills.
     held
-        Whether its limits are not those that it came with; releasing puts them back.
+        Whether its limits are not its original ones; releasing restores those.
     malleable
         Whether it follows its cores with its threads; None where that is not known.
     """
@@ -184,7 +184,7 @@ class LiveView:
     totals
         Sums over the containers that are labelled or picked, beside the size of the host.
     attached, recording
-        The policy and the recording that go on, or None.
+        The attached policy and the running recording, or None.
     model
         The id of the model that gives the phases, or None.
     """
@@ -209,7 +209,7 @@ class History:
     time
         Seconds since 1970, float64, increasing.
     cpu, cpu_limit
-        Cores; the limit is not a number without one. Of all together: the host's cores.
+        Cores; the limit is NaN without one. Of all together: the host's cores.
     memory, memory_limit
         Bytes; as for CPU.
     loss

@@ -23,7 +23,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
         The task.
     params
         As `core.runtime.storage.evaluations.Question.to_dict` writes them, and ``again``: whether to compare
-        anew what is kept already.
+        again what is kept already.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def _outcome(_task: TaskInfo) -> str:
 
 
 def _link(task: TaskInfo) -> ResultLink | None:
-    """Show what was asked for, unless single policies had settings of their own: those no address can say."""
+    """Show what was compared, unless single policies had settings of their own: no address has those."""
     asked = task.params
     if "evaluation" not in (task.result or {}) or asked.get("own_settings"):
         return None

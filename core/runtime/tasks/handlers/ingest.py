@@ -1,4 +1,4 @@
-"""Taking a file into the store: read, check, store; the upload goes when the set is there."""
+"""Taking a file into the store: read, check, store; the upload is removed once the set is stored."""
 
 from __future__ import annotations
 

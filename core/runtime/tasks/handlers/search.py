@@ -27,7 +27,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     params
         ``trace_set`` (id), ``settings`` (what all trials share), ``space`` (lists of ``hidden``,
         ``history``, ``learning_rate`` and ``epochs`` to try), ``features``, ``at_most`` (a random
-        search of so many trials), ``held_out`` (the share of executions) and ``seed``; all but the
+        search of this many trials), ``held_out`` (the share of executions) and ``seed``; all but the
         first are optional.
 
     Returns

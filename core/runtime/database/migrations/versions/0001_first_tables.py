@@ -12,7 +12,7 @@ _DOUBLE = sa.Float(53)
 
 
 def upgrade() -> None:
-    """Make them."""
+    """Create the tables."""
     versions = op.create_table("schema_version", sa.Column("version", sa.BigInteger, primary_key=True))
     op.bulk_insert(versions, [{"version": 1}])
     for name in ("trace_sets", "models"):

@@ -1,6 +1,6 @@
 """What an engine was called when limits on it were saved, beside the engine's own id.
 
-Rows of before have the name where the id is now, and nothing here: by that they are known.
+Earlier rows have the name where the id is now, and nothing here, by which they are recognised.
 """
 
 from __future__ import annotations
