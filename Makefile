@@ -33,21 +33,15 @@ check: .venv/.dev ## format, lint, types, architecture; of Python and of the scr
 	$(BIN)/deno check --quiet assets/js
 	$(BIN)/deno lint --quiet
 
-PYTEST := $(BIN)/python -m pytest
-COVERED := --cov --cov-report= --cov-fail-under=0
-
-test: .venv/.dev ## every test: those of one process and those in browsers two at a time, then those on Docker alone
+test: export PYTHONDONTWRITEBYTECODE :=
+test: .venv/.dev ## every test, and how much of the code they cover
 	@tests/install-what-tests-need.sh
-	@$(BIN)/python -m tests.compiling
-	$(PYTEST) $(COVERED) -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live
-	$(PYTEST) $(COVERED) --cov-append -n 2 --dist loadfile tests/browser -m "not live"
-	$(PYTEST) $(COVERED) --cov-append tests/browser tests/live -m live
-	$(BIN)/coverage report --include='core/*' --fail-under=90
-	$(BIN)/coverage report --include='app/*' --fail-under=80
+	@tests/run-all.sh $(BIN)/python
 
+test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: .venv/.dev ## the tests that need no browser, no Docker and no process of their own, in three minutes
 	@$(BIN)/python -m tests.compiling
-	$(PYTEST) -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live -m "not slow"
+	$(BIN)/python -m pytest -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live -m "not slow"
 
 bench: .venv/.dev ## measure speed against the slow twins and pyarrow; writes benchmarks/results.json
 	$(BIN)/python -m benchmarks

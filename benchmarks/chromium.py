@@ -17,7 +17,7 @@ def chromium() -> str:
     CannotRun
         If there is none.
     """
-    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
+    for name in ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"):
         path = shutil.which(name)
         if path is not None:
             return path

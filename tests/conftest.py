@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import sys
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import settings as hypothesis_settings
 
 from core.config import Settings
 from core.runtime.bootstrap import open_workspace
+from tests.browser.serving import chromium
 from tests.live import host
 
 if TYPE_CHECKING:
@@ -58,12 +58,6 @@ def missing_tool(words: set[str]) -> str | None:
     if "browser" in words and chromium() is None:
         return "needs Chromium, which is not installed (tests/install-what-tests-need.sh)"
     return None
-
-
-def chromium() -> str | None:
-    """The system's Chromium, or None."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 @pytest.hookimpl(wrapper=True)

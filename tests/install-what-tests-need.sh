@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need beyond Python packages: Chromium, Docker Engine, and debootstrap, which makes
-# a base for its images where no registry can be reached.
+# a base for its images where no registry can be reached. Chromium's headless shell is preferred where it is
+# packaged: it has no windows and no tabs, and needs a quarter less time for a page.
 # As root on Debian or Ubuntu it installs what is missing; elsewhere it says what is missing, and the
 # tests that need it are skipped by name. It never fails: whether skipping is allowed, the tests decide.
 set -u
@@ -8,8 +9,7 @@ set -u
 has_any() { for name in "$@"; do command -v "$name" >/dev/null 2>&1 && return 0; done; return 1; }
 
 missing=()
-has_any chromium chromium-browser google-chrome google-chrome-stable || missing+=(chromium)
-has_any chromium-headless-shell || faster+=(chromium-headless-shell)
+has_any chromium-headless-shell || missing+=(chromium-headless-shell)
 has_any dockerd || missing+=(docker.io)
 has_any debootstrap || missing+=(debootstrap)
 [ ${#missing[@]} -eq 0 ] && exit 0
@@ -24,9 +24,16 @@ fi
 echo "Installing ${missing[*]} for the tests …" >&2
 export DEBIAN_FRONTEND=noninteractive
 log=$(mktemp)
-if ! { apt-get update -q && apt-get install -q -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1 </dev/null; then
+install() { apt-get install -q -y --no-install-recommends "$@" >>"$log" 2>&1 </dev/null; }
+apt-get update -q >>"$log" 2>&1 </dev/null
+for package in "${missing[@]}"; do
+    install "$package" && continue
+    if [ "$package" = chromium-headless-shell ]; then
+        has_any chromium chromium-browser google-chrome google-chrome-stable && continue
+        install chromium && continue
+    fi
     tail -n 5 "$log" >&2
-    echo "Could not install ${missing[*]}. The tests that need them are skipped, by name." >&2
-fi
+    echo "Could not install $package. The tests that need it are skipped, by name." >&2
+done
 rm -f "$log"
 exit 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ from playwright.sync_api import expect
 from core.config import Settings
 from core.runtime.bootstrap import open_workspace
 from core.runtime.samples import load_samples
-from tests.browser.serving import Server, start_server
+from tests.browser.serving import Server, chromium, start_server
 from tests.data.make_synthetic import SYNTHETIC
 
 if TYPE_CHECKING:
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, BrowserContext, Page
 
-# the shell has no windows and no tabs, and needs a quarter less time for a page
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-CHROMIUM = next(filter(None, map(shutil.which, BROWSERS)), None)
+CHROMIUM = chromium()
 expect.set_options(timeout=30_000)
 ARGUMENTS = [
     "--no-sandbox",

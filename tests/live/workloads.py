@@ -23,11 +23,11 @@ name: FlowCon, real
 engine: docker
 workers: {id: node, cores: 1}
 kinds:
-  Long: {work: 15, program: mlp, steps: 105}
-  Short: {work: 10, program: factors, steps: 66}
+  Long: {work: 10, program: mlp, steps: 70}
+  Short: {work: 7, program: factors, steps: 46}
 jobs:
   - {id: long, kind: Long, at: 0}
-  - {id: short, kind: Short, at: 4}
+  - {id: short, kind: Short, at: 3}
 policies:
   - {policy: free, label: NA}
   - {policy: flowcon, label: FlowCon, settings: {alpha: 0.15, itval: 2}}
@@ -53,7 +53,7 @@ engine: docker
 docker: {image: "phasedock-jobs:torch"}
 workers: {id: half, count: 2, cores: 1}
 kinds:
-  GRU: {work: 15, program: gru, steps: 100}
+  GRU: {work: 10, program: gru, steps: 66}
   Short: {work: 3, program: gru, steps: 5}
 jobs:
   - {id: first, kind: GRU, at: 0}
