@@ -106,8 +106,8 @@ class Gate:
             )
         if request.method not in ("GET", "HEAD", "OPTIONS") and not self.origin_allowed(host):
             return _refuse(
-                "This request came from another site, so nothing was changed. If it is a proxy of yours, "
-                "let it pass the Host on and add its name to PHASEDOCK_ALLOWED_HOSTS."
+                "This request came from another site, so nothing was changed. If it came through your own "
+                "proxy, let it forward the Host header and add its name to PHASEDOCK_ALLOWED_HOSTS."
             )
         if self._settings.password is None or self._is_signed_in() or _is_open(request.path):
             return None

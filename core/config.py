@@ -45,7 +45,7 @@ SETTINGS: tuple[SettingDoc, ...] = (
     ),
     SettingDoc("PHASEDOCK_PASSWORD", "none", "Password to sign in with, at least 8 characters."),
     SettingDoc(
-        "PHASEDOCK_CONTROL", "off", "on lets PhaseDock change running containers; with off it only watches."
+        "PHASEDOCK_CONTROL", "off", "on: PhaseDock may change running containers; off: it only watches."
     ),
     SettingDoc(
         "PHASEDOCK_DOCKER",
@@ -208,7 +208,7 @@ def child_environment(settings: Settings) -> dict[str, str]:
 
 
 def _wrong(name: str, value: str, allowed: str) -> SettingsError:
-    return SettingsError(f"{name} is “{value}”, which cannot be used.", f"It may be {allowed}.")
+    return SettingsError(f"{name} is “{value}”, which cannot be used.", f"Use {allowed}.")
 
 
 def _home(text: str) -> Path:

@@ -95,7 +95,7 @@ def release(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Detach every policy and put every limit back that PhaseDock changed; needs no worker."""
+    """Detach every policy and restore every limit that PhaseDock changed; needs no worker."""
     settings = load_settings()
     from core.cli import live_output as table
     from core.runtime.bootstrap import open_workspace

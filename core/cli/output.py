@@ -48,7 +48,7 @@ def address(where: str, home: Path, ready: bool) -> None:
         )
         return
     console.print(f"\n  [bold]PhaseDock is ready.[/] Open  [bold cyan]{where}[/]")
-    console.print("  Ctrl+C ends it.\n", highlight=False)
+    console.print("  Press Ctrl+C to stop.\n", highlight=False)
 
 
 def policies(found: Sequence[Mapping[str, Any]], refused: Sequence[str]) -> None:

@@ -84,7 +84,7 @@ def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> Simulate
         If the seed is negative.
     """
     if seed < 0:
-        raise InputError(f"The seed is {seed}.", "Give zero or a whole number above it.")
+        raise InputError(f"The seed is {seed}.", "Give zero or a positive whole number.")
     return SimulatedEngine(World(scenario, seed), hidden=hidden)
 
 

@@ -71,7 +71,11 @@ class World:
         help="Standard deviation of a printed loss, which starts at 1.",
     )
     correlation: float = setting(
-        0.5, label="Noise correlation", low=0.0, high=0.99, help="Of one printed value with the next (AR(1))."
+        0.5,
+        label="Noise correlation",
+        low=0.0,
+        high=0.99,
+        help="Correlation of the noise of one printed value with the next.",
     )
     size_error: float = setting(
         0.0,
@@ -86,7 +90,7 @@ class World:
         low=0.0,
         high=3600.0,
         unit="s",
-        help="Seconds of a migration beside checkpoint and restore.",
+        help="Seconds of a migration besides checkpoint and restore.",
     )
     checkpoint_failure: float = setting(
         0.0, label="Checkpoints that fail", low=0.0, high=1.0, help="Chance that a job does not write one."
@@ -111,12 +115,14 @@ THREADS = {
 class Containers:
     """How jobs are started where the engine is Docker."""
 
-    image: str = setting("phasedock-jobs:light", label="Image", help="What every job's container is made of.")
+    image: str = setting(
+        "phasedock-jobs:light", label="Image", help="The image that every job's container runs."
+    )
     threads: str = setting(
         "follow",
         label="Threads",
         choices=THREADS,
-        help="With how many threads jobs compute, and whether that follows their cores.",
+        help="How many threads jobs compute with, and whether threads follow cores.",
     )
     memory: float = setting(
         0.0, label="Memory", low=0.0, high=1e6, unit="GiB", help="Most that each job may have; 0: no limit."
@@ -128,7 +134,7 @@ class JobKind:
     """A model that is trained; where two values are given, each job draws one between them."""
 
     like: str = setting(
-        "VAE", label="Loss like", choices=LIKE, help="Share of its fall in the first 20% of work."
+        "VAE", label="Loss like", choices=LIKE, help="The model whose early fall of the loss it has."
     )
     early: float | None = field(
         default=None,

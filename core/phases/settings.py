@@ -71,7 +71,7 @@ class PhaseSettings:
     )
     patience: int = setting(
         3, label="Patience", low=0, high=1_000, unit="epochs",
-        help="After so many epochs without a smaller error online training stops, minibatch eases; 0 never.",
+        help="Epochs without a smaller error until online training stops or minibatch slows down; 0: never.",
     )  # fmt: skip
     batch_size: int = setting(
         8, label="Batch", low=1, high=4_096, unit="samples", help="Samples per step of the minibatch solvers."
@@ -80,7 +80,7 @@ class PhaseSettings:
         "label",
         label="Warm-up",
         choices=WARMUPS,
-        help="What samples get that have no full window before them.",
+        help="How samples without a full window before them are labelled.",
     )
     seed: int = setting(
         0,

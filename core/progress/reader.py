@@ -120,7 +120,8 @@ class ProgressReader:
             return f"“{self._label}” gave no value in {lines}: print it, or correct the label {LABEL}."
         if self._other:
             return f"It prints {self._other} but no loss: label it {LABEL}={self._other} if that is meant."
-        return f"No loss was found in {lines}: print “loss=0.12”, or say by the label {LABEL} what to read."
+        hint = f"print “loss=0.12”, or name the value to read with the label {LABEL}"
+        return f"No loss was found in {lines}: {hint}."
 
     def _find(self, text: str) -> Found | None:
         if self._own is None:

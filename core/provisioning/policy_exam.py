@@ -59,7 +59,7 @@ def sit(policy: object) -> str | None:
     An exception raised by a policy counts as a wrong answer and does not propagate.
     """
     if not isinstance(policy, Policy):
-        return f"It is no Policy but of the type {type(policy).__name__}."
+        return f"It is a {type(policy).__name__}, not a Policy."
     try:
         wrong = declaration(policy)
         if wrong is None:

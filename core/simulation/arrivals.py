@@ -26,7 +26,7 @@ class Arrivals(Protocol):
 def _not_negative(what: str, *values: float) -> None:
     for value in values:
         if not (isfinite(value) and value >= 0):
-            raise InputError(f"{what} is {value:g} seconds.", "Give zero or a number above it.")
+            raise InputError(f"{what} is {value:g} seconds.", "Give zero or more.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ def _positive(owner: str, **values: float | None) -> None:
 def _not_negative(owner: str, **values: float | None) -> None:
     for name, value in values.items():
         if value is not None and not (isfinite(value) and value >= 0):
-            _refuse(owner, f"{name} is {value:g}", "Give zero or a number above it.")
+            _refuse(owner, f"{name} is {value:g}", "Give zero or more.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def test_every_view_opens(model: ModelInfo, view: str) -> None:
 
 
 def test_a_model_that_is_gone_is_said(model: ModelInfo) -> None:
-    assert "is not here, or is in the trash" in shown(model="0" * 16)
+    assert "does not exist, or is in the trash" in shown(model="0" * 16)
 
 
 def test_an_unknown_view_leads_back(model: ModelInfo) -> None:

@@ -18,7 +18,7 @@ from tests.browser.serving import start_server
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.loopback
+pytestmark = [pytest.mark.loopback, pytest.mark.slow]
 COMPLETE = b"execution,timestamp,cpu_cores\n" + b"".join(b"a,%d,0.5\n" % second for second in range(50))
 ANNOUNCED = 8 << 20
 

@@ -155,7 +155,7 @@ def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> Non
     page.get_by_role("link", name="By loss").click()
     expect(page).to_have_url(re.compile("by=loss"))
     page.get_by_role("link", name="Next seed").click()
-    expect(page.get_by_text("Lines over time were not saved for this seed.")).to_be_visible()
+    expect(page.get_by_text("Time series were not saved for this seed.")).to_be_visible()
     page.reload()
     expect(page.get_by_text("Seed 2, 2 of 2")).to_be_visible()
 

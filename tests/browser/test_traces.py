@@ -86,7 +86,7 @@ def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
     page.locator("#map-cpu-unit").click()
     page.get_by_role("option", name="% of the machine or limit").click()
     expect(page.locator("#map-cores-box")).to_be_visible()
-    expect(page.locator("#map-state")).to_contain_text("CPU stays a share")
+    expect(page.locator("#map-state")).to_contain_text("CPU is kept as a share")
     page.locator("#map-time").click()
     page.get_by_role("option", name="None: row number × period").click()
     expect(page.locator("table.preview th.on")).to_have_count(4)

@@ -15,6 +15,7 @@ import pytest
 
 from tests.docs.examples import BLOCKS, ROOT, TEXT
 
+pytestmark = pytest.mark.slow
 INSIDE = ("core/", "app/")
 
 

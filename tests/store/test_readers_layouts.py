@@ -361,6 +361,6 @@ def test_metrics_are_features_and_nothing_else(tmp_path, changes):
     found = [series(name, "a", [[i, "1"] for i in range(3)]) for name in "lmn"]
     path = write(tmp_path, "a.json", json.dumps(answer(found)))
     mapping = ColumnMapping(tuple(MappedColumn(name) for name in names), **changes)
-    with pytest.raises(InputError, match="cannot be that") as caught:
+    with pytest.raises(InputError, match="cannot be mapped") as caught:
         read_traces(path, mapping)
     assert "Map only metrics" in caught.value.hint

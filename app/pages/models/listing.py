@@ -121,7 +121,7 @@ def no_models(query: Query) -> html.Section:
             "stack-2",
             "No models yet",
             "A model finds the phases in traces: it learns what stretches of samples look like and puts "
-            "alike ones together. Train one on your traces, or import AI4DL's published files.",
+            "similar ones together. Train one on your traces, or import AI4DL's published files.",
             ways,
         ),
     )

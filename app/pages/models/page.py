@@ -56,7 +56,7 @@ def _shown_model(query: Query, fallback: ModelInfo | None) -> ModelInfo | None:
     asked = query.get("model")
     if asked and all(info.id != asked for info in models):
         raise NotFoundError(
-            "The model in this address is not here, or is in the trash.", "Choose another one."
+            "The model in this address does not exist, or is in the trash.", "Choose another one."
         )
     return next((info for info in models if info.id == (asked or (fallback and fallback.id))), None) or next(
         iter(models), None

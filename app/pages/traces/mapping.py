@@ -112,9 +112,9 @@ def _verdict(values: dict[str, Any], upload_id: str) -> tuple[Node, bool]:
     cores, memory = needs_machine(values)
     notes = []
     if cores and mapping.cores is None:
-        notes.append("CPU stays a share: the cores of the machine are not known.")
+        notes.append("CPU is kept as a share, because the cores of the machine are not known.")
     if memory and mapping.memory_bytes is None:
-        notes.append("Memory stays a share: the memory of the machine is not known.")
+        notes.append("Memory is kept as a share, because the memory of the machine is not known.")
     if notes:
         return html.Span([icon("info-circle"), " ".join(notes)], className="ink2"), True
     return html.Span([icon("circle-check"), _what(mapping)], className="ink2"), True

@@ -51,7 +51,7 @@ class EvaluationSettings:
     )  # fmt: skip
     kappa: float = setting(
         20.0, label="Prior weight", low=0.0, high=1e6, unit="samples",
-        help="How many own samples weigh as much as the training set’s.",
+        help="How many of a container’s own samples weigh as much as the training set.",
     )  # fmt: skip
     group_by: str = setting(
         "", label="Group by", help="The column whose groups are held out whole; containers when left empty."

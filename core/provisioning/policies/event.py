@@ -49,7 +49,7 @@ class EventSettings:
     tries: int = setting(
         90, label="Tries", low=1, high=810, help="How many combinations of parameters are tried."
     )
-    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the choice of combinations.")
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Seeds the choice of combinations.")
 
 
 def _fit(training: Demand, settings: EventSettings, progress: Progress | None) -> Allocate:

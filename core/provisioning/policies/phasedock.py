@@ -79,7 +79,7 @@ class PhasedockSettings:
     fallback: bool = setting(
         True, label="Fallback", help="Take the best reactive rule where it was clearly better in training."
     )
-    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Seeds the forest.")
 
 
 @dataclass(frozen=True, eq=False)

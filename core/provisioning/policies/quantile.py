@@ -41,7 +41,7 @@ class QuantileSettings:
     features: str = setting(
         "none", label="Features", choices=FEATURES, help="What the forest looks at besides past demand."
     )
-    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Seeds the forest.")
 
 
 def quantile_of(past: Recent, row: Integers, shares: Shares, grid: Floats, level: float) -> Floats:

@@ -45,7 +45,7 @@ class RiskSettings:
     features: str = setting(
         "none", label="Features", choices=FEATURES, help="What the forest looks at besides past demand."
     )
-    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Of the forest.")
+    seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Seeds the forest.")
 
 
 def _fit(training: Demand, settings: RiskSettings, progress: Progress | None) -> Allocate:

@@ -36,7 +36,11 @@ class VpaSettings:
     """The recommender's own parameters."""
 
     percentile: float = setting(
-        0.9, label="Percentile", low=0.01, high=1.0, help="Of the decaying histogram, the target."
+        0.9,
+        label="Percentile",
+        low=0.01,
+        high=1.0,
+        help="Of the decaying histogram, the percentile aimed at.",
     )
     margin: float = setting(0.15, label="Margin", low=0.0, high=10.0, help="What is added to the target.")
     growth: float = setting(

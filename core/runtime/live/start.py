@@ -104,7 +104,7 @@ class Starter:
             if each.recording == recording and recording not in self._going_on():
                 about = each.about
                 return self._submit(about["engine"], about["name"], None, about["model"], recording, True)
-        raise NotFoundError("There is no unfinished recording with this id.", "Look at what is there.")
+        raise NotFoundError("There is no unfinished recording with this id.", "Choose one from the list.")
 
     def _going_on(self) -> set[str]:
         """The recordings that a task is working on."""

@@ -149,7 +149,7 @@ def _of_package(point: EntryPoint) -> Callable[[], object]:
         kind = GROUPS[point.group]
         wrong = next((each for each in _each(found) if not isinstance(each, kind)), None)
         if wrong is not None:
-            raise TypeError(f"{point.value} is no {kind.__name__}, nor a tuple of them")
+            raise TypeError(f"{point.value} is not a {kind.__name__}, nor a tuple of them")
         return found
 
     return declared
@@ -160,7 +160,7 @@ def _of_file(file: Path) -> Callable[[], object]:
         name = f"phasedock_policies_{file.stem}_{hashlib.sha256(str(file).encode()).hexdigest()[:8]}"
         spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
-            raise ImportError("it is no Python file")
+            raise ImportError("it is not a Python file")
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module  # dataclasses look their module up
         try:

@@ -64,7 +64,7 @@ def sit(policy: object) -> str | None:
     Whatever a policy raises counts as a wrong answer and is not propagated.
     """
     if not isinstance(policy, SchedulingPolicy):
-        return f"It is no SchedulingPolicy but of the type {type(policy).__name__}."
+        return f"It is a {type(policy).__name__}, not a SchedulingPolicy."
     try:
         wrong = settings_wrong(policy.settings) or declaration(policy)
         if wrong is None:

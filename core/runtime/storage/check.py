@@ -91,11 +91,11 @@ def _loose(session: Session) -> Iterator[Finding]:
     for table, what in ((MetricRow, "A curve"), (LogRow, "A log")):
         loose = select(table.task).outerjoin(TaskRow, table.task == TaskRow.id).where(TaskRow.id.is_(None))
         for task in session.scalars(loose.distinct()):
-            yield Finding("task", task, f"{what} of it is there, but the task is not.")
-    for part, what in ((LedgerRow, "A ledger"), (SeriesRow, "Lines over time")):
+            yield Finding("task", task, f"{what} is there, but its task is not.")
+    for part, what in ((LedgerRow, "A ledger"), (SeriesRow, "A time series")):
         loose = select(part.run).outerjoin(RunRow, part.run == RunRow.id).where(RunRow.id.is_(None))
         for run in session.scalars(loose.distinct()):
-            yield Finding("run", run, f"{what} of it is there, but the run is not.")
+            yield Finding("run", run, f"{what} is there, but its run is not.")
 
 
 def _uploads(session: Session, workspace: Workspace) -> Iterator[Finding]:

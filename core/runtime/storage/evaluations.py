@@ -177,7 +177,7 @@ class Evaluations:
         """
         found = self._read(key) if key.isalnum() else None
         if found is None:
-            raise NotFoundError("This comparison of policies no longer exists.", "Make it again.")
+            raise NotFoundError("This comparison of policies no longer exists.", "Run it again.")
         return found
 
     def submit(self, question: Question, title: str | None = None, *, again: bool = False) -> str:

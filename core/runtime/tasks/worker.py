@@ -180,9 +180,9 @@ class Worker:
         """Restore limits of containers that dead tasks changed; what fails is tried again later."""
         done = self._workspace.live.put_back_orphans()
         for name in done.restored:
-            _LOG.info("the limits of %s are back", name)
+            _LOG.info("restored the limits of %s", name)
         for name, why in done.failed:
-            _LOG.warning("the limits of %s could not be put back: %s", name, why)
+            _LOG.warning("the limits of %s could not be restored: %s", name, why)
 
     def _remove_left(self) -> None:
         """Remove the containers of runs that a dead worker was making; what fails is tried again later."""
@@ -251,7 +251,7 @@ class Worker:
                     tidied = time.monotonic()
                     self.tidy()
             except Exception:  # noqa: BLE001 - database, queue or disk: the next beat tries again
-                _LOG.warning("tidying up has to wait", exc_info=True)
+                _LOG.warning("tidying up is postponed", exc_info=True)
 
 
 def _joined(threads: Sequence[threading.Thread], deadline: float) -> bool:

@@ -110,7 +110,7 @@ def _open(start: Beginning) -> LongSource:
     table = start.opened(CsvSource.open)
     found = LongSource.of(table)
     if found is None:
-        raise InputError(f"“{start.path.name}” is no table of metrics.", "Import it as it was recognised.")
+        raise InputError(f"“{start.path.name}” is not a table of metrics.", "Import it as it was recognised.")
     return found
 
 

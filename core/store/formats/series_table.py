@@ -56,7 +56,7 @@ class SeriesTable:
                 wrong.append(taken)
         if wrong:
             raise InputError(
-                f"Column “{wrong[0]}” of “{name}” cannot be that: it is execution, timestamp or a metric.",
+                f"Column “{wrong[0]}” of “{name}” cannot be mapped: it is execution, timestamp or a metric.",
                 "Map only metrics to features, and no attributes.",
             )
         place = {metric: i for i, metric in enumerate(self.metrics)}

@@ -71,7 +71,7 @@ def test_an_experiment_is_compared(experiment: str) -> None:
     ):
         assert words in text
     only = text_of_page(experiment=experiment, a="fewest", b="specon", seed="2")
-    assert "Lines over time were not saved for this seed" in only
+    assert "Time series were not saved for this seed" in only
 
 
 def test_differences_are_paired_and_exchange_their_sign(place: Workspace, experiment: str) -> None:

@@ -21,6 +21,8 @@ from core.runtime.workspace import Workspace
 from tests.builders import small_traces
 from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 PHASEDOCK = Path(sys.executable).with_name("phasedock")
 GUNICORN = Path(sys.executable).with_name("gunicorn")

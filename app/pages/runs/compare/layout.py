@@ -240,7 +240,7 @@ def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
     kept = [each for each in shown if each.facts is not None]
     if not kept:
         return [notice("info", "Choose the first seed, or run it again and save ledgers for all seeds.",
-                       strong="Lines over time were not saved for this seed.")]  # fmt: skip
+                       strong="Time series were not saved for this seed.")]  # fmt: skip
     end = ends(kept)
     cores = max(each.facts.cores for each in kept if each.facts)
     jobs = shown[0].jobs

@@ -145,7 +145,7 @@ class Connection:
             why = answer.reason or f"status {answer.status_code}"
         message = f"Docker on {self.address.name} says: {why.strip().rstrip('.')}."
         if answer.status_code == 404:
-            return ContainerGone(message, "Refresh and see what is there now.")
+            return ContainerGone(message, "Refresh to see which containers exist.")
         return ChangeRefused(message, "Nothing was changed.")
 
     def _open(self) -> Route:

@@ -113,6 +113,6 @@ class EngineNotReached(ConflictError):  # noqa: N818 - it says what happened
 
 def _not_reached(saved: SavedLimits) -> EngineNotReached:
     return EngineNotReached(
-        f"No engine that answers is the one of {saved.name}, which was then called {saved.engine.name}.",
+        f"The engine of {saved.name}, formerly called {saved.engine.name}, does not answer under any name.",
         "Start it, or add it to PHASEDOCK_DOCKER under any name; the limits stay saved until then.",
     )

@@ -27,7 +27,7 @@ _VERBS: dict[type, tuple[str, str]] = {
     SetThreads: ("Asked to change its threads", "Would ask to change its threads"),
     Migrate: ("Moved", "Would move"),
     Pause: ("Paused", "Would pause"),
-    Resume: ("Let go on", "Would let go on"),
+    Resume: ("Resumed", "Would resume"),
     Stop: ("Stopped", "Would stop"),
 }
 

@@ -71,6 +71,6 @@ class FlowConSettings:
         low=1,
         high=1024,
         unit="intervals",
-        help="The longest that the interval doubles to.",
+        help="The longest interval that doubling can reach.",
     )
     placement: str = placement_setting()

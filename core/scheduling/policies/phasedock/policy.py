@@ -65,7 +65,7 @@ def _marks(view: View) -> tuple[Mark, ...]:
 
 PHASEDOCK = SchedulingPolicy(
     "phasedock",
-    "First what is nearly there, as long as nobody waits much longer than fair.",
+    "Jobs near their goal first, as long as no job waits much longer than under fair sharing.",
     begin=lambda settings, _seed: State(settings),
     decide=decide,
     settings=PhaseDockSettings,

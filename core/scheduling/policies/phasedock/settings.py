@@ -27,7 +27,7 @@ class PhaseDockSettings:
         label="Stretch",
         low=0.0,
         high=10.0,
-        help="How much later than possible everything may be finished.",
+        help="How much later than the earliest possible end everything may finish.",
     )
     interval: float = setting(
         10.0, label="Interval", low=0.1, high=3600.0, unit="s", help="How often the order is looked at again."

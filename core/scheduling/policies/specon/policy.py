@@ -214,7 +214,7 @@ def _answer(turn: _Turn) -> Decision[SpeConState]:
 
 SPECON = SchedulingPolicy(
     name="specon",
-    about="Moves jobs that have nearly converged to other workers, so that those that still learn have room.",
+    about="Moves jobs that have nearly converged to other workers, so that jobs that still learn have room.",
     begin=begin,
     decide=decide,
     settings=SpeConSettings,
