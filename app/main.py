@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import dash
 from flask import Flask
 
-from app import cache, routes, security
+from app import api, cache, security
 from app.context import EXTENSION
 from app.pages import PAGES
 from app.shell import layout as shell
@@ -52,8 +52,8 @@ def create_app(settings: Settings) -> dash.Dash:
     server = Flask("phasedock")
     server.config["MAX_FORM_MEMORY_SIZE"] = _LARGEST_FORM
     server.extensions[EXTENSION] = open_workspace(settings)
-    server.register_blueprint(routes.blueprint)
-    server.register_error_handler(PhaseDockError, routes.explain)
+    server.register_blueprint(api.blueprint)
+    server.register_error_handler(PhaseDockError, api.explain)
     cache.install(server, settings)
     app = dash.Dash(
         "phasedock",

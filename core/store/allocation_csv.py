@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from core.csv_cells import safe_cell
+from core.csv_export import safe_cell
 from core.errors import InputError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def write_allocations(
     time: FloatArray,
     series: Iterable[tuple[str, str, FloatArray, FloatArray]],
 ) -> int:
-    """Write allocations; names are made safe for spreadsheets (`core.csv_cells`).
+    """Write allocations; names are made safe for spreadsheets (`core.csv_export`).
 
     Parameters
     ----------

@@ -14,8 +14,8 @@ from app.main import create_app
 from app.pages.phases.execution import execution_timeline
 from app.pages.phases.overlay import overlays, sentence
 from app.pages.provisioning import own_settings, page, results
-from app.pages.provisioning.address import View
 from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.pages.provisioning.query import View
 from app.ui import evaluations
 from app.ui.evaluations import ALL, address_values
 from app.ui.links import Query

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.figures.provisioning import frontier, gains, totals
-from app.pages.provisioning.address import MATCHED, View
+from app.pages.provisioning.query import MATCHED, View
 from app.pages.provisioning.values import Values, sorted_rows
 from app.pages.provisioning.verdict import verdict
 from app.ui.links import Query

@@ -13,10 +13,10 @@ import pytest
 from app.figures.sequences.tree import Node, icicle, node_link
 from app.main import create_app
 from app.pages.sequences import page
-from app.pages.sequences.address import View, behind, default_after, state_of, written
 from app.pages.sequences.cards import tree_figure, tree_nodes
 from app.pages.sequences.graph import edge_rows, elements
 from app.pages.sequences.next_phases import next_view
+from app.pages.sequences.query import View, behind, default_after, state_of, written
 from core.errors import NotFoundError
 from core.phases import PhaseSettings, fit
 from core.sequences import END, Step, Warmup

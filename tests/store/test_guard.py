@@ -24,7 +24,7 @@ from core.store import (
     readers,
 )
 from core.store import inspection as looking
-from core.store.formats.csv import exact
+from core.store.formats.csv import parse_exact as exact
 from core.store.guard import UNKNOWN, guarded
 from core.store.phase_models import ai4dl as foreign
 from core.store.phase_models import archive

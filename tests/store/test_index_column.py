@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.store import inspect_file, read_traces, read_with_report
-from core.store.formats.csv.source import CsvSource
+from core.store.formats.csv.reader import CsvSource
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 

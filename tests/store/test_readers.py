@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, RefusedError
 from core.store import inspect_file, read_traces, read_with_report, streams
-from core.store.formats.csv import exact as csv_exact
-from core.store.formats.csv import pieces
-from core.store.formats.csv import source as csv_files
-from core.store.formats.csv.source import CsvSource
+from core.store.formats.csv import parse_exact as csv_exact
+from core.store.formats.csv import parse_fast as pieces
+from core.store.formats.csv import reader as csv_files
+from core.store.formats.csv.reader import CsvSource
 from core.store.inspection import Inspection
 from core.traces.build import build
 from core.traces.layouts import recognise

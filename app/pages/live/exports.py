@@ -8,10 +8,10 @@ import numpy as np
 import orjson
 from flask import Blueprint, Response, request
 
+from app.api import file_answer
 from app.context import workspace
 from app.pages.live.tick import ALL, Asked, panels_of, tick
-from app.routes import file_answer
-from core.csv_cells import csv_lines
+from core.csv_export import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.pages.provisioning import results
-from app.pages.provisioning.address import RESOURCES
+from app.pages.provisioning.query import RESOURCES
 from app.ui.basics import Node, card, phase_badge, plain_table
 from core.errors import PhaseDockError
 from core.units import Unit, format_bytes, format_share, format_value
 
 if TYPE_CHECKING:
     from app.context import Choice
-    from app.pages.provisioning.address import View
+    from app.pages.provisioning.query import View
     from app.ui.evaluations import Result
     from core.provisioning.recommendation.recommend import Advice
 

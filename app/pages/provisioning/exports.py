@@ -8,15 +8,15 @@ from urllib.parse import urlencode
 import orjson
 from flask import Blueprint, Response, request
 
+from app.api import file_answer
 from app.context import chosen, workspace
 from app.pages.provisioning import results
-from app.pages.provisioning.address import View
+from app.pages.provisioning.query import View
 from app.pages.provisioning.values import Values, sorted_rows
-from app.routes import file_answer
 from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query
-from core.csv_cells import csv_lines
+from core.csv_export import csv_lines
 from core.provisioning.recommendation.exports import FORMATS
 
 if TYPE_CHECKING:

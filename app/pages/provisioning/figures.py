@@ -9,7 +9,7 @@ from dash import html
 
 from app.figures.provisioning.frontier import frontier
 from app.figures.provisioning.totals import OURS, RIVAL, STATIC, Given, totals
-from app.pages.provisioning.address import RESOURCES
+from app.pages.provisioning.query import RESOURCES
 from app.ui.basics import card
 from app.ui.export import export_menu
 from app.ui.graph import graph
@@ -20,7 +20,7 @@ from core.units import Unit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from app.pages.provisioning.address import View
+    from app.pages.provisioning.query import View
     from app.pages.provisioning.values import Values
 
 

@@ -9,9 +9,9 @@ from dash import ALL, Input, Output, State, set_props
 
 from app.context import LOCATION, chosen
 from app.pages.provisioning import results
-from app.pages.provisioning.address import PATH, View
 from app.pages.provisioning.form import FORM, given_settings, policies_asked
 from app.pages.provisioning.own_settings import controls, entered, every_field, read_own, text_of
+from app.pages.provisioning.query import PATH, View
 from app.ui.basics import notice
 from app.ui.errors import problem
 from app.ui.evaluations import address_values

@@ -13,10 +13,10 @@ from dash import Input, Output, State, html
 
 from app.context import LOCATION, Choice, chosen
 from app.pages.provisioning import exports, form_callbacks, recommend, results
-from app.pages.provisioning.address import PATH, RESOURCES, SCALES, View
 from app.pages.provisioning.advice import advice_card
 from app.pages.provisioning.figures import frontier_card, totals_card
 from app.pages.provisioning.form import form, proposed
+from app.pages.provisioning.query import PATH, RESOURCES, SCALES, View
 from app.pages.provisioning.table import table
 from app.pages.provisioning.values import Values, resources_of
 from app.pages.provisioning.worst import worst_card

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.pages.provisioning import results
-from app.pages.provisioning.address import FORMATS
+from app.pages.provisioning.query import FORMATS
 from app.pages.provisioning.verdict import Verdict, title, verdict
 from app.ui.basics import Node, aria, card, data, icon, notice
 from app.ui.links import segments
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.context import Choice
-    from app.pages.provisioning.address import View
+    from app.pages.provisioning.query import View
     from app.ui.evaluations import Result
 
 _SHOWN_CHARACTERS = 12_000

@@ -15,7 +15,7 @@ from core.provisioning.policy import PolicyKind
 from core.units import format_change, format_number, format_share
 
 if TYPE_CHECKING:
-    from app.pages.provisioning.address import View
+    from app.pages.provisioning.query import View
 
 
 _SORTED_BY = {"over": "over-allocation", "under": "time short", "saving": "saving"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from app.pages.provisioning.address import RESOURCES
+from app.pages.provisioning.query import RESOURCES
 from app.pages.provisioning.values import WITHOUT_SAVING, Row, Values
 from core.provisioning.evaluation.comparison import PAPERS_BASE
 from core.provisioning.policy import PolicyKind

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.context import Choice
-    from app.pages.provisioning.address import View
+    from app.pages.provisioning.query import View
     from app.pages.provisioning.values import Values
 
 SHOWN = 12

@@ -10,8 +10,8 @@ from dash import dcc, html
 from app.context import workspace
 from app.pages.runs import stored
 from app.pages.runs import words as run_words
-from app.pages.runs.address import PATH
 from app.pages.runs.build.bundled import bundled
+from app.pages.runs.query import PATH
 from app.ui import attached_runs
 from app.ui.attached_runs import attached_card
 from app.ui.basics import (
@@ -34,8 +34,8 @@ from app.ui.tasks.words import when
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.pages.runs.address import View
     from app.pages.runs.build.bundled import Bundled
+    from app.pages.runs.query import View
     from core.experiments.spec import Experiment
     from core.runtime.experiments.infos import ExperimentInfo
 

@@ -13,7 +13,6 @@ from dash import ALL, Input, Output, State, html, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.runs import listing, stored
-from app.pages.runs.address import BUILD, COMPARE, LEDGER, PATH, View
 from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
 from app.pages.runs.build.layout import build_page
@@ -22,6 +21,7 @@ from app.pages.runs.compare.layout import compare_page, more_seeds
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
 from app.pages.runs.listing import ACT, list_page
+from app.pages.runs.query import BUILD, COMPARE, LEDGER, PATH, View
 from app.ui.errors import notify, safe_page
 from app.ui.links import Query
 from app.ui.page import Page

@@ -9,14 +9,14 @@ from dash import html
 
 from app.context import address
 from app.pages.sequences import exports
-from app.pages.sequences.address import behind
 from app.pages.sequences.cards import behind_rows
 from app.pages.sequences.files import file_button
+from app.pages.sequences.query import behind
 from app.ui.basics import Node, empty
 from app.ui.grid import grid
 
 if TYPE_CHECKING:
-    from app.pages.sequences.address import Behind, View
+    from app.pages.sequences.query import Behind, View
 
 _MOST_BEHIND = 2000
 

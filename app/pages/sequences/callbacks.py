@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import dash
 from dash import ClientsideFunction, Input, Output, State
 
-from app.pages.sequences.address import AHEAD, View, state_of
 from app.pages.sequences.behind import behind_view
 from app.pages.sequences.cards import matrix_figure
 from app.pages.sequences.graph import EDGES, GRAPH, edge_rows, elements
 from app.pages.sequences.layout import MATRIX_LABEL, graph_note
 from app.pages.sequences.next_phases import next_view
+from app.pages.sequences.query import AHEAD, View, state_of
 from app.ui.graph import graph, graph_id
 
 if TYPE_CHECKING:

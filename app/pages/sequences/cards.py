@@ -12,8 +12,8 @@ from app.context import workspace
 from app.figures.sequences.transitions import matrix
 from app.figures.sequences.tree import Node as TreeNode
 from app.figures.sequences.tree import icicle, node_link
-from app.pages.sequences.address import name_of, written, written_path
 from app.pages.sequences.graph import drawn_states
+from app.pages.sequences.query import name_of, written, written_path
 from app.ui.grid import grid
 from app.ui.phase_views import execution_rows, strips
 from core.sequences import END
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from app.pages.sequences.address import View
+    from app.pages.sequences.query import View
     from app.ui.basics import Node
     from core.sequences import PrefixTree
 

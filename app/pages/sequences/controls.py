@@ -8,12 +8,12 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.pages.sequences import exports
-from app.pages.sequences.address import HIDE, STEPS
 from app.pages.sequences.files import menu_item
+from app.pages.sequences.query import HIDE, STEPS
 from app.ui.basics import Node, aria, icon, opener
 
 if TYPE_CHECKING:
-    from app.pages.sequences.address import View
+    from app.pages.sequences.query import View
 
 _FILES = (
     ("Paths and prototypes", "paths"),

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response, request
 
+from app.api import file_answer
 from app.context import workspace
-from app.pages.sequences.address import View, behind, name_of, named, state_of, written_path
-from app.routes import file_answer
-from core.csv_cells import csv_lines
+from app.pages.sequences.query import View, behind, name_of, named, state_of, written_path
+from core.csv_export import csv_lines
 from core.errors import InputError
 
 if TYPE_CHECKING:

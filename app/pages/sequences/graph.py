@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import dash_cytoscape as cyto
 from dash import html
 
-from app.pages.sequences.address import name_of, written
+from app.pages.sequences.query import name_of, written
 from app.ui.basics import Node, aria
 from app.ui.grid import grid
 from core.sequences import END
 
 if TYPE_CHECKING:
-    from app.pages.sequences.address import View
+    from app.pages.sequences.query import View
     from core.sequences import TransitionGraph
 
 GRAPH, EDGES = "sequence-graph", "sequence-edges"

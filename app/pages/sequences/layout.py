@@ -9,11 +9,11 @@ from dash import html
 
 from app.context import Choice, address
 from app.pages.sequences import exports
-from app.pages.sequences.address import AHEAD, STEPS
 from app.pages.sequences.cards import matrix_figure, path_table, tree_figure
 from app.pages.sequences.files import file_button, menu_item
 from app.pages.sequences.graph import edge_table, elements, graph_view
 from app.pages.sequences.next_phases import next_view
+from app.pages.sequences.query import AHEAD, STEPS
 from app.ui.basics import Node, aria, button, card, empty, icon, link_button, opener
 from app.ui.export import export_menu
 from app.ui.graph import graph
@@ -21,7 +21,7 @@ from app.ui.nothing_yet import no_model, no_traces, train_a_model
 from core.sequences import Warmup
 
 if TYPE_CHECKING:
-    from app.pages.sequences.address import View
+    from app.pages.sequences.query import View
 
 _AHEAD = {"1": "the next phase", **{n: f"{n} phases on" for n in AHEAD[1:]}}
 MATRIX_LABEL = "Transition matrix; the table of the graph has its numbers"

@@ -10,7 +10,7 @@ from dash import html
 
 from app.context import workspace
 from app.figures.sequences.hazard import leaving
-from app.pages.sequences.address import name_of, named, written
+from app.pages.sequences.query import name_of, named, written
 from app.ui.basics import Node, aria, bar, data, icon, notice, opener, phase_badge, state_badge
 from app.ui.graph import graph
 from core.errors import NotFoundError
@@ -20,7 +20,7 @@ from core.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.pages.sequences.address import State, View
+    from app.pages.sequences.query import State, View
     from core.runtime.storage.sequences import SequenceAnalysis
     from core.sequences import DwellTimes, Outlook
 

@@ -10,7 +10,6 @@ from dash import dcc, html
 
 from app.context import chosen
 from app.pages.sequences import exports
-from app.pages.sequences.address import View, default_after, state_of, written
 from app.pages.sequences.behind import behind_drawer
 from app.pages.sequences.callbacks import register
 from app.pages.sequences.controls import controls
@@ -24,6 +23,7 @@ from app.pages.sequences.layout import (
     too_short,
     tree_card,
 )
+from app.pages.sequences.query import View, default_after, state_of, written
 from app.ui.basics import Node, page_head
 from app.ui.errors import safe_page
 from app.ui.nothing_yet import misfit

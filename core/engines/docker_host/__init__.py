@@ -7,8 +7,7 @@ from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
 from core.engines.docker_host.host.containers import Container
 from core.engines.docker_host.host.creation import Creation
 from core.engines.docker_host.host.host import Host
-from core.engines.docker_host.host.limits import Limits
-from core.engines.docker_host.host.limits_keeper import MemoryKeeper
+from core.engines.docker_host.host.limits import Limits, MemoryKeeper
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost, NotOurs
 from core.engines.ports import Keeper
 from core.engines.values import Counters, EngineKey, HostInfo, labelled

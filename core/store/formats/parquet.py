@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from core.errors import InputError
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
 from core.store.formats.base import Format
-from core.store.formats.csv.exact import TableReader
+from core.store.formats.csv.parse_exact import TableReader
 from core.store.streams import PARQUET
 from core.traces.validation import ProblemLog
 

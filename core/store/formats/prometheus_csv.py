@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.store.formats.base import Format
-from core.store.formats.csv.source import CsvSource
+from core.store.formats.csv.reader import CsvSource
 from core.store.formats.series_table import SeriesTable, all_labels, coded, execution_of, gather
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.raw import Coded, RawTable

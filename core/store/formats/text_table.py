@@ -13,7 +13,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
-from core.store.formats.csv.exact import TableReader
+from core.store.formats.csv.parse_exact import TableReader
 from core.store.streams import open_content
 from core.traces.validation import ProblemLog
 

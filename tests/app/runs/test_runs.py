@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.pages.runs import listing, page, stored
-from app.pages.runs.address import View
 from app.pages.runs.build import bundled
 from app.pages.runs.compare.differences import quantity, said
 from app.pages.runs.compare.layout import more_seeds
 from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import facts_of
 from app.pages.runs.ledger.tick import lines, sentence
+from app.pages.runs.query import View
 from app.pages.runs.words import titled
 from app.ui.links import Query
 from app.ui.tasks import kinds

@@ -8,13 +8,13 @@ import dash
 from dash import ALL, Input, Output, State, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.runs.address import PATH
 from app.pages.runs.build.changes import changed
 from app.pages.runs.build.draft import checked, from_fields, text_of
 from app.pages.runs.build.form import ENGINE, form
 from app.pages.runs.build.layout import fields, preview, problems
 from app.pages.runs.build.pieces import FORM, FORM_ACT, SHAPE
 from app.pages.runs.build.policies import settings_names
+from app.pages.runs.query import PATH
 from app.ui.basics import notice
 from app.ui.errors import problem
 from app.ui.forms import errors_for, field_id

@@ -8,12 +8,12 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from app.context import workspace
-from app.pages.runs.address import PATH
 from app.pages.runs.build.bundled import NEW, find
 from app.pages.runs.build.draft import checked, field_of, from_fields
 from app.pages.runs.build.form import form
 from app.pages.runs.build.pieces import FORM_ACT
 from app.pages.runs.build.yaml import written
+from app.pages.runs.query import PATH
 from app.pages.runs.words import about
 from app.ui.basics import Node, aria, button, card, link_button, notice, page_head
 from app.ui.errors import refused_policies
@@ -24,8 +24,8 @@ from core.runtime.experiments.infos import Keep
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.pages.runs.address import View
     from app.pages.runs.build.draft import Problem
+    from app.pages.runs.query import View
 
 _MOST_LINES = 400
 _KEEP = [

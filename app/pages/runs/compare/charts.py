@@ -10,8 +10,8 @@ from app.figures.runs import areas, bands, lanes
 from app.figures.runs import rows as run_rows
 from app.figures.runs.bars import pair_bars
 from app.figures.runs.steps import LOSS_STAGES, by_label, by_loss
-from app.pages.runs.address import JOBS_PER_PAGE, MEASURES, QUANTITIES
 from app.pages.runs.compare.shown import Shown, drawn
+from app.pages.runs.query import JOBS_PER_PAGE, MEASURES, QUANTITIES
 from app.ui.basics import Node, card
 from app.ui.export import export_menu
 from app.ui.graph import graph
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from app.pages.runs.address import View
+    from app.pages.runs.query import View
 
 _FEW_WORKERS = 8
 _MOST_BARS, _MOST_BANDS = 400, 200

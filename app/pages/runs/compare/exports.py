@@ -8,12 +8,12 @@ from urllib.parse import urlencode
 import orjson
 from flask import Blueprint, Response, request
 
+from app.api import file_answer
 from app.context import workspace
 from app.pages.runs import stored
 from app.pages.runs.build.yaml import written
-from app.routes import file_answer
 from app.ui.export import page_export
-from core.csv_cells import csv_lines
+from core.csv_export import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

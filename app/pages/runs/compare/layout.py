@@ -8,11 +8,11 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from app.pages.runs import stored
-from app.pages.runs.address import BY, LEDGER, PATH
 from app.pages.runs.compare import charts, exports
 from app.pages.runs.compare.differences import differences_card
 from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import Shown, ends, facts_of
+from app.pages.runs.query import BY, LEDGER, PATH
 from app.pages.runs.words import about
 from app.ui.attached_runs import state_words
 from app.ui.basics import (
@@ -36,7 +36,7 @@ from core.units import format_duration
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.pages.runs.address import View
+    from app.pages.runs.query import View
     from app.pages.runs.stored import Side
     from core.runtime.experiments.infos import ExperimentInfo
     from core.runtime.infos import TaskInfo

@@ -10,8 +10,8 @@ from dash import ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import workspace
 from app.pages.runs import stored
-from app.pages.runs.address import PATH
 from app.pages.runs.ledger.moment import tick_body
+from app.pages.runs.query import PATH
 from app.ui.attached_runs import state_words
 from app.ui.basics import Node, aria, card, data, empty, icon_button, link_button, page_head
 from app.ui.links import link
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
-    from app.pages.runs.address import View
+    from app.pages.runs.query import View
     from app.pages.runs.stored import Side
     from core.runtime.experiments.infos import ExperimentInfo, RunInfo
     from core.runtime.experiments.ledgers import Tick

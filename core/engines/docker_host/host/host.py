@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 from core.engines.docker_host.agent.files import AgentFolder
 from core.engines.docker_host.api.connection import REQUEST_TIMEOUT
 from core.engines.docker_host.host.apply_limits import resize
-from core.engines.docker_host.host.limits import Limits
-from core.engines.docker_host.host.limits_keeper import MemoryKeeper
+from core.engines.docker_host.host.limits import Limits, MemoryKeeper
 from core.engines.docker_host.host.reading import HostReading
 from core.engines.errors import ContainerGone, NotOurs
 from core.engines.values import MANAGED, labelled

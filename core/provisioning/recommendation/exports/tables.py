@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from core.csv_cells import csv_lines
+from core.csv_export import csv_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

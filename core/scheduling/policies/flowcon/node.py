@@ -7,7 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling.actions import Reason, Start
-from core.scheduling.policies.flowcon.assignment import all_completing, assign, enforced, ordered, raised
+from core.scheduling.policies.flowcon.limits import all_completing, assign, enforced, ordered, raised
 from core.scheduling.policies.flowcon.lists import classified, demanded, entered, has_spare_time, usage
 
 if TYPE_CHECKING:

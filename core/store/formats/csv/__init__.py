@@ -1,7 +1,7 @@
 """CSV and its relatives, gzipped or not: a fast reader, and an exact one for what is odd."""
 
 from core.store.formats.base import Format
-from core.store.formats.csv.source import CsvSource
+from core.store.formats.csv.reader import CsvSource
 
 FORMATS = (
     Format(

@@ -2,7 +2,7 @@
 
 pyarrow reads a clean file in one go, straight into numbers; execution and attributes come as indices
 into their distinct strings. Anything that it cannot read, and any problem whose row number it cannot
-tell, goes to `core.store.formats.csv.exact`.
+tell, goes to `core.store.formats.csv.parse_exact`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
-from core.store.formats.csv.exact import read_exactly
-from core.store.formats.csv.head import CsvHead, look
-from core.store.formats.csv.pieces import CsvParser, read_in_pieces, segments, tell_bytes
+from core.store.formats.csv.dialect import CsvHead, look
+from core.store.formats.csv.parse_exact import read_exactly
+from core.store.formats.csv.parse_fast import CsvParser, read_in_pieces, segments, tell_bytes
 from core.store.streams import open_content
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class CsvSource:
 
     @classmethod
     def open(cls, path: Path) -> CsvSource:
-        """Look at the beginning of a file (see `core.store.formats.csv.head.look`)."""
+        """Look at the beginning of a file (see `core.store.formats.csv.dialect.look`)."""
         return cls(path, look(path))
 
     @property

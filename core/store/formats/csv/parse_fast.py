@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
-from core.store.formats.csv.exact import MOST_LINE, Lines, TableReader, add_lines
+from core.store.formats.csv.parse_exact import MOST_LINE, Lines, TableReader, add_lines
 from core.store.streams import GZIP, magic, open_content
 from core.traces.guessing import EMPTY
 from core.traces.validation import ProblemLog
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from core.store.formats.csv.head import CsvHead
+    from core.store.formats.csv.dialect import CsvHead
     from core.traces.mapping import ColumnMapping
     from core.traces.raw import RawTable
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.cli import answers, output
-from core.csv_cells import csv_lines, safe_cell
+from core.csv_export import csv_lines, safe_cell
 from core.plain_text import without_controls
 from core.store.allocation_csv import write_allocations
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Blueprint, Response, jsonify, request, stream_with_context
 
 from app.context import workspace
-from core.csv_cells import csv_lines
+from core.csv_export import csv_lines
 from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
 from core.runtime.storage.phase_labels import phases_by_execution
 

@@ -1,6 +1,6 @@
 """The exact way to read a text table: line by line, so that every problem has its row number.
 
-It is several times slower than `core.store.formats.csv.source`, which is tried first and which hands over
+It is several times slower than `core.store.formats.csv.reader`, which is tried first and which hands over
 wherever a cell or a row is not as it should be. Lines longer than a bound are refused, so that no
 file can fill the memory with one line.
 """
@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.store.formats.csv import cells as parse
+from core.store.formats.csv import parse_cells as parse
 from core.store.streams import open_content
 from core.traces.raw import Coded, RawTable
 from core.traces.validation import KINDS, ProblemLog
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from core.store.formats.csv.head import CsvHead
+    from core.store.formats.csv.dialect import CsvHead
     from core.traces.mapping import ColumnMapping
     from core.traces.model import FloatArray, IntArray
 
