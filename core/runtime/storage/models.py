@@ -11,7 +11,7 @@ from core.phases.matching import match
 from core.runtime.database.tables import ModelRow
 from core.runtime.infos import ModelInfo
 from core.runtime.storage.cache import ByteCache
-from core.runtime.storage.repository import Repository, moment
+from core.runtime.storage.repository import Library, Repository, moment
 from core.runtime.storage.trace_sets import features_from_json, features_to_json
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, model_archive, model_fingerprint, save_model
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _LOADED = 64
 
 
-class ModelLibrary:
+class ModelLibrary(Library[ModelRow, ModelInfo]):
     """The models of a workspace.
 
     Parameters
@@ -46,7 +46,7 @@ class ModelLibrary:
     """
 
     def __init__(self, database: Database, folder: Path, scratch: Path, traces: TraceLibrary) -> None:
-        self.repository = Repository(database, ModelRow, folder, scratch, what="model")
+        super().__init__(Repository(database, ModelRow, folder, scratch, what="model"))
         self._traces = traces
         self._loaded: ByteCache[PhaseModel] = ByteCache(_LOADED, lambda _: 1)
 
@@ -55,7 +55,7 @@ class ModelLibrary:
         names = self._traces.names()
         return [_info(row, names) for row in self.repository.rows(trashed)]
 
-    def get(self, model: str) -> ModelInfo:
+    def get(self, thing: str) -> ModelInfo:
         """Look a model up.
 
         Raises
@@ -63,7 +63,7 @@ class ModelLibrary:
         NotFoundError
             If there is none of this id.
         """
-        return _info(self.repository.row(model), self._traces.names())
+        return _info(self.repository.row(thing), self._traces.names())
 
     def fingerprint(self, model: str) -> str:
         """The digest of what a model predicts."""
@@ -174,29 +174,8 @@ class ModelLibrary:
         )
         return self._adopt(model, name)
 
-    def rename(self, model: str, name: str) -> ModelInfo:
-        """Give a model another name; `ConflictError` when it is taken."""
-        self.repository.rename(model, name)
-        return self.get(model)
-
-    def trash(self, model: str) -> ModelInfo:
-        """Put a model into the trash; `restore` takes it out again."""
-        self.repository.trash(model)
-        return self.get(model)
-
-    def restore(self, model: str) -> ModelInfo:
-        """Take a model out of the trash."""
-        self.repository.restore(model)
-        return self.get(model)
-
-    def delete(self, model: str) -> None:
-        """Remove a model in the trash for good; `ConflictError` when it is not there."""
-        self.repository.delete(model)
-        self._loaded.forget(lambda key: key == model)
-
-    def sweep(self) -> int:
-        """Remove what killed processes left; say how many things there were."""
-        return self.repository.sweep()
+    def _forget(self, thing: str) -> None:
+        self._loaded.forget(lambda key: key == thing)
 
     def _adopt(self, model: PhaseModel, name: str) -> ModelInfo:
         mark = model.training.fingerprint

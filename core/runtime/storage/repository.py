@@ -7,6 +7,7 @@ other way round. A folder without a row was left by a process that died, and is 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from core.runtime.database.engine import Database
 
 Row = TypeVar("Row", bound=StoredRow)
+Info = TypeVar("Info")
 _ORPHAN_AFTER = 600.0
 _LONGEST_NAME = 120
 
@@ -221,3 +223,48 @@ def checked_name(name: str, what: str) -> str:
 def moment(seconds: float) -> datetime:
     """Seconds since 1970 as an aware time."""
     return datetime.fromtimestamp(seconds, UTC)
+
+
+class Library(ABC, Generic[Row, Info]):
+    """What people do with stored things of one sort; each sort adds how it is stored, read and looked at.
+
+    Parameters
+    ----------
+    repository
+        Their rows and folders.
+    """
+
+    def __init__(self, repository: Repository[Row]) -> None:
+        self.repository = repository
+
+    @abstractmethod
+    def get(self, thing: str) -> Info:
+        """What is known of one; raises `NotFoundError`."""
+
+    @abstractmethod
+    def _forget(self, thing: str) -> None:
+        """Drop what is kept in memory of one that was deleted."""
+
+    def rename(self, thing: str, name: str) -> Info:
+        """Give one another name; `ConflictError` when it is taken."""
+        self.repository.rename(thing, name)
+        return self.get(thing)
+
+    def trash(self, thing: str) -> Info:
+        """Put one into the trash; `restore` takes it out again."""
+        self.repository.trash(thing)
+        return self.get(thing)
+
+    def restore(self, thing: str) -> Info:
+        """Take one out of the trash."""
+        self.repository.restore(thing)
+        return self.get(thing)
+
+    def delete(self, thing: str) -> None:
+        """Remove one that is in the trash for good; `ConflictError` when it is not there."""
+        self.repository.delete(thing)
+        self._forget(thing)
+
+    def sweep(self) -> int:
+        """Remove what killed processes left; returns how many things there were."""
+        return self.repository.sweep()

@@ -9,7 +9,7 @@ from core.runtime.database.tables import TraceSetRow
 from core.runtime.infos import TraceSetInfo
 from core.runtime.storage.cache import ByteCache, share_of_memory, weight_of
 from core.runtime.storage.files import size_of
-from core.runtime.storage.repository import Repository, moment
+from core.runtime.storage.repository import Library, Repository, moment
 from core.store import open_trace_set, write_trace_set
 from core.traces.model import Feature, Resampling, Role
 from core.traces.summary import summarise
@@ -31,7 +31,7 @@ _SUMMARIES = 128 * MIB
 _OPEN_SETS = 64
 
 
-class TraceLibrary:
+class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
     """The trace sets of a workspace.
 
     Parameters
@@ -43,7 +43,7 @@ class TraceLibrary:
     """
 
     def __init__(self, database: Database, folder: Path, scratch: Path) -> None:
-        self.repository = Repository(database, TraceSetRow, folder, scratch, what="trace set")
+        super().__init__(Repository(database, TraceSetRow, folder, scratch, what="trace set"))
         self._sets: ByteCache[TraceSet] = ByteCache(share_of_memory(_SHARE), weight_of)
         self._summaries: ByteCache[pd.DataFrame] = ByteCache(_SUMMARIES, _weight_of_table)
         self._stored: ByteCache[StoredTraces] = ByteCache(_OPEN_SETS, lambda _: 1)
@@ -57,7 +57,7 @@ class TraceLibrary:
         """The names of all trace sets by id, those in the trash included."""
         return self.repository.names()
 
-    def get(self, trace_set: str) -> TraceSetInfo:
+    def get(self, thing: str) -> TraceSetInfo:
         """Look a trace set up.
 
         Raises
@@ -65,7 +65,7 @@ class TraceLibrary:
         NotFoundError
             If there is none of this id.
         """
-        return _info(self.repository.row(trace_set))
+        return _info(self.repository.row(thing))
 
     def fingerprint(self, trace_set: str) -> str:
         """The digest of a set's samples."""
@@ -154,30 +154,9 @@ class TraceLibrary:
 
         return self.get(self.repository.add(name, write, task))
 
-    def rename(self, trace_set: str, name: str) -> TraceSetInfo:
-        """Give a set another name; `ConflictError` when it is taken."""
-        self.repository.rename(trace_set, name)
-        return self.get(trace_set)
-
-    def trash(self, trace_set: str) -> TraceSetInfo:
-        """Put a set into the trash; `restore` takes it out again."""
-        self.repository.trash(trace_set)
-        return self.get(trace_set)
-
-    def restore(self, trace_set: str) -> TraceSetInfo:
-        """Take a set out of the trash."""
-        self.repository.restore(trace_set)
-        return self.get(trace_set)
-
-    def delete(self, trace_set: str) -> None:
-        """Remove a set in the trash for good; `ConflictError` when it is not there."""
-        self.repository.delete(trace_set)
+    def _forget(self, thing: str) -> None:
         for cache in (self._sets, self._summaries, self._stored):
-            cache.forget(lambda key: key == trace_set)
-
-    def sweep(self) -> int:
-        """Remove what killed processes left; say how many things there were."""
-        return self.repository.sweep()
+            cache.forget(lambda key: key == thing)
 
     def _open(self, trace_set: str) -> StoredTraces:
         # looked up each time: another process may have deleted it
