@@ -33,12 +33,14 @@ def engine_named(name: str | None) -> EngineInfo | None:
 
 def engine_options() -> list[dict[str, str]]:
     """The engines to choose from; one that cannot be used says so."""
-    return [{"value": each.name, "label": _label(each)} for each in workspace().live.engines()]
+    engines = workspace().live.engines()
+    return [{"value": each.name, "label": _label(each, alone=len(engines) == 1)} for each in engines]
 
 
-def _label(engine: EngineInfo) -> str:
-    state = "Docker" if engine.state is EngineState.READY else f"Docker: {STATE_WORDS[engine.state]}"
-    return f"{engine.name} ({state})"
+def _label(engine: EngineInfo, *, alone: bool) -> str:
+    if engine.state is EngineState.READY:
+        return f"{engine.name} (Docker)"
+    return f"{'Docker' if alone else engine.name}: {STATE_WORDS[engine.state]}"
 
 
 def dot(engine: EngineInfo | None) -> tuple[str, str]:

@@ -140,7 +140,10 @@ def _next_row(analysis: SequenceAnalysis, outlook: Outlook, place: int, texts: d
             ),
             bar(each.probability, label=f"probability of {name_of(each.phase)}"),
             html.B(f"{each.probability:.2f}", className="num"),
-            html.Span([html.Span(count), html.Span(typical, className="small")], className="ink3 num seen"),
+            html.Span(
+                [html.Span(count), html.Span(typical, className="small", title="dwell time")],
+                className="ink3 num seen",
+            ),
         ],
         type="button",
         className="nextrow",
@@ -154,7 +157,7 @@ def _next_row(analysis: SequenceAnalysis, outlook: Outlook, place: int, texts: d
 
 def _stay(analysis: SequenceAnalysis, after: State) -> str:
     stays = analysis.dwell_times(after[-3:])
-    return f"median dwell time {format_duration(stays.median)}" if stays.n_runs else ""
+    return f"median {format_duration(stays.median)}" if stays.n_runs else ""
 
 
 def _leave(used: State, stays: DwellTimes) -> list[Node]:
