@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -86,6 +87,16 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         if sys.gettrace() is None:
             again()
+
+
+@pytest.fixture(autouse=True)
+def _no_handler_is_left() -> Iterator[None]:
+    """End the logging that a command began: its stream is closed when its test is over."""
+    yield
+    for handler in logging.root.handlers[:]:
+        if not type(handler).__module__.startswith("_pytest"):
+            logging.root.removeHandler(handler)
+            handler.close()
 
 
 @pytest.fixture

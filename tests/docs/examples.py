@@ -17,5 +17,5 @@ def example(path: str) -> ModuleType:
     (text,) = [text for language, name, text in BLOCKS if (language, name) == ("python", path)]
     module = ModuleType("example_" + Path(path).stem)
     sys.modules[module.__name__] = module  # dataclasses look their module up
-    exec(compile(text, path, "exec"), module.__dict__)
+    exec(compile(text, f"<{path}>", "exec"), module.__dict__)
     return module

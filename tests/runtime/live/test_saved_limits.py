@@ -235,7 +235,7 @@ def test_an_engine_that_took_the_name_of_another_is_never_touched(saved_limits):
     engines = FakeEngines(local={"ID:ANOTHER": {A: LATER}})
     ((name, why),) = put_back(saved_limits, engines).failed
     assert (name, engines.touched, len(saved_limits.all())) == (A[:12], [], 1)
-    assert "then called local" in why
+    assert "formerly called local" in why
     assert "PHASEDOCK_DOCKER" in why
 
 

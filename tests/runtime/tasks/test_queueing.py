@@ -66,7 +66,7 @@ def test_a_worker_outlives_a_queue_that_goes_away(workspace, monkeypatch, caplog
         raise ConnectionError("gone")
 
     monkeypatch.setattr(workspace.tasks, "requeue_waiting", gone)
-    until(lambda: "has to wait" in caplog.text)
+    until(lambda: "postponed" in caplog.text)
     monkeypatch.undo()
     assert worker._beating.is_alive()
     assert worker.stop()
