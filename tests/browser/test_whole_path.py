@@ -93,7 +93,7 @@ def test_from_a_csv_to_phases(page: Page, guard: Guard, fresh: Server, trace_fil
     assert unfit(page, 1280) == []
 
 
-@pytest.mark.parametrize("path", ["/", "/traces", "/models", "/phases", "/tasks"])
+@pytest.mark.parametrize("path", ["/", "/phases"])
 def test_nothing_is_wider_than_a_phone(page: Page, path: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(path)

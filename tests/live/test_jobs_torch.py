@@ -64,8 +64,8 @@ def test_a_program_learns_and_reports(torch_image: str, start_job: Start, folder
 def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     torch_image: str, start_job: Start, folder: Folder, name: str
 ) -> None:
-    whole = start_job(torch_image, command(name, 40), cpuset_cpus="1")
-    origin = start_job(torch_image, command(name, 40), cpuset_cpus="0", **folder.options)
+    whole = start_job(torch_image, command(name, 24), cpuset_cpus="1")
+    origin = start_job(torch_image, command(name, 24), cpuset_cpus="0", **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 7)
     folder.want(checkpoint=1, hold=True)
     held = folder.wait(lambda now: now["checkpoint"] == 1 and now["state"] == "held")
@@ -74,21 +74,21 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     origin.kill()
 
     version = folder.want(checkpoint=1)
-    target = start_job(torch_image, command(name, 40), cpuset_cpus="1", **folder.options)
+    target = start_job(torch_image, command(name, 24), cpuset_cpus="1", **folder.options)
     resumed = folder.wait(lambda now: now["version"] == version and now["state"] == "running")
     assert resumed["step"] >= held["checkpoint_step"]
     assert resumed["started"] > held["started"]
     assert (ended(whole), ended(target)) == (0, 0), target.logs().decode()
 
-    assert 7 <= held["step"] < 40
+    assert 7 <= held["step"] < 24
     assert printed(origin) + printed(target) == printed(whole)
-    assert [step for step, _ in folder.losses()] == list(range(1, 41))
+    assert [step for step, _ in folder.losses()] == list(range(1, 25))
 
 
 def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
     torch_image: str, start_job: Start, folder: Folder
 ) -> None:
-    job = start_job(torch_image, command("gru", 80, "--every", "0"), **folder.options)
+    job = start_job(torch_image, command("gru", 40, "--every", "0"), **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 5)
     job.stop(timeout=10)
     assert ended(job) == 143
@@ -97,8 +97,8 @@ def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
     assert now["checkpoint_step"] == now["step"] == len(printed(job))
     job.start()
     assert ended(job) == 0
-    assert [step for step, _ in folder.losses()] == list(range(1, 81))
-    assert len(printed(job)) == 80
+    assert [step for step, _ in folder.losses()] == list(range(1, 41))
+    assert len(printed(job)) == 40
 
 
 def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(

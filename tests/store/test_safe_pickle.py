@@ -278,7 +278,7 @@ def test_numbers_of_numpy():
 
 
 @given(st.binary(max_size=200))
-@limits(max_examples=300)
+@limits(max_examples=150)
 def test_any_bytes_are_a_value_or_a_sentence(data):
     for stream in (data, b"\x80\x03" + data, b"\x80\x04" + data + b"."):
         with contextlib.suppress(InputError):

@@ -62,7 +62,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(ROWS)
 def test_messy_rows_become_what_the_slow_twin_makes(rows):
     wanted = slow_build(rows, 2)

@@ -31,7 +31,7 @@ def flat(parts):
     return time, values, np.cumsum([0, *(len(times) for times, _ in parts)])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     executions(), st.sampled_from(Resampling), st.sampled_from([1.0, 5.0, 6.0]), st.sampled_from([1, 2.5, 3])
 )
