@@ -12,7 +12,6 @@ from core.phases import predict
 from core.runtime import samples
 from core.runtime.infos import TaskState
 from core.runtime.samples import DATA, load_samples
-from core.runtime.tasks.handlers import KINDS
 from core.runtime.tasks.worker import Worker
 from tests.builders import small_model, small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
@@ -46,21 +45,6 @@ def done(workspace, task):
     info = ended(workspace, task)
     assert info.state is TaskState.DONE, info.error
     return info
-
-
-def test_the_register_has_all_kinds():
-    assert list(KINDS) == [
-        "ingest",
-        "train",
-        "choose_k",
-        "search",
-        "expand",
-        "samples",
-        "evaluate",
-        "simulate",
-        "attach",
-        "record",
-    ]
 
 
 def test_a_file_becomes_a_trace_set(workspace, worker, tmp_path):
