@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from core.phases import PhaseModel
     from core.traces.model import TraceSet
 
+SIX_JOBS = """
+version: 1
+name: Six jobs
+workers: {count: 2, cores: 2, id: box}
+kinds:
+  VAE: {work: [20, 60], demand: 2}
+drawn: {count: 6}
+arrivals: {by: uniform, within: 20}
+policies: [fewest, specon, flowcon]
+seeds: 3
+"""
+"""An experiment of three policies that runs in a moment."""
+
 
 def small_traces(n_executions: int = 4, seed: int = 1, samples: int = 60) -> TraceSet:
     """A few short synthetic executions."""

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import coverage
 import pytest
-from hypothesis import HealthCheck, is_hypothesis_test
+from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from core.config import Settings
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
     from core.runtime.workspace import Workspace
 
 HERE = Path(__file__).resolve().parent
-TRACED_SECONDS, PAUSED_SECONDS = 0.2, 0.8  # of processor time
 ALL_REQUIRED = os.environ.get("PHASEDOCK_TESTS_ALL") == "1"
 
 hypothesis_settings.register_profile(
@@ -59,34 +55,6 @@ def missing_tool(words: set[str]) -> str | None:
     if "browser" in words and chromium() is None:
         return "needs Chromium, which is not installed (tests/install-what-tests-need.sh)"
     return None
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Measure what many examples cover in slices: with the tracer, Python takes 2.5 times as long."""
-    measuring = coverage.Coverage.current()
-    if measuring is None or not is_hypothesis_test(getattr(item, "obj", None)):
-        return (yield)
-
-    def switch(*_: object) -> None:
-        if sys.gettrace() is None:
-            again()
-        else:
-            sys.settrace(None)
-        signal.setitimer(signal.ITIMER_VIRTUAL, PAUSED_SECONDS if sys.gettrace() is None else TRACED_SECONDS)
-
-    def again() -> None:  # a new tracer: the one that was stopped amid calls has lost count of them
-        measuring.stop()
-        measuring.start()
-
-    signal.signal(signal.SIGVTALRM, switch)
-    signal.setitimer(signal.ITIMER_VIRTUAL, TRACED_SECONDS)
-    try:
-        return (yield)
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        if sys.gettrace() is None:
-            again()
 
 
 @pytest.fixture(autouse=True)

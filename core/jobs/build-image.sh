@@ -53,10 +53,9 @@ base() { # the name of an image that has python3
     echo "$own_base"
 }
 
-lay() { # lay BASE FOLDER NAME [LABEL]: one image more
+lay() { # lay BASE FOLDER NAME [OPTION…]: one image more
     cp "$here/Dockerfile" "$work/Dockerfile"
-    docker build --quiet --network none --build-arg BASE="$1" --label "${4:-phasedock.image=jobs}" \
-        -t "$3" -f "$work/Dockerfile" "$2" >/dev/null
+    docker build --quiet --network none --build-arg BASE="$1" "${@:4}" -t "$3" -f "$work/Dockerfile" "$2" >/dev/null
 }
 
 fetch() { # fetch VERSION FOLDER REQUIREMENT…: packages for the base's Python, unpacked
@@ -85,7 +84,7 @@ libraries() { # libraries KIND: the image under the programs; kept while what it
     if [ "$label" != "$wanted" ]; then
         say "Building $name on $from (Python $version) …"
         fetch "$version" "$work/$kind-libraries" "${requirements[@]}"
-        lay "$from" "$work/$kind-libraries" "$name" "phasedock.libraries=$wanted"
+        lay "$from" "$work/$kind-libraries" "$name" --label "phasedock.libraries=$wanted"
         rm -rf "$work/$kind-libraries"
     fi
     echo "$name"
@@ -104,10 +103,14 @@ programs() { # the package as the images hold it, with the digits that scikit-le
 
 for kind in "${@:-light torch}"; do
     for one in $kind; do
-        case "$one" in light | torch) ;; *) fail "There are the images light and torch; “$one” is none of them." ;; esac
+        case "$one" in
+            light) first=mlp ;;
+            torch) first=gru ;;
+            *) fail "There are the images light and torch; “$one” is none of them." ;;
+        esac
         programs
         under=$(libraries "$one")
-        lay "$under" "$work/programs" "phasedock-jobs:$one"
+        lay "$under" "$work/programs" "phasedock-jobs:$one" --build-arg FIRST="$first"
         say "phasedock-jobs:$one is ready."
     done
 done

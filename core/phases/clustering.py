@@ -61,7 +61,7 @@ def fit_centres(codes: Codes, k: int, seed: int, progress: Progress = silent) ->
 
 def _fit(codes: Codes, k: int, seed: int, progress: Progress) -> Codes:
     # scikit-learn takes a second to import, which only those who fit should wait for
-    from sklearn.cluster import KMeans  # noqa: PLC0415
+    from sklearn.cluster import KMeans
 
     part = codes[subsample(len(codes), SAMPLE, seed)]
     if distinct(part, k) < k:

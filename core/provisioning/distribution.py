@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.ensemble import ExtraTreesRegressor
 
 from core.phases.kernels.compiling import compiled
 
@@ -133,6 +132,9 @@ def grow(
     leaf
         The minimum number of samples in a leaf; fewer where there are few rows.
     """
+    # scikit-learn takes two seconds to import, which only those who fit should wait for
+    from sklearn.ensemble import ExtraTreesRegressor
+
     coarse = np.unique(np.linspace(0, len(grid) - 1, _COARSE).astype(np.int64))
     smallest = int(np.clip(len(rows) // 8, 1, leaf))
     model = ExtraTreesRegressor(trees, min_samples_leaf=smallest, max_features=0.5, random_state=seed)

@@ -14,30 +14,19 @@ from core.config import Settings
 from core.experiments.reading.experiment import read_experiment
 from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import unfit
+from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from tests.browser.serving import Server
 
-SMALL = """
-version: 1
-name: Small box
-workers: {count: 2, cores: 2, id: box}
-kinds:
-  VAE: {work: [20, 60], demand: 2}
-drawn: {count: 6}
-arrivals: {by: uniform, within: 20}
-policies: [fewest, specon, flowcon]
-seeds: 2
-"""
-
 
 @pytest.fixture(scope="module")
 def experiment(stocked: Server) -> str:
     """A small experiment that has been run; its id."""
     space = open_workspace(Settings(home=stocked.home))
-    task = space.runs.submit(read_experiment(SMALL))
+    task = space.runs.submit(read_experiment(SIX_JOBS.replace("Six jobs", "Small box")))
     end = time.monotonic() + 90
     while not space.tasks.get(task).state.ended and time.monotonic() < end:
         time.sleep(0.2)
@@ -111,9 +100,9 @@ def step_through(page: Page) -> None:
     expect(page.locator("tr.decided").first).to_be_visible()
     page.keyboard.press("Escape")
     page.locator("h1").click()
-    for step in (1, 2):
-        page.keyboard.press("ArrowRight")
-        expect(page).to_have_url(re.compile(f"tick={first + step}"))
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    expect(page).to_have_url(re.compile(f"tick={first + 2}"))
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#tick-body")).to_contain_text(f"Tick {first + 1},")
     page.reload()
@@ -141,8 +130,8 @@ def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
     area.fill(area.input_value().replace("fewest", "fastest"))
     expect(page.locator(".notice.bad").first).to_contain_text("There is no policy called “fastest”.")
     expect(page.locator(".yaml .line.bad")).to_contain_text("fastest")
-    area.fill(SMALL)
-    expect(page.locator(".notice.ok")).to_contain_text("6 runs")
+    area.fill(SIX_JOBS)
+    expect(page.locator(".notice.ok")).to_contain_text("9 runs")
     page.get_by_text("Form", exact=True).click()
     expect(page.locator(field(page, "name"))).to_have_value("Small box")
     expect(page.locator(field(page, "workers/0/cores"))).to_have_value("2")
@@ -202,6 +191,33 @@ def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experime
     expect(window).to_contain_text("with their ledgers are deleted")
     window.get_by_role("button", name="Delete", exact=True).click()
     expect(page.locator("#runs-rows tr", has_text="FlowCon, 3 jobs, fixed")).to_have_count(0)
+
+
+def test_every_step_counts_however_fast_and_slow_the_browser(page: Page, experiment: str) -> None:
+    page.goto(f"/runs?experiment={experiment}&look=ledger&of=specon")
+    expect(page.locator("#tick-body")).to_contain_text("Tick 0,")
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 6})
+    for pause in (0, 30, 0, 90, 0, 200, 15, 0):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(pause)
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    thumb = page.locator(".tickbar [role=slider]")
+    expect(page).to_have_url(re.compile(r"tick=5(&|$)"))
+    expect(page.locator("#tick-body")).to_contain_text("Tick 5,")
+    expect(thumb).to_have_attribute("aria-valuenow", "5")
+    track = page.locator(".tickbar .mantine-Slider-track").bounding_box()
+    thumb.hover()
+    page.mouse.down()
+    page.mouse.move(track["x"] + track["width"] / 2, track["y"], steps=8)
+    expect(thumb).not_to_have_attribute("aria-valuenow", "5")
+    half = int(thumb.get_attribute("aria-valuenow") or 0)
+    expect(page.locator("#tick-body")).to_contain_text(f"Tick {half},")
+    page.mouse.up()
+    page.keyboard.press("Tab")
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tick-body")).to_contain_text(f"Tick {half + 1},")
 
 
 def test_the_pages_are_accessible_and_fit(page: Page, experiment: str) -> None:

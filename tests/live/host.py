@@ -6,13 +6,15 @@ built once. It has no bridge and no iptables; containers run without a network.
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 import socket
 import subprocess
 import sys
+import tarfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 NAMED = "PHASEDOCK_TEST_DOCKER"
 HOME = Path(f"/var/tmp/phasedock-tests-{os.getuid()}")
 SCRIPT = Path(__file__).parents[2] / "core" / "jobs" / "build-image.sh"
+PROGRAMS = ("usr", "lib", "lib64", "bin")
+"""This machine's folders that containers of the image ``empty`` are lent."""
 OURS = "phasedock.test"
 """The label of every container that tests make."""
 
@@ -77,16 +81,10 @@ class Daemon:
         """Its address."""
         return f"unix://{self.folder}/docker.sock"
 
-    def start(self, seconds: float = 60, tries: int = 3) -> None:
-        """Start it and wait until it answers; after a kill the first try may find an old containerd."""
-        for _ in range(tries - 1):
-            with suppress(RuntimeError):
-                return self._start(seconds)
-        return self._start(seconds)
-
-    def _start(self, seconds: float) -> None:
+    def start(self, seconds: float = 60) -> None:
+        """Start it and wait until it answers."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for left in ("pid", "docker.sock"):
+        for left in ("pid", "docker.sock", "exec/containerd/containerd.pid"):
             (self.folder / left).unlink(missing_ok=True)
         places = ["--data-root", "data", "--exec-root", "exec", "-p", "pid"]
         places = [one if one.startswith("-") else f"{self.folder}/{one}" for one in places]
@@ -158,6 +156,36 @@ def engine() -> Iterator[str]:
     finally:
         remove_ours(daemon.url)
         daemon.stop()
+
+
+@contextmanager
+def killable(name: str) -> Iterator[Daemon]:
+    """Lend an engine that may be killed; its only image, ``empty``, is for this machine's own programs."""
+    demand(own=True)
+    daemon = Daemon(HOME / name)
+    daemon.start()
+    try:
+        with connect(daemon.url) as client:
+            client.api.import_image_from_data(_no_programs(), repository="empty")
+        yield daemon
+    finally:
+        if not answers(daemon.url):
+            daemon.start()
+        with connect(daemon.url) as client:
+            for container in client.containers.list(all=True):
+                container.remove(force=True)
+        daemon.stop()
+
+
+def _no_programs() -> bytes:
+    """An image's files: nothing but the folders that `PROGRAMS` and temporary files go to."""
+    file = io.BytesIO()
+    with tarfile.open(fileobj=file, mode="w") as tar:
+        for name in (*PROGRAMS, "tmp"):
+            folder = tarfile.TarInfo(name)
+            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
+            tar.addfile(folder)
+    return file.getvalue()
 
 
 def build_image(url: str, kind: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import docker
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
@@ -51,6 +54,40 @@ def kernel_memory(container: Container) -> tuple[int, int]:
     given = [(folder / name).read_text().strip() for name in names[version]]
     most, swap = (-1 if each == "max" or int(each) > 1 << 60 else int(each) for each in given)
     return most, swap
+
+
+class KernelLimits(threading.Thread):
+    """Notes the cores that control groups give the jobs of runs, until it is told to stop.
+
+    Parameters
+    ----------
+    client
+        Of the engine that the jobs run on.
+    """
+
+    def __init__(self, client: docker.DockerClient) -> None:
+        super().__init__(daemon=True)
+        self.client, self.over = client, threading.Event()
+        self.seen: dict[tuple[str, str], list[float | None]] = {}
+        self.start()
+
+    def run(self) -> None:
+        while not self.over.wait(0.1):
+            for each in self.client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True):
+                try:
+                    now = kernel_cores(each)
+                except (OSError, docker.errors.NotFound):  # it ended between two calls
+                    continue
+                key = (each.labels["phasedock.run"], each.labels["phasedock.job"])
+                noted = self.seen.setdefault(key, [])
+                if not noted or noted[-1] != now:
+                    noted.append(now)
+
+    def stop(self) -> dict[tuple[str, str], list[float | None]]:
+        """Look no more; what was seen, by run and job."""
+        self.over.set()
+        self.join()
+        return self.seen
 
 
 def _group(container: Container, controller: str) -> tuple[int, Path]:

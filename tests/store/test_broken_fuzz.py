@@ -10,7 +10,6 @@ Each run damages other files, told by the seed of pytest-randomly. A failure say
 from __future__ import annotations
 
 import os
-import sys
 import time
 from pathlib import Path
 from random import Random
@@ -45,16 +44,11 @@ def memory(what: str) -> int:
 
 
 def cost_of(work: Callable[[], object]) -> tuple[float, int]:
-    """What work takes: seconds of processor, and bytes of memory at its most; without coverage's tracer."""
+    """What work takes: seconds of processor, and bytes of memory at its most."""
     Path("/proc/self/clear_refs").write_text("5")  # the peak is counted from here
-    before, tracer = memory("VmRSS"), sys.gettrace()
-    sys.settrace(None)
-    try:
-        begin = time.process_time()
-        work()
-        return time.process_time() - begin, memory("VmHWM") - before
-    finally:
-        sys.settrace(tracer)
+    before, begin = memory("VmRSS"), time.process_time()
+    work()
+    return time.process_time() - begin, memory("VmHWM") - before
 
 
 def wrong_with(chosen: Format, path: Path) -> str | None:

@@ -22,20 +22,22 @@
     write({ text: field.value });
   });
 
-  /* Which tick the ledger is at: the slider's value as the page last set it, which the server may not know yet. */
-  let wanted = null, of = null;
+  /* Which tick of which run the page last gave to the slider, which shows it a little later; null once a person
+     moves the slider itself. */
+  let wanted = null, of = null, dragging = false;
   function bar() {
     return dom.all(".tickbar")[0];
   }
-  function now() {
-    if (of !== bar().dataset.run) wanted = null;
+  function shown() {
     const thumb = document.querySelector(".tickbar [role=slider]");
-    return wanted !== null ? wanted : thumb ? Number(thumb.getAttribute("aria-valuenow")) : 0;
+    return thumb ? Number(thumb.getAttribute("aria-valuenow")) : 0;
+  }
+  function now() {
+    return wanted !== null && of === bar().dataset.run ? wanted : shown();
   }
   function go(tick) {
-    const last = Number(bar().dataset.last);
     of = bar().dataset.run;
-    wanted = Math.max(0, Math.min(tick, last));
+    wanted = Math.max(0, Math.min(tick, Number(bar().dataset.last)));
     api.set_props("tick", { value: wanted });
   }
   function nextDecision() {
@@ -44,6 +46,18 @@
     if (next !== undefined) go(next);
   }
 
+  /* The slider says its value only when it is let go of: one that says every value back would undo the next key. */
+  document.addEventListener("pointerdown", function (event) {
+    dragging = dom.closest(event, ".tickbar .mantine-Slider-root") !== null;
+    if (dragging) wanted = null;
+  });
+  document.addEventListener("pointermove", function () {
+    if (dragging && bar() && shown() !== wanted) go(shown());
+  });
+  document.addEventListener("pointerup", function () {
+    if (dragging) wanted = null;
+    dragging = false;
+  });
   document.addEventListener("click", function (event) {
     const button = dom.closest(event, "[data-step], .moment[data-tick]");
     if (!button || !bar()) return;
@@ -53,7 +67,7 @@
   });
   document.addEventListener("keydown", function (event) {
     if (!bar() || dom.typing(event)) return;
-    if (dom.closest(event, "[role=slider]")) return;
+    if (dom.closest(event, "[role=slider]")) { wanted = null; return; }
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (document.querySelector(".mantine-Modal-content, .mantine-Drawer-content")) return;
     if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
@@ -65,7 +79,6 @@
   api.runs = {
     /* The tick and the job go into the address, so that a colleague sees the same moment. */
     address: function (tick, job) {
-      if ((tick || 0) === wanted) wanted = null; // a later step may be on its way already
       write({ tick: tick || null, job: job });
       return api.no_update;
     },

@@ -130,7 +130,7 @@ def choose_k_for(
 
 def _candidate(codes: Codes, k: int, total: float, seed: int, refits: int) -> Candidate:
     # see core.phases.clustering on late imports
-    from sklearn.metrics import silhouette_score  # noqa: PLC0415
+    from sklearn.metrics import silhouette_score
 
     centres = fit_centres(codes, k, seed)
     labels = nearest_of(codes, centres)
@@ -145,8 +145,8 @@ def _candidate(codes: Codes, k: int, total: float, seed: int, refits: int) -> Ca
 
 
 def _stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> float:
-    from sklearn.cluster import KMeans  # noqa: PLC0415
-    from sklearn.metrics import adjusted_rand_score  # noqa: PLC0415
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import adjusted_rand_score
 
     rng = np.random.default_rng([seed, k])
     agreements = []

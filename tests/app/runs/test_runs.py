@@ -23,29 +23,18 @@ from core.errors import NotFoundError
 from core.experiments.compare import MEASURES
 from core.experiments.reading.experiment import read_experiment
 from core.runtime.tasks.worker import Worker
+from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:
     from flask import Flask
 
     from core.runtime.workspace import Workspace
 
-EXPERIMENT = """
-version: 1
-name: Six jobs
-workers: {count: 2, cores: 2, id: box}
-kinds:
-  VAE: {work: [20, 60], demand: 2}
-drawn: {count: 6}
-arrivals: {by: uniform, within: 20}
-policies: [fewest, specon, flowcon]
-seeds: 3
-"""
-
 
 @pytest.fixture
 def experiment(place: Workspace) -> str:
     """An experiment that was asked for and run; gives its id."""
-    task = place.runs.submit(read_experiment(EXPERIMENT))
+    task = place.runs.submit(read_experiment(SIX_JOBS))
     Worker(place).work(task)
     return str(place.tasks.get(task).params["experiment"])
 
@@ -112,7 +101,7 @@ def test_what_the_simulator_predicted_stands_beside_what_was_measured(
 
 
 def test_arms_of_the_same_scenario_are_rivals_across_experiments(place: Workspace, experiment: str) -> None:
-    task = place.runs.submit(read_experiment(EXPERIMENT.replace("[fewest, specon, flowcon]", "[las]")))
+    task = place.runs.submit(read_experiment(SIX_JOBS.replace("[fewest, specon, flowcon]", "[las]")))
     Worker(place).work(task)
     _, second, every = stored.pair(place.runs.experiment(experiment), "fewest", None)
     assert [key.partition("@")[0] for key in every] == ["fewest", "specon", "flowcon", "las"]
@@ -194,7 +183,7 @@ def test_quantities_have_their_units() -> None:
 
 
 def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Workspace) -> None:
-    task = place.runs.submit(read_experiment(EXPERIMENT))
+    task = place.runs.submit(read_experiment(SIX_JOBS))
     experiment = str(place.tasks.get(task).params["experiment"])
     info = place.runs.experiment(experiment)
     assert stored.state_of(info) == "queued"
@@ -216,7 +205,7 @@ def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Work
 
 
 def test_an_experiment_that_waits_is_among_the_running(place: Workspace) -> None:
-    place.runs.submit(read_experiment(EXPERIMENT))
+    place.runs.submit(read_experiment(SIX_JOBS))
     assert "Six jobs" in text_of_page(state="running")
     assert "No experiment is in this state." in text_of_page(state="failed")
     assert "No experiment is in this state." in text_of_page(state="done")

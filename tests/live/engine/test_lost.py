@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import os
 import signal
-import tarfile
 import threading
 import time
 
@@ -21,44 +19,9 @@ pytestmark = pytest.mark.live
 
 
 @pytest.fixture(scope="module")
-def daemon(docker_url):
-    """An engine that may be killed; with an empty image, whose containers see this machine's programs."""
-    host.demand(own=True)
-    daemon = host.Daemon(host.HOME / "killed")
-    daemon.start()
-    try:
-        with host.connect(daemon.url) as client:
-            client.api.import_image_from_data(_empty(), repository="empty")
-        yield daemon
-    finally:
-        if not host.answers(daemon.url):
-            start_again(daemon)
-        with host.connect(daemon.url) as client:
-            for container in client.containers.list(all=True):
-                container.remove(force=True)
-        daemon.stop()
-
-
-def start_again(daemon):
-    """Start a killed engine; its containerd may still be ending, and then the first try fails."""
-    for tries in (2, 1, 0):
-        try:
-            daemon.start()
-        except RuntimeError:
-            if not tries:
-                raise
-        else:
-            return
-
-
-def _empty():
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as tar:
-        for name in ("usr", "lib", "lib64", "bin", "tmp"):
-            folder = tarfile.TarInfo(name)
-            folder.type, folder.mode = tarfile.DIRTYPE, 0o755
-            tar.addfile(folder)
-    return file.getvalue()
+def daemon():
+    with host.killable("killed") as made:
+        yield made
 
 
 def printing(name, arrival=0.0):
@@ -66,7 +29,7 @@ def printing(name, arrival=0.0):
     program = (
         "trap 'exit 1' TERM; n=1; while [ $n -lt 600 ]; do echo loss=0.$n; n=$((n+1)); /bin/sleep 0.1; done"
     )
-    volumes = {f"/{name}": f"/{name}" for name in ("usr", "lib", "lib64", "bin")}
+    volumes = {f"/{name}": f"/{name}" for name in host.PROGRAMS}
     return PlannedJob(name, "empty", ("/bin/sh", "-c", program), arrival, volumes=volumes)
 
 
@@ -90,7 +53,7 @@ def test_an_engine_that_comes_back_is_waited_for_and_the_run_goes_on(daemon, tmp
         daemon.kill()
         failures = engine.apply([SetLimit("a", 0.25)])
         assert "Docker host local" in failures[0].why
-        again = threading.Timer(1.0, start_again, [daemon])
+        again = threading.Timer(1.0, daemon.start)
         again.start()
         try:
             ended = ()
@@ -121,7 +84,7 @@ def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path
         left = engine.close()
         assert len(left) == 1
         assert "could not be removed" in left[0]
-    start_again(daemon)
+    daemon.start()
 
 
 def test_an_engine_that_hangs_is_lost_and_found_again(daemon):

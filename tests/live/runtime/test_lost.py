@@ -13,7 +13,6 @@ from core.runtime.live.policies import attach
 from core.runtime.live.view.values import Mode
 from core.runtime.tasks.worker import Worker
 from tests.live import host
-from tests.live.engine.test_lost import _empty, start_again
 from tests.live.limits import docker_limits, kernel_quota
 from tests.live.waiting import ended, until
 from tests.live.workloads import BUSY
@@ -25,19 +24,9 @@ pytestmark = pytest.mark.live
 
 
 @pytest.fixture
-def daemon(docker_url: str) -> Iterator[host.Daemon]:
-    host.demand(own=True)
-    made = host.Daemon(host.HOME / "killed-live")
-    made.start()
-    try:
-        with host.connect(made.url) as client:
-            client.api.import_image_from_data(_empty(), repository="empty")
+def daemon() -> Iterator[host.Daemon]:
+    with host.killable("killed-live") as made:
         yield made
-    finally:
-        if not host.answers(made.url):
-            start_again(made)
-        host.remove_ours(made.url)
-        made.stop()
 
 
 def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_later(
@@ -45,8 +34,8 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
 ):
     monkeypatch.setattr(attach, "RECONNECT_WITHIN", 2.0)
     space = open_workspace(Settings(home=tmp_path / "home", docker=f"local={daemon.url}", control=True))
-    volumes = [f"/{name}:/{name}" for name in ("usr", "lib", "lib64", "bin")]
-    command = ["/bin/sh", "-c", "while true; do echo loss=0.5; /bin/sleep 0.2; done"]
+    volumes = [f"/{name}:/{name}" for name in host.PROGRAMS]
+    command = ["/bin/sh", "-c", "trap 'exit 1' TERM; while true; do echo loss=0.5; /bin/sleep 0.2; done"]
     worker = Worker(space)
     try:
         with host.connect(daemon.url) as client:
@@ -64,7 +53,7 @@ def test_an_engine_that_is_lost_under_a_policy_ends_it_and_gets_its_limits_back_
         assert "was lost" in failed.error[0]
         assert any("restored as soon as" in text for _, text in space.tasks.log(task))
         assert [hold.container for hold in space.live.saved_limits.all()] == [job.id]
-        start_again(daemon)
+        daemon.start()
         until(lambda: not space.live.saved_limits.all(), 40)
         with host.connect(daemon.url) as client:
             assert docker_limits(client.containers.get(job.id)) == before

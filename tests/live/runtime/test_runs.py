@@ -1,14 +1,10 @@
-"""Experiments in real containers: quotas are those of the ledger, jobs move without losing a step.
-
-What limits really are is read from the control groups while a run goes on, not from what PhaseDock says.
-"""
+"""Experiments in real containers: jobs move without losing a step, and nothing of a run is left behind."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import docker
@@ -19,9 +15,8 @@ from core.experiments.reading.experiment import read_experiment
 from core.runtime.experiments.infos import RunState
 from core.runtime.infos import TaskState
 from core.runtime.tasks.worker import Worker
-from core.scheduling.actions import Migrate, SetLimit, Start
+from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
-from tests.live.limits import kernel_cores
 from tests.live.waiting import until
 from tests.live.workloads import ALONE, FLOWCON, SPECON
 
@@ -35,26 +30,6 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 
-class Kernel(threading.Thread):
-    """Notes every quota of a run's jobs, from the control groups, until it is told to stop."""
-
-    def __init__(self, client: docker.DockerClient) -> None:
-        super().__init__(daemon=True)
-        self.client, self.seen, self.over = client, {}, threading.Event()
-
-    def run(self) -> None:
-        while not self.over.wait(0.1):
-            for each in self.client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True):
-                try:
-                    now = kernel_cores(each)
-                except (OSError, docker.errors.NotFound):  # it ended between two calls
-                    continue
-                key = (each.labels["phasedock.run"], each.labels["phasedock.job"])
-                noted = self.seen.setdefault(key, [])
-                if not noted or noted[-1] != now:
-                    noted.append(now)
-
-
 def done(space: Workspace, text: str) -> str:
     """Run an experiment as a task here; gives its id."""
     task = space.runs.submit(read_experiment(text))
@@ -62,39 +37,6 @@ def done(space: Workspace, text: str) -> str:
     info = space.tasks.get(task)
     assert (info.state, info.error) == (TaskState.DONE, None)
     return str(info.params["experiment"])
-
-
-@pytest.mark.usefixtures("light_image")
-def test_flowcon_moves_real_quotas_as_its_ledger_says(
-    space: Workspace, docker_client: docker.DockerClient
-) -> None:
-    kernel = Kernel(docker_client)
-    kernel.start()
-    info = space.runs.experiment(done(space, FLOWCON))
-    kernel.over.set()
-    run = info.runs["FlowCon"][1]
-    asked: dict[str, list[float | None]] = {}
-    for entry in space.runs.entries(run):
-        for action in entry.actions:
-            if isinstance(action, Start | SetLimit):
-                limits = asked.setdefault(action.job, [])
-                if not limits or limits[-1] != action.limit:
-                    limits.append(action.limit)
-    assert any(len(limits) > 1 for limits in asked.values())
-    for job, limits in asked.items():
-        seen = kernel.seen[run, job]
-        # a limit that stood for less than a look may be missed; none is there that was not asked for
-        assert [value for value in limits if value in seen] == seen
-        assert len(seen) >= len(limits) - 1
-    assert space.runs.replay(run) == []
-    free = kernel.seen[info.runs["NA"][1], "long"]
-    assert free in ([None], [1.0])
-    results = {label: space.runs.result(runs[1]) for label, runs in info.runs.items()}
-    assert all(job.state == JobState.DONE for result in results.values() for job in result.jobs)
-    assert info.report is not None
-    fit = info.report["predicted"]["fits"]["1"]
-    assert fit["left_out"] == []
-    assert docker_client.containers.list(all=True, filters={"label": "phasedock.run"}) == []
 
 
 @pytest.mark.usefixtures("torch_image")

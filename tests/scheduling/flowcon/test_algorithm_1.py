@@ -5,26 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.scheduling.actions import SetLimit, Start
+from tests.scheduling.flowcon.jobs import ALPHA, run, table
 from tests.scheduling.making import Table
-
-ALPHA = {"alpha": 0.05, "itval": 10.0}
-
-
-def table(*names: str, **settings: object) -> Table:
-    """Jobs on one worker at their first run at 0 s, each at E = 1."""
-    made = Table("flowcon", {**ALPHA, **settings})
-    made.on("w", *names)
-    for name in names:
-        made.prints(name, 1.0)
-    made.look(0.0)
-    return made
-
-
-def run(made: Table, time: float, **changes: tuple[float, float]) -> None:
-    """Look again after each job has printed one E and used so many core-seconds."""
-    for name, (level, cpu) in changes.items():
-        made.prints(name, level, cpu=cpu)
-    made.look(time)
 
 
 def test_algorithm_1_line_1_starts_with_every_container_in_nl_and_limit_1() -> None:

@@ -9,22 +9,8 @@ from core.scheduling.actions import SetLimit, Start
 from core.scheduling.model import Worker
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.flowcon import PRESETS
+from tests.scheduling.flowcon.jobs import run, table
 from tests.scheduling.making import Table
-
-
-def table(*names: str, capacity: float = 1.0, **settings: object) -> Table:
-    made = Table("flowcon", {"alpha": 0.05, "itval": 10.0, **settings}, workers=(Worker("w", capacity),))
-    made.on("w", *names)
-    for name in names:
-        made.prints(name, 1.0)
-    made.look(0.0)
-    return made
-
-
-def run(made: Table, time: float, **changes: tuple[float, float]) -> None:
-    for name, (level, cpu) in changes.items():
-        made.prints(name, level, cpu=cpu)
-    made.look(time)
 
 
 def slow_and_quick(**settings: object) -> Table:

@@ -106,7 +106,6 @@ def _slider(tick: int, last: int, label: str) -> dmc.Slider:
         max=max(last, 1),
         step=1,
         value=tick,
-        updatemode="drag",
         label=None,
         thumbLabel=f"Tick of the ledger of {label}",
         className="grow",

@@ -7,14 +7,15 @@ the saved ones are forgotten.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import time
+from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host.agent.files import AgentFolder
 from core.engines.docker_host.api.connection import REQUEST_TIMEOUT
 from core.engines.docker_host.host.apply_limits import resize
 from core.engines.docker_host.host.limits import Limits, MemoryKeeper
 from core.engines.docker_host.host.reading import HostReading
-from core.engines.errors import ContainerGone, NotOurs
+from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.values import MANAGED, labelled
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from core.engines.docker_host.host.containers import Container
     from core.engines.docker_host.host.creation import Creation
     from core.engines.ports import Keeper
+
+FREEZES: Final = 3
+FREEZE_AGAIN_IN: Final = 0.5
 
 
 class Host(HostReading):
@@ -132,8 +136,19 @@ class Host(HostReading):
         self._do(container, "kill")
 
     def pause(self, container: str) -> None:
-        """Freeze a container's processes."""
-        self._do(container, "pause")
+        """Freeze a container's processes; asked again where the kernel could not stop them all in time.
+
+        On cgroup v1 that happens when a process waits for its quota; runc gives up, and nothing has changed
+        (libcontainer, cgroups/fs/freezer.go).
+        """
+        for left in reversed(range(FREEZES)):
+            try:
+                return self._do(container, "pause")
+            except ChangeRefused as refused:
+                if not left or "unable to freeze" not in refused.message:
+                    raise
+                time.sleep(FREEZE_AGAIN_IN)
+        return None
 
     def unpause(self, container: str) -> None:
         """Resume a container's processes."""

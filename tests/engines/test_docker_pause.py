@@ -1,0 +1,52 @@
+"""Pausing a container that the kernel cannot freeze at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.engines.docker_host import Address, Host
+from core.engines.docker_host.host import host as hosts
+from core.engines.errors import ChangeRefused
+
+BUSY = "Docker on local says: Cannot pause container a: OCI runtime pause failed: unable to freeze: unknown."
+
+
+class Refusing:
+    """Stands for what is sent to Docker: refuses so many times."""
+
+    def __init__(self, why: str, times: int) -> None:
+        self.why, self.left, self.asked = why, times, 0
+
+    def __call__(self, container: str, verb: str) -> None:
+        assert (container, verb) == ("a", "pause")
+        self.asked += 1
+        self.left -= 1
+        if self.left >= 0:
+            raise ChangeRefused(self.why, "Nothing was changed.")
+
+
+@pytest.fixture
+def host(monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.setattr(hosts, "FREEZE_AGAIN_IN", 0.0)
+    return Host(Address("local", "unix:///nowhere"))
+
+
+@pytest.mark.parametrize("times", range(hosts.FREEZES))
+def test_a_container_that_cannot_be_frozen_is_asked_again(host, monkeypatch, times):
+    monkeypatch.setattr(host, "_do", doing := Refusing(BUSY, times))
+    host.pause("a")
+    assert doing.asked == times + 1
+
+
+def test_one_that_never_can_is_refused(host, monkeypatch):
+    monkeypatch.setattr(host, "_do", doing := Refusing(BUSY, 99))
+    with pytest.raises(ChangeRefused, match="unable to freeze"):
+        host.pause("a")
+    assert doing.asked == hosts.FREEZES
+
+
+def test_any_other_refusal_stands(host, monkeypatch):
+    monkeypatch.setattr(host, "_do", doing := Refusing("Container a is not running.", 1))
+    with pytest.raises(ChangeRefused, match="not running"):
+        host.pause("a")
+    assert doing.asked == 1
