@@ -21,7 +21,7 @@ from tests.data.make_synthetic import SYNTHETIC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, BrowserContext, Page
+    from playwright.sync_api import BrowserContext, BrowserType, Page
 
 CHROMIUM = chromium()
 expect.set_options(timeout=30_000)
@@ -51,21 +51,29 @@ def browser_type_launch_args() -> dict[str, object]:
 
 
 @pytest.fixture(scope="session")
-def _profile(browser: Browser, browser_context_args: dict[str, object]) -> Iterator[BrowserContext]:
-    with closing(browser.new_context(**browser_context_args)) as made:
+def _profile(
+    browser_type: BrowserType,
+    browser_type_launch_args: dict[str, object],
+    browser_context_args: dict[str, object],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[BrowserContext]:
+    """A profile on disk, so that Chromium keeps compiled scripts; its first, blank page keeps it open."""
+    folder = tmp_path_factory.mktemp("chromium")
+    settings = browser_type_launch_args | browser_context_args
+    with closing(browser_type.launch_persistent_context(folder, **settings)) as made:
         yield made
 
 
 @pytest.fixture
 def context(_profile: BrowserContext) -> Iterator[BrowserContext]:
-    """One profile for all tests, so that scripts are fetched once; nothing else is kept in it."""
+    """One profile for all tests, which keeps scripts and what they were compiled to, and nothing else."""
     yield _profile
     _profile.clear_cookies()
     _profile.clear_permissions()
     for page in _profile.pages:
         if page.url.startswith("http"):
             page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-        page.close()
+            page.close()
 
 
 @pytest.fixture(scope="session")

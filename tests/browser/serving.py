@@ -104,7 +104,7 @@ def start_server(home: Path, **more: str) -> Server:
 
 def serious_axe_findings(page: Page) -> list[str]:
     """What axe finds that is serious or critical, as sentences."""
-    results = Axe().run(page).response
+    results = Axe().run(page, options={"resultTypes": ["violations"]}).response
     return [
         f"{violation['id']}: {violation['help']} ({violation['nodes'][0]['html'][:160]})"
         for violation in results["violations"]
@@ -160,6 +160,6 @@ def unfit(page: Page, *widths: int) -> list[str]:
             wide = page.evaluate("document.documentElement.scrollWidth")
             found += [f"{scheme}, {width}: the page is {wide} wide"] if wide > width else []
             # colours depend on the scheme, and what else axe looks at on the width
-            if width == widths[0] or (scheme, width) == ("light", widths[-1]):
+            if (scheme, width) in (("light", widths[0]), ("dark", widths[-1])):
                 found += [f"{scheme}, {width}: {text}" for text in serious_axe_findings(page)]
     return found

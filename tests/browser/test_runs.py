@@ -133,7 +133,7 @@ def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
     area.fill(SIX_JOBS)
     expect(page.locator(".notice.ok")).to_contain_text("9 runs")
     page.get_by_text("Form", exact=True).click()
-    expect(page.locator(field(page, "name"))).to_have_value("Small box")
+    expect(page.locator(field(page, "name"))).to_have_value("Six jobs")
     expect(page.locator(field(page, "workers/0/cores"))).to_have_value("2")
 
 
@@ -148,7 +148,7 @@ def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> Non
     page.get_by_role("link", name="Next seed").click()
     expect(page.get_by_text("Time series were not saved for this seed.")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("Seed 2, 2 of 2")).to_be_visible()
+    expect(page.get_by_text("Seed 2, 2 of 3")).to_be_visible()
 
 
 def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -> None:

@@ -96,8 +96,9 @@ def test_hostile_expressions_are_many() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_expression_takes_long_on_any_line(family: Callable[[], list[str]]) -> None:
-    slow = {text: taken for text in family() if (taken := longest_search(text)) > BOUND_S}
-    assert slow == {}
+    slow = [text for text in family() if longest_search(text) > BOUND_S]
+    # a machine that stood still for a moment is forgiven, an expression that is slow again is not
+    assert {text: taken for text in slow if (taken := longest_search(text)) > BOUND_S} == {}
 
 
 def longest_search(text: str) -> float:

@@ -105,8 +105,8 @@ def test_a_job_that_writes_no_checkpoint_in_time_stays(docker_url, light_image, 
 
 def test_a_job_that_computes_has_longer_to_go_on(docker_url, light_image, tmp_path, monkeypatch):
     """Started anew it prepares its data for longer than it would have, had it been waited for in vain."""
-    monkeypatch.setattr("core.engines.docker_host.engine.migration.CONFIRM_IN", 0.75)
-    program = ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "60", "--size", "1")
+    monkeypatch.setattr("core.engines.docker_host.engine.migration.CONFIRM_IN", 1.5)
+    program = ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "60", "--size", "2")
     job = PlannedJob("a", light_image, program, can_migrate=True, labels={"phasedock.test": "1"})
     with opened(docker_url, tmp_path, job) as engine:
         begun(engine, Start("a", "worker-0"))
