@@ -16,23 +16,26 @@ import re
 import uuid
 import zipfile
 import zlib
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError, NotFoundError
-from core.phases.encoder_kinds import ENCODERS
-from core.phases.model import Expansion, PhaseModel, TrainingRecord
-from core.phases.rows import Scaler
-from core.phases.settings import PhaseSettings
-from core.phases.statistics import PhaseStatistics
 from core.store.guard import guarded
+from core.store.phase_models.contents import (
+    AGAIN,
+    arrays_of,
+    description_of,
+    expansions_of,
+    features_of,
+    model_of,
+)
 from core.store.phase_models.pickle_values import fits_float32
-from core.traces.model import Feature, Role
-from core.units import Unit
+
+if TYPE_CHECKING:
+    from core.phases.model import PhaseModel
 
 FORMAT, VERSION = "phasedock-model", 1
 FACTS, ARRAYS = "model.json", "arrays.npz"
@@ -41,8 +44,6 @@ MAX_FACTS = 16 * 2**20
 MAX_VALUES = 1_000_000
 MAX_FEATURES = 4_096
 MAX_NUMBERS = 8_000_000
-MAX_EXPANSIONS = 256
-AGAIN = "Export the model again, or get a fresh copy of the file."
 
 Array = npt.NDArray[Any]
 _HEADER = re.compile(
@@ -106,44 +107,20 @@ def _zipped(parts: dict[str, bytes]) -> bytes:
 
 def model_fingerprint(model: PhaseModel) -> str:
     """A fingerprint of what a model predicts, 64 hexadecimal digits; equal ones mean equal labels."""
-    facts = {"features": _features(model), "warmup": model.warmup, "expansions": _expansions(model)}
+    facts = {"features": features_of(model), "warmup": model.warmup, "expansions": expansions_of(model)}
     whole = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
-    for name, values in sorted(_arrays(model).items()):
+    for name, values in sorted(arrays_of(model).items()):
         whole.update(f"{name} {values.dtype.str} {values.shape}".encode())
         whole.update(np.ascontiguousarray(values).tobytes())
     return whole.hexdigest()
 
 
-def _features(model: PhaseModel) -> list[dict[str, str]]:
-    return [{"name": f.name, "role": f.role.value, "unit": f.unit.value} for f in model.features]
-
-
-def _expansions(model: PhaseModel) -> list[dict[str, Any]]:
-    return [{"phase": each.phase, "ids": list(each.ids)} for each in model.expansions]
-
-
-def _arrays(model: PhaseModel) -> dict[str, Array]:
-    return {
-        "scaler_mean": model.scaler.mean,
-        "scaler_scale": model.scaler.scale,
-        "centres": model.centres,
-        **{f"expansion_{place}": each.centres for place, each in enumerate(model.expansions)},
-        **{f"encoder_{name}": values for name, values in model.encoder.arrays().items()},
-    }
-
-
 def _parts(model: PhaseModel) -> tuple[bytes, bytes]:
-    arrays = _zipped({f"{name}.npy": _npy(values) for name, values in _arrays(model).items()})
+    arrays = _zipped({f"{name}.npy": _npy(values) for name, values in arrays_of(model).items()})
     facts = {
         "format": FORMAT,
         "version": VERSION,
-        "origin": model.origin,
-        "features": _features(model),
-        "settings": model.settings.to_dict(),
-        "encoder": model.encoder.name,
-        "expansions": _expansions(model),
-        "training": asdict(model.training),
-        "statistics": [each.to_dict() for each in model.statistics],
+        **description_of(model),
         "arrays_sha256": hashlib.sha256(arrays).hexdigest(),
     }
     return json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False).encode(), arrays
@@ -227,7 +204,7 @@ def _assembled(parts: dict[str, bytes]) -> PhaseModel:
         # a one-byte number takes four and eight bytes later on
         if sum(array.size for array in arrays.values()) > MAX_NUMBERS:
             raise InputError(f"The model's arrays have more than {MAX_NUMBERS:,} numbers.", AGAIN)
-        return _model(facts, arrays)
+        return model_of(facts, arrays)
     except NotFoundError as error:
         raise InputError(error.message, AGAIN) from error
     except (
@@ -289,53 +266,3 @@ def _array(data: bytes) -> Array:
     if not fits_float32(array):
         raise ValueError("not finite")
     return array.astype(dtype.newbyteorder("="))
-
-
-def _model(facts: dict[str, Any], arrays: dict[str, Array]) -> PhaseModel:
-    features = tuple(Feature(str(f["name"]), Role(f["role"]), Unit(f["unit"])) for f in facts["features"])
-    own = {
-        name.removeprefix("encoder_"): part for name, part in arrays.items() if name.startswith("encoder_")
-    }
-    scaler = Scaler(arrays["scaler_mean"].astype(np.float64), arrays["scaler_scale"].astype(np.float64))
-    if scaler.mean.ndim != 1 or scaler.mean.shape != scaler.scale.shape or not (scaler.scale > 0).all():
-        raise ValueError("scaler")
-    model = PhaseModel(
-        features=features,
-        scaler=scaler,
-        encoder=ENCODERS[str(facts["encoder"])].load(own, len(features)),
-        centres=_centres(arrays["centres"]),
-        settings=PhaseSettings.from_dict(facts["settings"]),
-        training=_record(facts["training"]),
-        statistics=tuple(PhaseStatistics.from_dict(each) for each in facts["statistics"]),
-        origin=str(facts["origin"]),
-    )
-    if len(facts["expansions"]) > MAX_EXPANSIONS:
-        raise InputError(f"The model has more than {MAX_EXPANSIONS} expanded phases.", AGAIN)
-    for place, each in enumerate(facts["expansions"]):
-        model = _expanded(model, each, _centres(arrays[f"expansion_{place}"]))
-    model.check()
-    return model
-
-
-def _centres(values: Array) -> npt.NDArray[np.float32]:
-    if values.ndim != 2 or not 1 <= len(values) <= 1_024:
-        raise ValueError("centres")
-    return values.astype(np.float32)
-
-
-def _expanded(model: PhaseModel, facts: dict[str, Any], centres: npt.NDArray[np.float32]) -> PhaseModel:
-    ids = tuple(range(model.next_id, model.next_id + len(centres)))
-    if facts["phase"] not in model.phases or tuple(facts["ids"]) != ids:
-        raise ValueError("expansion")
-    return replace(model, expansions=(*model.expansions, Expansion(int(facts["phase"]), ids, centres)))
-
-
-def _record(values: dict[str, Any]) -> TrainingRecord:
-    return TrainingRecord(
-        errors=tuple(float(error) for error in values["errors"]),
-        n_samples=int(values["n_samples"]),
-        n_executions=int(values["n_executions"]),
-        n_codes=int(values["n_codes"]),
-        fingerprint=str(values["fingerprint"]),
-        period=float(values["period"]),
-    )

@@ -1,0 +1,36 @@
+"""A set of traces and a comparison on it, for the tests of the Provisioning page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.context import chosen
+from app.pages.provisioning import results
+from app.ui.evaluations import address_values
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.runtime.tasks.worker import Worker
+from tests.app.provisioning.shown import FEW
+from tests.builders import small_traces
+
+if TYPE_CHECKING:
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.runtime.workspace import Workspace
+
+
+@pytest.fixture
+def traces(place: Workspace) -> TraceSetInfo:
+    return place.traces.add(small_traces(8), None, name="Night batch", sample=True)
+
+
+@pytest.fixture
+def evaluated(place: Workspace, model: ModelInfo) -> dict[str, str]:
+    """A comparison that was asked for and made; gives the address that shows it."""
+    settings = EvaluationSettings(cycle=60.0, draws=100)
+    choice = chosen()
+    task = results.submit(choice, settings, FEW)
+    Worker(place).work(task)
+    assert results.is_done(task)
+    values = {**choice.query(), **address_values(settings, FEW)}
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,0 +1,189 @@
+"""The Provisioning page without a browser: what it shows of a comparison, and what may be taken away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+from app.context import chosen
+from app.pages.phases.execution import execution_timeline
+from app.pages.phases.overlay import overlays, sentence
+from app.pages.provisioning import results
+from app.ui import evaluations
+from app.ui.tasks import kinds
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.policies import POLICIES
+from core.runtime.tasks.worker import Worker
+from tests.app.provisioning.shown import FEW, shown
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from core.runtime.infos import ModelInfo
+    from core.runtime.workspace import Workspace
+
+
+def test_without_traces_the_page_says_what_to_do(server: Flask) -> None:
+    text = shown()
+    assert "No traces yet" in text
+    assert "Load the samples" in text
+
+
+def test_without_a_comparison_the_form_is_open(model: ModelInfo) -> None:
+    text = shown()
+    assert "Not evaluated yet" in text
+    assert "'open': True" in text
+    for spec in ("Cycle", "Tolerance", "Prior weight", "Held out", "Seed"):
+        assert spec in text
+    for name in POLICIES:
+        assert name in text
+
+
+def test_a_setting_out_of_bounds_is_said_and_nothing_is_shown(evaluated: dict[str, str]) -> None:
+    text = shown(**{**evaluated, "cycle": "-1"})
+    assert "Cycle (cycle) cannot be" in text
+    assert "Worst containers first" not in text
+
+
+def test_the_comparison_of_the_address_is_shown(evaluated: dict[str, str]) -> None:
+    text = shown(**evaluated)
+    for expected in (
+        *FEW,
+        "lower bound",
+        "reference",
+        "Frontier",
+        "Total over time",
+        "Worst containers",
+    ):
+        assert expected in text
+    assert "overlay=" in text
+    assert 'kind: "VerticalPodAutoscaler"' in text or "VerticalPodAutoscaler" in text
+
+
+def test_without_settings_the_last_comparison_of_the_pair_is_shown(evaluated: dict[str, str]) -> None:
+    assert "Worst containers first" in shown()
+
+
+def test_other_settings_are_another_comparison(evaluated: dict[str, str]) -> None:
+    assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
+
+
+WAYS = (
+    {"resource": "memory"},
+    {"scale": "published"},
+    {"sort": "saving"},
+    {"policy": "phase.rule"},
+    {"resource": "nothing", "sort": "x", "scale": "y"},
+)
+
+
+@pytest.mark.parametrize("more", WAYS)
+def test_every_way_of_looking_works(evaluated: dict[str, str], more: dict[str, str]) -> None:
+    text = shown(**evaluated, **more)
+    assert "Worst containers first" in text
+    assert "Something went wrong" not in text
+
+
+@pytest.mark.parametrize("style", ["vpa", "patch", "docker", "json", "csv"])
+def test_each_format_is_shown_as_it_is_downloaded(
+    server: Flask, evaluated: dict[str, str], style: str
+) -> None:
+    result = evaluations.latest(chosen())
+    assert result is not None
+    text = results.exported(chosen(), result, style)
+    answer = server.test_client().get(
+        results.file_address(chosen(), result, style), base_url="http://127.0.0.1:8050"
+    )
+    assert answer.status_code == 200
+    assert answer.get_data(as_text=True) == text
+    assert "first" in text
+
+
+@pytest.mark.parametrize("name", ["policies", "frontier", "totals", "worst"])
+def test_each_table_is_a_file(server: Flask, evaluated: dict[str, str], name: str) -> None:
+    result = evaluations.latest(chosen())
+    assert result is not None
+    answer = server.test_client().get(
+        f"/api/provisioning/{result.id}/{name}.csv?resource=memory", base_url="http://127.0.0.1:8050"
+    )
+    assert answer.status_code == 200
+    lines = answer.get_data(as_text=True).splitlines()
+    assert len(lines) > 2
+    assert all(line.count(",") >= lines[0].count(",") for line in lines)
+
+
+def test_a_comparison_that_is_gone_is_said(server: Flask) -> None:
+    answer = server.test_client().get(
+        f"/api/provisioning/{'0' * 32}/policies.csv", base_url="http://127.0.0.1:8050"
+    )
+    assert answer.status_code == 404
+    assert "no longer exists" in answer.get_json()["error"]["message"]
+
+
+def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: dict[str, str]) -> None:
+    result, choice = evaluations.latest(chosen()), chosen()
+    assert result is not None
+    pair = choice.pair()
+    assert pair is not None
+    split = result.report["split"]
+    inside, outside = split["held_out"][0], split["training"][0]
+    figure = execution_timeline(pair[0].id, pair[1].id, inside, None, (result.id, "prev.step.max"))
+    drawn = [trace for trace in figure.data if trace.name == "prev.step.max allocation"]
+    assert len(drawn) == 2
+    assert len(drawn[0].y) == len(drawn[0].x)
+    assert drawn[0].line.shape == "hv"
+    assert sentence(result.id, "prev.step.max", inside) == ""
+    assert "learned from this one" in sentence(result.id, "prev.step.max", outside)
+    plain = execution_timeline(pair[0].id, pair[1].id, outside, None, (result.id, "prev.step.max"))
+    assert not [trace for trace in plain.data if "allocation" in (trace.name or "")]
+
+
+def test_an_overlay_of_a_comparison_that_is_gone_falls_back_to_the_last(evaluated: dict[str, str]) -> None:
+    found = overlays(chosen(), "0" * 32)
+    assert found is not None
+    assert set(FEW) >= set(found.policies)
+    assert "No comparison" in sentence("", "vpa", "anything")
+
+
+def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
+    place: Workspace, model: ModelInfo
+) -> None:
+    settings = EvaluationSettings(cycle=60.0, draws=100, group_by="workload")
+    task = results.submit(chosen(), settings, FEW)
+    Worker(place).work(task)
+    assert results.is_done(task)
+    text = shown()
+    assert "whole groups of workload held out" in text
+    report = evaluations.get(str((place.tasks.get(task).result or {})["evaluation"])).report
+    alone = len(report["split"]["held_out_groups"]) == 1
+    assert ("Hold out a larger share" in text) == alone
+    assert "Times out of memory" not in text
+
+
+def test_the_card_of_a_comparison_leads_to_what_it_made(
+    place: Workspace, evaluated: dict[str, str], model: ModelInfo
+) -> None:
+    """Also when a later comparison has other settings: the address says which one is meant."""
+    first = place.tasks.list(1)[0]
+    later = results.submit(chosen(), EvaluationSettings(cycle=90.0, draws=100), FEW[:2])
+    Worker(place).work(later)
+    link = kinds.result_link(place.tasks.get(first.id))
+    assert link is not None
+    where = urlsplit(link)
+    assert where.path == "/provisioning"
+    assert dict(parse_qsl(where.query)) == evaluated
+    assert "cycle 1 min" in shown(**dict(parse_qsl(where.query)))
+    assert "cycle 1 min 30 s" in shown(**chosen().query())
+
+
+def test_a_comparison_that_failed_or_that_no_address_can_say_has_no_link(
+    place: Workspace, evaluated: dict[str, str], model: ModelInfo
+) -> None:
+    done = place.tasks.list(1)[0]
+    assert kinds.result_link(replace(done, result=None)) is None
+    own = {**done.params, "own_settings": {"vpa": {"margin": 0.2}}}
+    assert kinds.result_link(replace(done, params=own)) is None
+    assert kinds.result_link(replace(done, params={"settings": {"cycle": -1}, "trace_set": "x"})) is None

@@ -1,0 +1,104 @@
+"""Settings of a comparison: in the form, in the address, in the question; those of one policy, too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.context import chosen
+from app.pages.provisioning import own_settings, results
+from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.pages.provisioning.query import View
+from app.ui.evaluations import ALL, address_values
+from app.ui.links import Query
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import PolicyKind
+from core.settings_fields import describe
+from tests.app.provisioning.shown import shown
+
+if TYPE_CHECKING:
+    from core.runtime.infos import TraceSetInfo
+
+
+def test_settings_go_into_the_address_and_come_back() -> None:
+    settings = EvaluationSettings(cycle=45.0, group_by="workload", seed=3)
+    values = {key: value for key, value in address_values(settings, ("vpa",)).items() if value is not None}
+    view = View.read(Query("/provisioning", values))
+    assert view.settings == settings
+    assert view.policies == ("vpa",)
+    assert "draws" not in values
+
+
+def test_all_policies_are_written_as_all() -> None:
+    assert policies_asked(list(POLICIES)) == (ALL,)
+    assert policies_asked(["vpa", "no.such"]) == ("vpa",)
+
+
+def test_switches_come_by_their_state() -> None:
+    given = given_settings({"refit": None, "cycle": "60"}, {"refit": True, "cycle": None})
+    assert given == {"refit": True, "cycle": "60"}
+
+
+def test_the_proposed_cycle_fits_short_executions(traces: TraceSetInfo) -> None:
+    assert proposed(traces, 100_000.0).cycle == 600.0
+    short = proposed(traces, 400.0)
+    assert 400.0 / short.cycle >= 10.0
+    assert short.cycle >= 2 * traces.period
+    assert "cycle" in summary(short, 3)
+
+
+def own_fields(policy: str) -> tuple[list[dict[str, str]], list[Any], list[bool | None]]:
+    """The controls of a policy's settings, as a callback gets them."""
+    (made,) = own_settings.controls([policy], {})
+    found = [each for each in made._traverse() if isinstance(getattr(each, "id", None), dict)]
+    values, checked = ([getattr(each, part, None) for each in found] for part in ("value", "checked"))
+    return [each.id for each in found], values, checked
+
+
+@pytest.mark.parametrize("name", [name for name, policy in POLICIES.items() if describe(policy.settings)])
+def test_every_setting_of_every_policy_is_in_the_form_and_defaults_change_nothing(name: str) -> None:
+    ids, values, checked = own_fields(name)
+    assert [each["name"] for each in ids] == [spec.name for spec in describe(POLICIES[name].settings)]
+    given = own_settings.entered(ids, values, checked)
+    assert list(given) == [name]
+    assert own_settings.read_own(given) == ({}, {})
+
+
+def test_a_setting_of_a_policy_goes_from_the_form_into_the_address_and_the_question(
+    evaluated: dict[str, str],
+) -> None:
+    ids, values, checked = own_fields("vpa")
+    values[[each["name"] for each in ids].index("margin")] = "0.3"
+    own, wrong = own_settings.read_own(own_settings.entered(ids, values, checked))
+    assert (own, wrong) == ({"vpa": {"margin": 0.3}}, {})
+    query = {"policies": "vpa", "own": own_settings.text_of(own) or ""}
+    view = View.read(Query("/provisioning", query))
+    assert (view.own, view.problem) == (own, None)
+    assert results.question(chosen(), EvaluationSettings(), ("vpa",), own).own_settings == own
+
+
+def test_what_a_policy_may_not_be_set_to_is_said_at_its_field_and_of_the_address() -> None:
+    wrong = own_settings.read_own({"vpa": {"margin": "much", "growth": 0.1}})[1]
+    assert list(wrong) == [("policy vpa", "margin")]
+    view = View.read(Query("/provisioning", {"policies": "vpa", "own": "vpa.margin=much"}))
+    assert view.problem is not None
+    assert view.problem[0].startswith("vpa: Margin")
+
+
+def test_own_settings_are_shown_in_the_form_of_their_result(evaluated: dict[str, str]) -> None:
+    text = shown(**{**evaluated, "own": "phase.rule.kappa=3"})
+    assert "own settings of phase.rule" in text
+    assert "policy phase.rule" in text
+    assert "Worst containers first" not in text
+    assert "policy phase.rule" not in shown(**evaluated)
+
+
+def test_vpa_and_what_is_adapted_were_not_published_with_phases() -> None:
+    assert POLICIES["vpa"].kind is PolicyKind.AUTOSCALER
+    assert {POLICIES[name].kind for name in POLICIES if name.endswith("+conformal")} == {PolicyKind.ADAPTIVE}
+    with_phases = {name for name, policy in POLICIES.items() if policy.kind is PolicyKind.PUBLISHED}
+    assert with_phases == {
+        "phase.rule", "phase.rule.container", "phase.rule.shrunk", "phase.rule.relative", "phase.lookahead"
+    }  # fmt: skip

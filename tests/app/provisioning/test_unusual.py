@@ -1,0 +1,117 @@
+"""The Provisioning page with sets that are short, odd, or of another time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.context import EXTENSION, chosen, workspace
+from app.main import create_app
+from app.pages.provisioning import results
+from app.ui.evaluations import address_values
+from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.runtime.tasks.worker import Worker
+from core.traces.model import Feature
+from tests.app.live.test_live_callbacks import Page
+from tests.app.provisioning.shown import FEW, shown
+from tests.app.test_sequences import level_traces, window_model
+from tests.builders import small_traces
+
+if TYPE_CHECKING:
+    from core.config import Settings
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.runtime.workspace import Workspace
+
+
+def odd(place: Workspace, levels: list[list[float]], name: str = "odd") -> tuple[TraceSetInfo, ModelInfo]:
+    """Executions whose CPU is as given, and a model of two phases that fits them."""
+    busy = level_traces([[0.1] * 10 + [3.0] * 10])
+    info = place.traces.add(level_traces(levels), None, name=name)
+    return info, place.models.add(window_model(busy), name=f"model of {name}")
+
+
+def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo, cycle: float = 20.0) -> str:
+    """What the page says after a comparison, whether it went well or not."""
+    settings = EvaluationSettings(cycle=cycle, draws=100)
+    task = results.submit(chosen(info.id, model.id), settings, FEW)
+    Worker(place).work(task)
+    values = {"traces": info.id, "model": model.id, "task": task, **address_values(settings, FEW)}
+    return shown(**{name: value for name, value in values.items() if value})
+
+
+@pytest.mark.parametrize(
+    ("levels", "cycle", "said"),
+    [
+        ([[1.0], [2.0], [3.0], [4.0]], 20.0, "No execution is longer than one cycle of 20 s"),
+        ([[1.0] * 20] * 6, 5000.0, "No execution is longer than one cycle of 1 h 23 min"),
+        ([[1.0] * 20], 20.0, "1 container cannot be split into training and held-out ones"),
+    ],
+)
+def test_what_is_too_short_or_too_little_gets_a_sentence(
+    place: Workspace, levels: list[list[float]], cycle: float, said: str
+) -> None:
+    text = compared(place, *odd(place, levels), cycle)
+    assert said in text
+    assert "Retry" in text
+    assert "Traceback" not in text
+
+
+def test_executions_of_one_phase_are_compared_and_recommended_for(place: Workspace) -> None:
+    text = compared(place, *odd(place, [[1.0] * 20] * 6))
+    assert "2 held-out containers" in text
+    assert "while in φ1" in text
+    assert "while in φ2" not in text
+
+
+def test_a_model_that_does_not_fit_is_said_before_anything_is_started(
+    place: Workspace, model: ModelInfo
+) -> None:
+    plain = level_traces([[1.0] * 20] * 6)
+    plain = replace(plain, features=(plain.features[0], Feature("queue")))
+    info = place.traces.add(plain, None, name="odd")
+    text = shown(traces=info.id, model=model.id)
+    assert "does not fit odd. The model needs" in text
+    assert "Continue without it" in text
+    assert "does not fit" not in shown(traces=info.id)
+    assert "does not fit" not in shown()
+
+
+def test_a_comparison_by_earlier_code_is_shown_as_such_and_made_anew_when_asked(
+    evaluated: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "made by an earlier version"
+    assert note not in shown(**evaluated)
+    monkeypatch.setattr("core.runtime.storage.evaluations.code_digest", lambda *_: "other code")
+    for address in (evaluated, {}):
+        text = shown(**address)
+        assert note in text
+        assert "Worst containers first" in text
+    assert "Worst containers first" not in shown(**{**evaluated, "cycle": "90"})
+    task = results.submit(chosen(), EvaluationSettings(cycle=60.0, draws=100), FEW)
+    Worker(workspace()).work(task)
+    assert note not in shown(**evaluated)
+
+
+def test_what_is_kept_is_shown_at_once_and_run_again_makes_it_anew(settings: Settings) -> None:
+    app = create_app(settings)
+    place: Workspace = app.server.extensions[EXTENSION]
+    info = place.traces.add(small_traces(8, samples=150), None, name="Night batch")
+    names = ["prev.step.max", "static.peak"]
+    asked = {
+        "evaluate_policies": names,
+        "evaluate_about": {"traces": info.id, "model": None, "own": {}},
+        "_pages_location": "",
+    }
+    press = Page(app).call
+    first = press("evaluate-start.n_clicks", evaluate_start=1, **asked)
+    (task,) = place.tasks.list()
+    assert task.id in str(first)
+    Worker(place).work(task.id)
+    assert "task" not in str(press("evaluate-start.n_clicks", evaluate_start=2, **asked))
+    assert len(place.tasks.list()) == 1
+    press("evaluate-again.n_clicks", evaluate_start=2, evaluate_again=1, **asked)
+    again = place.tasks.list()[0]
+    assert again.params == {**task.params, "again": True}
+    place.close()
