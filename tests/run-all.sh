@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Every test. Those on Docker mostly wait for containers: they run beside those of one process, which give way to
-# them. Those in browsers come last, alone: a page that takes seconds to load wants both cores.
+# Every test. Those on Docker mostly wait for containers: they run beside all others, which give way to them.
 # Usage: tests/run-all.sh PYTHON
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -13,9 +12,9 @@ trap 'trap - TERM; kill 0' INT TERM
 failed=0
 nice "$python" -m slipcover --json --out .coverage.json \
     -m pytest -n 2 --dist worksteal --ignore=tests/browser --ignore=tests/live || failed=$?
+nice "$python" -m pytest -n 2 --dist loadfile tests/browser -m "not live" || failed=$?
 wait $! || failed=$?
 cat "$live"
 rm "$live"
-"$python" -m pytest -n 2 --dist loadfile tests/browser -m "not live" || failed=$?
 "$python" -m tests.covered .coverage.json || failed=$?
 exit $failed

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
 from core.config import Settings
 from core.runtime.bootstrap import open_workspace
@@ -21,7 +21,7 @@ from tests.data.make_synthetic import SYNTHETIC
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import BrowserContext, BrowserType, Page
+    from playwright.sync_api import BrowserContext, BrowserType, ConsoleMessage, Error, Page, Request
 
 CHROMIUM = chromium()
 expect.set_options(timeout=30_000)
@@ -33,6 +33,13 @@ ARGUMENTS = [
     "--disable-sync",
     "--js-flags=--no-maglev --no-turbofan",  # pages are too short-lived for optimised code to pay
 ]
+VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
+FORGET = """() => {
+  const remembered = localStorage.length + sessionStorage.length;
+  localStorage.clear();
+  sessionStorage.clear();
+  return remembered > 0;
+}"""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -64,16 +71,34 @@ def _profile(
         yield made
 
 
+@pytest.fixture(scope="module")
+def _kept(_profile: BrowserContext) -> Iterator[list[Page]]:
+    """The window that one test of a module leaves to the next."""
+    kept: list[Page] = []
+    yield kept
+    for page in kept:
+        page.close()
+
+
 @pytest.fixture
-def context(_profile: BrowserContext) -> Iterator[BrowserContext]:
-    """One profile for all tests, which keeps scripts and what they were compiled to, and nothing else."""
-    yield _profile
+def page(request: pytest.FixtureRequest, _profile: BrowserContext, _kept: list[Page]) -> Iterator[Page]:
+    """A window as others left it, as a person has one all day (`visit`); a new one after a failure."""
+    failed = request.session.testsfailed
+    window = _kept.pop() if _kept else _profile.new_page()
+    yield window
+    for page in _profile.pages:
+        loaded = page.url.startswith("http")
+        # what a page has read of its memory, it knows until it is loaded again
+        remembers = loaded and page.evaluate(FORGET)
+        if page is window and loaded and not remembers and request.session.testsfailed == failed:
+            page.unroute_all()
+            page.emulate_media(color_scheme="null")
+            page.set_viewport_size(VIEWPORT)
+            _kept.append(page)
+        elif page is window or loaded:
+            page.close()
     _profile.clear_cookies()
     _profile.clear_permissions()
-    for page in _profile.pages:
-        if page.url.startswith("http"):
-            page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); }")
-            page.close()
 
 
 @pytest.fixture(scope="session")
@@ -95,7 +120,7 @@ class Guard:
 
     found: list[str] = field(default_factory=list)
     allowed: list[re.Pattern[str]] = field(default_factory=list)
-    servers: list[str] = field(default_factory=list)
+    servers: list[Server] = field(default_factory=list)
 
     def allow(self, pattern: str) -> None:
         """Expect errors that match; a test of a refusal has some."""
@@ -115,25 +140,30 @@ def live(tmp_path_factory: pytest.TempPathFactory, docker_url: str) -> Iterator[
 
 
 @pytest.fixture
-def guard(request: pytest.FixtureRequest, page: Page, base_url: str) -> Iterator[Guard]:
-    watching = Guard(servers=[base_url])
+def guard(request: pytest.FixtureRequest, page: Page, server: Server) -> Iterator[Guard]:
+    watching = Guard(servers=[server])
     if "live" in request.fixturenames:
-        watching.servers.append(request.getfixturevalue("live").base_url)
-    page.on(
-        "console",
-        lambda message: (
-            watching.found.append(f"console: {message.text}") if message.type == "error" else None
-        ),
-    )
-    page.on("pageerror", lambda error: watching.found.append(f"page: {error}"))
+        watching.servers.append(request.getfixturevalue("live"))
 
-    def leaves(url: str) -> None:
-        if not url.startswith((*watching.servers, "data:", "blob:", "about:")):
-            watching.found.append(f"left the server: {url}")
+    def logged(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            watching.found.append(f"console: {message.text} ({message.location['url']})")
 
-    page.on("request", lambda request: leaves(request.url))
+    def threw(error: Error) -> None:
+        watching.found.append(f"page: {error}")
+
+    def asked(request: Request) -> None:
+        ours = (each.base_url for each in watching.servers)
+        if not request.url.startswith((*ours, "data:", "blob:", "about:")):
+            watching.found.append(f"left the server: {request.url}")
+
+    listeners = {"console": logged, "pageerror": threw, "request": asked}
+    for event, listener in listeners.items():
+        page.on(event, listener)
     yield watching
-    assert watching.unexpected() == []
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
+    assert watching.unexpected() == [], "\n".join(each.said() for each in watching.servers)
 
 
 @pytest.fixture(autouse=True)

@@ -49,6 +49,10 @@ class Server:
     def start_worker(self) -> None:
         self.worker = _start_worker(self.environment)
 
+    def said(self) -> str:
+        """The end of what it logged."""
+        return self.home.with_suffix(".log").read_text(errors="replace")[-4000:]
+
     def stop(self) -> None:
         for process in (self.web, self.worker):
             stop(process)
@@ -100,6 +104,22 @@ def start_server(home: Path, **more: str) -> Server:
     server = Server(f"http://127.0.0.1:{port}", home, environment, web, _start_worker(environment))
     wait_until_it_serves(server.base_url)
     return server
+
+
+FOLLOW = "to => { history.pushState({}, '', to); dispatchEvent(new PopStateEvent('popstate')); }"
+
+DISMISS = "document.querySelectorAll('.mantine-Notification-closeButton').forEach(each => each.click())"
+
+
+def visit(page: Page, address: str) -> None:
+    """Go to an address as a link does where PhaseDock is open already; else load it."""
+    if not page.url.startswith("http"):
+        page.goto(address)
+        return
+    page.evaluate(FOLLOW, "/nowhere")  # or the page would stay as it is, were the address the same
+    page.get_by_role("heading", name="404").wait_for()
+    page.evaluate(DISMISS)  # what was said of the last page may lie over the next one's buttons
+    page.evaluate(FOLLOW, address)
 
 
 def serious_axe_findings(page: Page) -> list[str]:

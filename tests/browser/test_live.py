@@ -219,7 +219,7 @@ def fed(tmp_path: Path, guard: Guard) -> Iterator[tuple[Server, Feed]]:
     """Fifty containers with ten minutes of history, fed from here: nobody else measures this engine."""
     running = start_server(tmp_path / "home", PHASEDOCK_DOCKER="fed=tcp://127.0.0.1:9")
     stop(running.worker)
-    guard.servers.append(running.base_url)
+    guard.servers.append(running)
     feed = Feed(running.home, "fed", tuple(container(i) for i in range(50)))
     feed.past(time.time())
     feed.publish()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings, unfit
+from tests.browser.serving import serious_axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -19,7 +19,7 @@ SLOWLY = {"Epochs": "20000", "Patience": "0"}
 
 
 def open_view(page: Page, samples: str, view: str) -> None:
-    page.goto(f"/models?{samples}&view={view}")
+    visit(page, f"/models?{samples}&view={view}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Models")
     page.wait_for_load_state("networkidle")
 
@@ -155,9 +155,9 @@ def test_code_in_a_pickle_is_refused_by_its_name(page: Page, samples: str, tmp_p
 
 
 def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, samples: str) -> None:
-    page.goto("/models")
+    visit(page, "/models")
     link = page.locator(".modelitem a.name", has_text=re.compile("^Synthetic training jobs, 5 phases$"))
-    page.goto(link.get_attribute("href") or "")
+    visit(page, link.get_attribute("href") or "")
     expect(page.locator("#expand-name")).to_have_value(re.compile("^Synthetic training jobs"))
     page.wait_for_load_state("networkidle")
     page.locator("#expand-name").fill("finer")

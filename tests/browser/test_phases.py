@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import cut_figures, unfit
+from tests.browser.serving import cut_figures, unfit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("stocked")
 
 
 def open_samples(page: Page, samples: str) -> None:
-    page.goto(f"/phases?{samples}")
+    visit(page, f"/phases?{samples}")
 
 
 def test_arrow_keys_go_through_the_executions_and_the_zoom_is_in_the_address(
@@ -82,7 +82,7 @@ def test_hover_says_time_and_units(page: Page, samples: str) -> None:
 
 
 def test_search_finds_pages_and_executions(page: Page, samples: str) -> None:
-    page.goto(f"/?{samples}")
+    visit(page, f"/?{samples}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
     page.keyboard.press("Control+k")
     page.locator("#search-text").fill("0003")
@@ -92,7 +92,7 @@ def test_search_finds_pages_and_executions(page: Page, samples: str) -> None:
 
 
 def test_windows_of_the_shell_are_accessible(page: Page, samples: str) -> None:
-    page.goto(f"/?{samples}")
+    visit(page, f"/?{samples}")
     expect(page.get_by_text("What your jobs do")).to_be_visible()
     expect(page.locator(".js-plotly-plot .barlayer path").first).to_be_visible()
     assert unfit(page, 1280) == []
@@ -139,7 +139,7 @@ def test_the_scheme_is_switched_kept_and_followed_by_figures(page: Page, samples
 
 
 def test_an_address_that_names_nothing_says_so(page: Page) -> None:
-    page.goto("/phases?traces=gone")
+    visit(page, "/phases?traces=gone")
     alert = page.get_by_role("alert")
     expect(alert).to_be_visible(timeout=20_000)
     expect(alert).not_to_contain_text("Traceback")
@@ -147,7 +147,7 @@ def test_an_address_that_names_nothing_says_so(page: Page) -> None:
 
 
 def test_figures_stay_whole_in_their_cards(page: Page, samples: str) -> None:
-    page.goto(f"/?{samples}")
+    visit(page, f"/?{samples}")
     expect(page.get_by_text("What your jobs do")).to_be_visible()
     assert cut_figures(page, 1440, 1280, 390) == []
     open_samples(page, samples)

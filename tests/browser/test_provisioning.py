@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import unfit
+from tests.browser.serving import unfit, visit
 from tests.browser.test_sequences import emit
 from tests.browser.test_sequences import open_samples as open_sequences
 
@@ -23,7 +23,7 @@ SETTINGS = (
 
 
 def open_samples(page: Page, samples: str, more: str = SETTINGS) -> None:
-    page.goto(f"/provisioning?{samples}&{more}")
+    visit(page, f"/provisioning?{samples}&{more}")
     expect(page.get_by_role("heading", level=1)).to_have_text("Provisioning")
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from core.config import Settings
 from core.experiments.reading.experiment import read_experiment
 from core.runtime.bootstrap import open_workspace
-from tests.browser.serving import unfit
+from tests.browser.serving import unfit, visit
 from tests.builders import SIX_JOBS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_build_run_compare_two_policies_and_step_through_the_ledger(page: Page) 
 
 
 def build_and_run(page: Page) -> None:
-    page.goto("/runs?look=build")
+    visit(page, "/runs?look=build")
     expect(page.get_by_role("heading", level=1)).to_have_text("New experiment")
     page.locator(field(page, "name")).fill("Built by hand")
     page.locator(field(page, "drawn/count")).fill("5")
@@ -116,7 +116,7 @@ def step_through(page: Page) -> None:
 
 
 def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
-    page.goto("/runs?look=build")
+    visit(page, "/runs?look=build")
     page.locator(field(page, "kinds/0/demand")).fill("64")
     expect(page.locator(".yaml .line.bad")).to_contain_text("demand: 64")
     expect(page.locator('[data-field="kinds/0/demand"]')).to_contain_text("no worker has more than 4")
@@ -138,7 +138,7 @@ def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
 
 
 def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> None:
-    page.goto(f"/runs?experiment={experiment}&b=flowcon")
+    visit(page, f"/runs?experiment={experiment}&b=flowcon")
     drawn(page)
     page.get_by_role("link", name="To 99%").click()
     expect(page).to_have_url(re.compile("measure=t99"))
@@ -152,7 +152,7 @@ def test_what_is_looked_at_is_in_the_address(page: Page, experiment: str) -> Non
 
 
 def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -> None:
-    page.goto(f"/runs?experiment={experiment}&a=fewest&b=flowcon")
+    visit(page, f"/runs?experiment={experiment}&a=fewest&b=flowcon")
     drawn(page)
     with page.expect_download() as table:
         page.get_by_role("link", name="Export differences, CSV").click()
@@ -172,7 +172,7 @@ def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -
 
 
 def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experiment: str) -> None:
-    page.goto("/runs")
+    visit(page, "/runs")
     row = page.locator("#runs-rows tr", has_text="Small box").first
     expect(row).to_contain_text("finished")
     page.get_by_label("Filter experiments").fill("nothing of that name")
@@ -184,7 +184,7 @@ def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experime
     bundled.get_by_role("button", name="Run").click()
     expect(page).to_have_url(re.compile(r"/runs\?experiment=\w+$"))
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
-    page.goto("/runs?state=done")
+    visit(page, "/runs?state=done")
     row = page.locator("#runs-rows tr", has_text="FlowCon, 3 jobs, fixed").first
     row.get_by_role("button", name="Delete FlowCon, 3 jobs, fixed").click()
     window = page.get_by_role("dialog")
@@ -194,9 +194,10 @@ def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experime
 
 
 def test_every_step_counts_however_fast_and_slow_the_browser(page: Page, experiment: str) -> None:
-    page.goto(f"/runs?experiment={experiment}&look=ledger&of=specon")
+    visit(page, f"/runs?experiment={experiment}&look=ledger&of=specon")
     expect(page.locator("#tick-body")).to_contain_text("Tick 0,")
-    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 6})
+    browser = page.context.new_cdp_session(page)
+    browser.send("Emulation.setCPUThrottlingRate", {"rate": 6})
     for pause in (0, 30, 0, 90, 0, 200, 15, 0):
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(pause)
@@ -218,6 +219,7 @@ def test_every_step_counts_however_fast_and_slow_the_browser(page: Page, experim
     page.locator("h1").click()
     page.keyboard.press("ArrowRight")
     expect(page.locator("#tick-body")).to_contain_text(f"Tick {half + 1},")
+    browser.detach()
 
 
 def test_the_pages_are_accessible_and_fit(page: Page, experiment: str) -> None:
@@ -227,7 +229,7 @@ def test_the_pages_are_accessible_and_fit(page: Page, experiment: str) -> None:
         f"/runs?experiment={experiment}&b=flowcon",
         f"/runs?experiment={experiment}&look=ledger&of=flowcon&tick=8&job=Job-2",
     ):
-        page.goto(address)
+        visit(page, address)
         expect(page.get_by_role("heading", level=1)).to_be_visible()
         page.wait_for_timeout(700)
         assert unfit(page, 1440, 390) == [], address

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings, unfit
+from tests.browser.serving import serious_axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -20,7 +20,7 @@ GRAPH = "document.getElementById('sequence-graph')._cyreg.cy"
 
 
 def open_samples(page: Page, samples: str, more: str = "") -> None:
-    page.goto(f"/sequences?{samples}{more}")
+    visit(page, f"/sequences?{samples}{more}")
     page.wait_for_function(
         f"() => {{ try {{ return {GRAPH}.nodes().length > 3 }} catch (e) {{ return false }} }}"
     )

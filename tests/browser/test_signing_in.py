@@ -29,7 +29,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def test_one_signs_in_looks_round_and_signs_out(page: Page, guard: Guard, guarded: Server) -> None:
-    guard.servers.append(guarded.base_url)
+    guard.servers.append(guarded)
     page.goto(f"{guarded.base_url}/traces")
     expect(page).to_have_title("Sign in to PhaseDock")
     page.get_by_label("Password").fill(PASSWORD)

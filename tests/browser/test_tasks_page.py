@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from core.config import Settings
 from core.runtime.bootstrap import open_workspace
-from tests.browser.serving import Server, serious_axe_findings, unfit
+from tests.browser.serving import Server, serious_axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -27,7 +27,7 @@ def submit(server: Server, title: str, **settings: object) -> str:
 
 
 def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -> None:
-    page.goto("/tasks")
+    visit(page, "/tasks")
     expect(page.get_by_text(re.compile(r"1 worker, \d+ threads?"))).to_be_visible()
     submit(stocked, "Night training", epochs=20_000, patience=0)
     row = page.locator(".taskrow", has_text="Night training")
@@ -53,7 +53,7 @@ def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -
 
 def test_a_failed_task_says_what_and_what_next(page: Page, stocked: Server) -> None:
     task = submit(stocked, "Nothing to read", features_of="nothing")
-    page.goto(f"/tasks?task={task}")
+    visit(page, f"/tasks?task={task}")
     card = page.locator(".livetask")
     expect(card.get_by_text("failed", exact=True)).to_be_visible(timeout=60_000)
     expect(card.get_by_text("There is no setting called “features_of”.")).to_be_visible()
@@ -61,7 +61,7 @@ def test_a_failed_task_says_what_and_what_next(page: Page, stocked: Server) -> N
 
 
 def test_the_list_fits_and_is_fine_for_axe(page: Page, stocked: Server) -> None:
-    page.goto("/tasks")
+    visit(page, "/tasks")
     expect(page.get_by_role("heading", level=1)).to_have_text("Tasks")
     page.wait_for_timeout(800)
     assert unfit(page, 1440, 1280, 390) == []

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings, unfit
+from tests.browser.serving import serious_axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Request
 
     from tests.browser.conftest import Guard
 
@@ -36,7 +36,7 @@ def write(folder: Path, name: str, lines: list[str]) -> Path:
 
 
 def send(page: Page, *files: Path) -> None:
-    page.goto("/traces")
+    visit(page, "/traces")
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Choose files").click()
     chooser.value.set_files(files)
@@ -131,7 +131,7 @@ def test_a_file_without_numbers_cannot_be_imported(page: Page, tmp_path: Path) -
     send(page, path)
     expect(page.locator("#map-state")).to_contain_text("No CPU or memory column")
     expect(page.locator("#map-import")).to_be_disabled()
-    page.goto("/traces")
+    visit(page, "/traces")
     waiting = page.locator(".item").filter(has_text="words.csv")
     waiting.get_by_role("link", name="Continue").click()
     expect(page.locator(".mapcard")).to_contain_text("Unknown format")
@@ -157,7 +157,7 @@ def test_an_import_that_finds_nothing_leads_back_to_the_columns(page: Page, tmp_
 def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
     send(page, write(tmp_path, "life.csv", rows(2)))
     import_it(page, "Life")
-    page.goto("/traces")
+    visit(page, "/traces")
     choose(page, "Life", "Rename")
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("")
@@ -175,14 +175,14 @@ def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
 
     choose(page, "Second life", "Move to trash")
     expect(set_row(page, "Second life")).to_have_count(0)
-    page.goto("/traces?show=trash")
+    visit(page, "/traces?show=trash")
     thrown = page.locator(".item").filter(has_text="Second life")
     assert serious_axe_findings(page) == []
     thrown.get_by_role("button", name="Restore").click()
     expect(thrown).to_have_count(0)
-    page.goto("/traces")
+    visit(page, "/traces")
     choose(page, "Second life", "Move to trash")
-    page.goto("/traces?show=trash")
+    visit(page, "/traces?show=trash")
     thrown.get_by_role("button", name="Delete for good").click()
     expect(page.get_by_role("dialog")).to_contain_text("“Second life” (2 executions, 60 samples")
     page.get_by_role("dialog").get_by_role("button", name="Delete for good").click()
@@ -191,22 +191,28 @@ def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
 
 
 def test_a_file_too_large_is_refused_before_it_is_sent(page: Page, tmp_path: Path) -> None:
-    page.goto("/traces")
+    visit(page, "/traces")
     page.locator("#drop").evaluate("zone => { zone.dataset.max = 100; }")
     sent: list[str] = []
-    page.on("request", lambda request: sent.append(request.url) if "/api/uploads" in request.url else None)
+
+    def note(request: Request) -> None:
+        if "/api/uploads" in request.url:
+            sent.append(request.url)
+
+    page.on("request", note)
     with page.expect_file_chooser() as chooser:
         page.locator("#choose-file").press("Enter")
     chooser.value.set_files(write(tmp_path, "large.csv", rows()))
     expect(page.locator(".sending.failed")).to_contain_text("the limit is 100 B")
     assert sent == []
+    page.remove_listener("request", note)
     page.get_by_role("button", name="Dismiss").click()
     expect(page.locator(".sending")).to_have_count(0)
 
 
 def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_path: Path) -> None:
     large = write(tmp_path, "slow.csv", rows(40, 2000))
-    page.goto("/traces")
+    visit(page, "/traces")
     network = page.context.new_cdp_session(page)
     network.send("Network.enable")
     limits = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": 400_000}
@@ -221,6 +227,7 @@ def test_a_slow_upload_shows_its_progress_and_can_be_cancelled(page: Page, tmp_p
     expect(page.locator(".mapcard")).to_contain_text("after.csv", timeout=20_000)
     page.get_by_role("button", name="Discard", exact=True).first.click()
     expect(page).to_have_url(re.compile(r"/traces$"))
+    network.detach()
 
 
 def test_a_server_that_refuses_is_quoted(page: Page, tmp_path: Path, guard: Guard) -> None:
@@ -248,7 +255,7 @@ DROP = """text => {
 
 
 def test_a_file_may_be_dropped_anywhere_on_the_page(page: Page) -> None:
-    page.goto("/traces")
+    visit(page, "/traces")
     page.locator("#drop").wait_for()
     assert page.evaluate(DROP, "\n".join([HEADER, *rows(1)]))
     expect(page.locator(".mapcard")).to_contain_text("dropped.csv")
@@ -268,7 +275,7 @@ def test_nothing_is_clipped(page: Page, tmp_path: Path) -> None:
     send(page, write(tmp_path, "a name that is rather long, so that it would not fit anywhere.csv", rows(2)))
     expect(page.locator("#map-import")).to_be_enabled()
     for address in (page.url, "/traces", "/traces?show=trash"):
-        page.goto(address)
+        visit(page, address)
         page.get_by_role("heading", name="Traces", level=1).wait_for()
         page.wait_for_timeout(300)
         assert unfit(page, 1440, 1280, 390) == [], address

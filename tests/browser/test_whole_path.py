@@ -51,7 +51,7 @@ def settle(page: Page) -> None:
 
 
 def test_from_a_csv_to_phases(page: Page, guard: Guard, fresh: Server, trace_file: Path) -> None:
-    guard.servers.append(fresh.base_url)
+    guard.servers.append(fresh)
     page.goto(fresh.base_url)
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
     assert unfit(page, 1280) == []

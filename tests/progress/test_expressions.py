@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-import time
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from core.progress.expressions import (
     MOST_STEPS,
     Expression,
 )
+from tests.timing import cpu_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -96,28 +97,26 @@ def test_hostile_expressions_are_many() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_expression_takes_long_on_any_line(family: Callable[[], list[str]]) -> None:
-    slow = [text for text in family() if longest_search(text) > BOUND_S]
-    # a machine that stood still for a moment is forgiven, an expression that is slow again is not
-    assert {text: taken for text in slow if (taken := longest_search(text)) > BOUND_S} == {}
+    slow = {text: taken for text in family() if (taken := longest_search(text)) > BOUND_S}
+    assert slow == {}
 
 
 def longest_search(text: str) -> float:
     """CPU seconds for compiling an expression and searching the line that takes longest."""
-    began, reader, refused = time.thread_time(), None, ""
-    try:
-        reader = ProgressReader(text)
-    except InputError as error:
-        refused = str(error)
-    compiling = time.thread_time() - began
-    assert "no regular expression" not in refused, text
-    assert len(refused) < 400
-    return compiling + max(seconds_for(reader, line) for line in LINES) if reader else compiling
+    made: list[ProgressReader] = []
+    refused: list[str] = []
 
+    def compile_it() -> None:
+        try:
+            made.append(ProgressReader(text))
+        except InputError as error:
+            refused.append(str(error))
 
-def seconds_for(reader: ProgressReader, line: str) -> float:
-    began = time.thread_time()
-    reader.read(0.0, line)
-    return time.thread_time() - began
+    compiling = cpu_seconds(compile_it, BOUND_S)
+    assert not any("no regular expression" in said or len(said) >= 400 for said in refused), text
+    if not made:
+        return compiling
+    return compiling + max(cpu_seconds(partial(made[0].read, 0.0, line), BOUND_S) for line in LINES)
 
 
 @pytest.mark.parametrize(
