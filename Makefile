@@ -63,4 +63,4 @@ lock: ## renew both lock files (needs uv)
 	uv pip compile pyproject.toml --group dev --universal --generate-hashes --python-version 3.11 --no-annotate --custom-compile-command "make lock" -c requirements.txt -o requirements-dev.txt
 
 clean: ## remove the environment and caches
-	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .deno_cache .coverage*.json
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .deno_cache .coverage.json
