@@ -99,6 +99,12 @@ class Daemon:
         """Stop it, its containers included."""
         self._end(kill=False)
 
+    def clear(self) -> None:
+        """Remove its containers, those that a killed run of the tests left behind among them."""
+        with connect(self.url) as client:
+            for container in client.containers.list(all=True, ignore_removed=True):
+                container.remove(force=True, v=True)
+
     def kill(self) -> None:
         """End it as a power cut would; its containers may live on until it starts again."""
         self._end(kill=True)
@@ -147,14 +153,17 @@ def engine() -> Iterator[str]:
     """Lend the address of an engine: the one that is named in the environment, or one of our own."""
     named = os.environ.get(NAMED)
     if named:
+        remove_ours(named)
         yield named
+        remove_ours(named)
         return
     daemon = Daemon(HOME / "engine")
     daemon.start()
     try:
+        daemon.clear()
         yield daemon.url
+        daemon.clear()
     finally:
-        remove_ours(daemon.url)
         daemon.stop()
 
 
@@ -165,15 +174,14 @@ def killable(name: str) -> Iterator[Daemon]:
     daemon = Daemon(HOME / name)
     daemon.start()
     try:
+        daemon.clear()
         with connect(daemon.url) as client:
             client.api.import_image_from_data(_no_programs(), repository="empty")
         yield daemon
-    finally:
         if not answers(daemon.url):
             daemon.start()
-        with connect(daemon.url) as client:
-            for container in client.containers.list(all=True):
-                container.remove(force=True)
+        daemon.clear()
+    finally:
         daemon.stop()
 
 

@@ -1,0 +1,115 @@
+"""Answers and tables of Prometheus, read as trace sets."""
+
+import json
+
+import pytest
+
+from core.errors import InputError
+from core.store import inspect_file, read_traces, read_with_report
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Role
+from tests.store.layouts.files import of, write
+
+
+def series(metric, pod, values, **labels):
+    return {"metric": {"__name__": metric, "pod": pod, **labels}, "values": values}
+
+
+def answer(series):
+    return {"status": "success", "data": {"resultType": "matrix", "result": series}}
+
+
+def test_a_prometheus_answer_joins_metrics_and_makes_rates(tmp_path):
+    cpu, memory = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"
+    found = [
+        series(name, pod, [[1.7e9 + 15 * i, str(value(i))] for i in range(6)], container="main")
+        for pod in ("a", "b")
+        for name, value in ((cpu, lambda i: 100 + 30 * i), (memory, lambda i: 1000 + i))
+    ]
+    path = write(tmp_path, "answer.json", json.dumps(answer(found)))
+    inspection = inspect_file(path)
+    assert inspection.layout == "prometheus"
+    assert inspection.columns[2].name == cpu
+    traces, report = read_with_report(path)
+    assert traces.ids == ("a/main", "b/main")
+    assert of(traces, Role.CPU, "a/main") == pytest.approx([2.0] * 5)
+    assert of(traces, Role.MEMORY, "b/main") == [1001, 1002, 1003, 1004, 1005]
+    assert report.count("counter_start") == 2
+
+
+def test_several_prometheus_answers_one_per_line(tmp_path):
+    one = answer([{"metric": {"name": "x"}, "values": [[10 * i, str(i)] for i in range(4)]}])
+    two = answer([{"metric": {"name": "y"}, "values": [[10 * i, "2"] for i in range(4)]}])
+    path = write(tmp_path, "answers.json", json.dumps(one) + "\n" + json.dumps(two))
+    traces = read_traces(path)
+    assert traces.ids == ("x", "y")
+    assert traces.column("value").tolist() == [0, 1, 2, 3, 2, 2, 2, 2]
+
+
+def test_series_of_one_name_are_told_apart_by_their_labels(tmp_path):
+    found = [
+        series("m", "a", [[i, "1"] for i in range(3)], cpu="0"),
+        series("m", "a", [[i, "2"] for i in range(3)], cpu="1"),
+    ]
+    traces = read_traces(write(tmp_path, "a.json", json.dumps(answer(found))))
+    assert traces.ids == ("cpu=0", "cpu=1")
+
+
+def test_a_large_prometheus_answer_is_inspected_by_its_head(tmp_path):
+    found = [series("m", f"pod{p}", [[i, str(i)] for i in range(9000)]) for p in range(5)]
+    path = write(tmp_path, "large.json", json.dumps(answer(found)))
+    assert path.stat().st_size > 600_000
+    inspection = inspect_file(path)
+    assert [one.name for one in inspection.columns] == ["execution", "timestamp", "m"]
+    assert read_traces(path).n_samples == 45_000
+
+
+def test_a_prometheus_table_with_one_value_per_row(tmp_path):
+    lines = ["timestamp,__name__,pod,value"]
+    for i in range(4):
+        for pod in ("a", "b"):
+            lines.append(f"{1.7e9 + 10 * i:.0f},container_cpu_usage_seconds_total,{pod},{5 * i}")
+            lines.append(f"{1.7e9 + 10 * i:.0f},container_memory_working_set_bytes,{pod},{100 + i}")
+    traces = read_traces(write(tmp_path, "long.csv", "\n".join(lines)))
+    assert traces.ids == ("a", "b")
+    assert of(traces, Role.CPU, "b") == pytest.approx([0.5] * 3)
+    assert of(traces, Role.MEMORY, "a") == [101, 102, 103]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"status": "error", "error": "bad query"}', "bad query"),
+        ('{"status": "success", "data": {"result": []}}', "without a single sample"),
+        ('{"some": "thing"}', "not the response"),
+        ("[1, 2]", "not the response"),
+        ('{"data": ', "row 1, column"),
+        ('{"data": {"result": [{"metric": {}, "values": [[1, "x"]]}]}}', "Series 1"),
+        ('{"data": {"result": [3]}}', "Series 1"),
+        ('{"data": {"result": [{"metric": {}, "values": [[' + "9" * 400 + ', "1"]]}]}}', "Series 1"),
+        ("[" * 100_000, "row 1"),
+    ],
+)
+def test_json_that_is_no_answer_is_refused(tmp_path, text, said):
+    with pytest.raises(InputError, match=said) as caught:
+        read_traces(write(tmp_path, "a.json", text))
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"features": ("timestamp",), "time_unit": "none"},
+        {"execution": "m"},
+        {"time": "m"},
+        {"attributes": ("n",)},
+    ],
+)
+def test_metrics_are_features_and_nothing_else(tmp_path, changes):
+    names = changes.pop("features", ("l",))
+    found = [series(name, "a", [[i, "1"] for i in range(3)]) for name in "lmn"]
+    path = write(tmp_path, "a.json", json.dumps(answer(found)))
+    mapping = ColumnMapping(tuple(MappedColumn(name) for name in names), **changes)
+    with pytest.raises(InputError, match="cannot be mapped") as caught:
+        read_traces(path, mapping)
+    assert "Map only metrics" in caught.value.hint
