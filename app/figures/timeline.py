@@ -2,7 +2,7 @@
 
 CPU and memory are stacked over one time axis. The phases lie faintly behind both lines and at full
 colour, with their names, in a row beneath. A band is one heat-map row whose cells are the runs:
-this draws thousands of runs at once, where one shape per run takes seconds.
+this draws thousands of runs at once, where one shape per run takes seconds. Long lines are thinned.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import theme
-from app.figures.thinning import MOST_POINTS, minmax_indices
 from core.units import GIB, MIB, Unit
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ ROOM_FOR_NAME = 0.03
 """The share of the visible time that a run needs to have room for its name."""
 MOST_RUNS = 1_200
 """The most runs drawn in one figure; a screen has not many more columns."""
+MOST_POINTS = 4_000
+"""The most samples drawn of one line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,3 +270,31 @@ def _names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
         hoverinfo="skip",
         name="names",
     )
+
+
+def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
+    """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
+
+    Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
+    survives.
+
+    Parameters
+    ----------
+    values
+        Shape (n,); NaN values are left out of the comparison.
+    most
+        The largest number of indices to return; all n when there are no more than that.
+    """
+    n = len(values)
+    if n <= most:
+        return np.arange(n)
+    stretches = max(most // 2, 1)
+    size = -(-n // stretches)
+    padded = np.full(size * stretches, np.nan)
+    padded[:n] = values
+    table = padded.reshape(stretches, size)[: -(-n // size)]
+    starts = np.arange(len(table)) * size
+    low = starts + np.argmin(np.where(np.isnan(table), np.inf, table), axis=1)
+    high = starts + np.argmax(np.where(np.isnan(table), -np.inf, table), axis=1)
+    chosen = np.unique(np.concatenate([low, high, [0, n - 1]]))
+    return chosen[chosen < n]

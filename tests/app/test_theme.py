@@ -14,8 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from app.figures import theme
 from app.figures.strips import gradient
-from app.figures.thinning import minmax_indices
-from app.figures.timeline import Runs
+from app.figures.timeline import Runs, minmax_indices
 
 TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"
 

@@ -23,7 +23,6 @@ from core.store import (
     read_with_report,
     readers,
 )
-from core.store import inspection as looking
 from core.store.formats.csv import parse_exact as exact
 from core.store.guard import UNKNOWN, guarded
 from core.store.phase_models import ai4dl as foreign
@@ -44,7 +43,7 @@ def raising(*_arguments, **_named):
 DOORS = {
     "read_traces": (readers, "open_source", read_traces),
     "read_with_report": (readers, "open_source", read_with_report),
-    "inspect_file": (looking, "open_source", inspect_file),
+    "inspect_file": (readers, "open_source", inspect_file),
     "load_model": (archive, "_assembled", load_model),
     "read_model_archive": (archive, "_assembled", lambda path: read_model_archive(path.read_bytes())),
     "import_ai4dl": (foreign, "read_pickle", lambda path: import_ai4dl(crbm=path, kmeans=path, scaler=path)),

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from core.errors import Cancelled, InputError, RefusedError
 from core.store import inspect_file, read_traces, read_with_report, streams
 from core.store.formats.csv import parse_exact as csv_exact
-from core.store.formats.csv import parse_fast as pieces
 from core.store.formats.csv import reader as csv_files
 from core.store.formats.csv.reader import CsvSource
-from core.store.inspection import Inspection
+from core.store.readers import Inspection
 from core.traces.build import build
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping, MappedColumn
@@ -137,8 +136,8 @@ def test_pieces_give_what_the_whole_gives_row_by_row(tmp_path, kinds, size):
     source = CsvSource.open(path)
     whole = csv_exact.read_exactly(path, source.head, MAPPING)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pieces, "PIECE_BYTES", max(size, 20))
-        parts = pieces.read_in_pieces(path, source.head, MAPPING)
+        patch.setattr(csv_files, "PIECE_BYTES", max(size, 20))
+        parts = csv_files.read_in_pieces(path, source.head, MAPPING)
     if parts is None:
         assert any("\nl" in kind for kind in kinds)
         return

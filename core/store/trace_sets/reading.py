@@ -1,38 +1,81 @@
-"""Reading stored trace sets: all of one, its table of executions, or a single execution."""
+"""Stored trace sets: what one says of itself, and reading all of it, its executions, or a single one."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import InputError, NotFoundError
-from core.store.trace_sets.info import (
-    BREAKS,
-    EXECUTIONS,
-    FORMAT,
-    GROUP,
-    INFO,
-    REPORT,
-    SAMPLES,
-    START,
-    StoredInfo,
-    attribute_column,
-    info_from_dict,
-)
-from core.traces.model import FloatArray, IntArray, TraceSet
+from core.traces.model import Feature, FloatArray, IntArray, Resampling, Role, TraceSet
 from core.traces.validation import Report
+from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import pandas as pd
+
+FORMAT = 1
+INFO, REPORT, SAMPLES, EXECUTIONS, BREAKS = (
+    "info.json", "report.json", "samples.parquet", "executions.parquet", "breaks.npy",
+)  # fmt: skip
+START, GROUP = "first_sample", "row_group"
+SUMMARY_COLUMNS = frozenset(
+    ("execution", "samples", "start_s", "duration_s", "gaps", "cpu_mean", "cpu_peak", "memory_mean",
+     "memory_peak", START, GROUP)
+)  # fmt: skip
+
+
+def attribute_column(key: str) -> str:
+    """The column of the table of executions in which an attribute is kept."""
+    return f"{key} (attribute)" if key in SUMMARY_COLUMNS else key
+
+
+@dataclass(frozen=True, slots=True)
+class StoredInfo:
+    """What is known of a stored set without reading its samples."""
+
+    features: tuple[Feature, ...]
+    attributes: tuple[str, ...]
+    period: float
+    resampling: Resampling
+    n_executions: int
+    n_samples: int
+    fingerprint: str
+
+
+def info_to_dict(info: StoredInfo) -> dict[str, Any]:
+    """The description as JSON holds it."""
+    return {
+        "format": FORMAT,
+        "features": [[one.name, one.role.value, one.unit.value] for one in info.features],
+        "attributes": list(info.attributes),
+        "period": info.period,
+        "resampling": info.resampling.value,
+        "n_executions": info.n_executions,
+        "n_samples": info.n_samples,
+        "fingerprint": info.fingerprint,
+    }
+
+
+def info_from_dict(data: dict[str, Any]) -> StoredInfo:
+    """The description that `info_to_dict` wrote."""
+    return StoredInfo(
+        features=tuple(Feature(name, Role(role), Unit(unit)) for name, role, unit in data["features"]),
+        attributes=tuple(data["attributes"]),
+        period=float(data["period"]),
+        resampling=Resampling(data["resampling"]),
+        n_executions=int(data["n_executions"]),
+        n_samples=int(data["n_samples"]),
+        fingerprint=str(data["fingerprint"]),
+    )
 
 
 def open_trace_set(directory: Path) -> StoredTraces:

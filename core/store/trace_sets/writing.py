@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from core.errors import ConflictError
-from core.store.trace_sets.info import (
+from core.store.trace_sets.reading import (
     BREAKS,
     EXECUTIONS,
     GROUP,

@@ -1,25 +1,32 @@
 """Reading CSV, CSV.gz and their relatives: pyarrow's parallel reader, and the exact one behind it.
 
-pyarrow reads a clean file in one go, straight into numbers; execution and attributes come as indices
-into their distinct strings. Anything that it cannot read, and any problem whose row number it cannot
-tell, goes to `core.store.formats.csv.parse_exact`.
+pyarrow reads a clean file part by part, whole lines each, straight into numbers; execution and attributes
+come as indices into their distinct strings. A file with a bad cell is read again in smaller parts: only
+those that pyarrow refuses, or whose rows are not one per line, go line by line
+(`core.store.formats.csv.parse_exact`), so that one bad cell in a million rows costs little and still has
+its row number.
 """
 
 from __future__ import annotations
 
+import io
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import IO, TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.csv as pacsv
 
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
 from core.store.formats.csv.dialect import CsvHead, look
-from core.store.formats.csv.parse_exact import read_exactly
-from core.store.formats.csv.parse_fast import CsvParser, read_in_pieces, segments, tell_bytes
-from core.store.streams import open_content
+from core.store.formats.csv.parse_exact import MOST_LINE, Lines, TableReader, add_lines, read_exactly
+from core.store.streams import GZIP, magic, open_content
+from core.traces.guessing import EMPTY
+from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from core.traces.mapping import ColumnMapping
@@ -27,6 +34,7 @@ if TYPE_CHECKING:
     from core.traces.validation import Problem
 
 SEGMENT_BYTES = 16 * 2**20
+PIECE_BYTES = BLOCK_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -118,3 +126,123 @@ def rows_are_lines(path: Path, header_lines: int, n_rows: int) -> bool:
             lines += block.count(b"\n")
             last = block[-1:]
     return lines + (last != b"\n") - header_lines == n_rows
+
+
+@dataclass(frozen=True)
+class CsvParser:
+    """pyarrow's parser, told the form of a table and the columns that are wanted."""
+
+    head: CsvHead
+    mapping: ColumnMapping
+
+    def parse(self, part: bytes, skip: int) -> pa.Table:
+        """The rows of a part of the file that ends with a whole line; `skip` lines are left out.
+
+        Raises
+        ------
+        pyarrow.ArrowInvalid
+            If a cell is not of its column's type, or a row not of the header's width.
+        """
+        return pacsv.read_csv(
+            pa.BufferReader(part),
+            pacsv.ReadOptions(column_names=list(self.head.header), skip_rows=skip, block_size=BLOCK_BYTES),
+            pacsv.ParseOptions(delimiter=self.head.separator),
+            self._conversion,
+        )
+
+    @cached_property
+    def _conversion(self) -> pacsv.ConvertOptions:
+        mapping = self.mapping
+        types = {one.column: pa.float64() for one in mapping.features}
+        coded = pa.dictionary(pa.int32(), pa.string())
+        types |= {name: coded for name in (mapping.execution, *mapping.attributes) if name is not None}
+        if mapping.time is not None:
+            iso = mapping.time_unit == "iso"
+            types[mapping.time] = pa.timestamp("us", self._zone(mapping.time)) if iso else pa.float64()
+        return pacsv.ConvertOptions(
+            include_columns=list(mapping.columns),
+            column_types=types,
+            null_values=sorted(EMPTY),
+            decimal_point=self.head.decimal,
+        )
+
+    def _zone(self, column: str) -> str | None:
+        """UTC where the times name a zone, else None: pyarrow wants to know beforehand."""
+        position = self.head.header.index(column)
+        first = next((row[position].strip() for row in self.head.rows if position < len(row)), "")
+        return "UTC" if first.endswith("Z") or "+" in first[10:] or "-" in first[10:] else None
+
+
+def segments(stream: IO[bytes], n_bytes: int) -> Iterator[bytes]:
+    """Parts of a file that end with whole lines; the next one is read while one is parsed.
+
+    pyarrow reads a whole file as fast as the disk gives it, and a file that waits for its parser
+    costs memory: parts keep that small, and let a person stop in between.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(_segment, stream, n_bytes)
+        while segment := following.result():
+            following = pool.submit(_segment, stream, n_bytes)
+            yield segment
+
+
+def _segment(stream: IO[bytes], n_bytes: int) -> bytes:
+    data = stream.read(n_bytes)
+    return data + stream.readline(MOST_LINE) if len(data) == n_bytes else data
+
+
+def tell_bytes(path: Path, progress: Callable[[float, str], None] | None) -> Callable[[int], None]:
+    """A function that is told how many more bytes were read, and reports progress."""
+    # compressed content is about eight times as large
+    size, done = path.stat().st_size * (8 if magic(path).startswith(GZIP) else 1), 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        if progress is not None:
+            progress(min(done / size, 1.0), f"Reading: {done / 2**20:,.0f} MiB")
+
+    return tell
+
+
+def read_in_pieces(
+    path: Path,
+    head: CsvHead,
+    mapping: ColumnMapping,
+    progress: Callable[[float, str], None] | None = None,
+) -> RawTable | None:
+    """Read a text table with the number of every row; None where its lines are not rows.
+
+    That is so where a quoted cell may hold a line end, where lines end in carriage returns, or where
+    the text is not UTF-8.
+    """
+    if head.encoding != "utf-8-sig":
+        return None
+    log = ProblemLog()
+    log.extend(head.problems)
+    reader, parser = TableReader(mapping, head.header, log, head.decimal), CsvParser(head, mapping)
+    tell, before = tell_bytes(path, progress), 0
+    with open_content(path) as stream:
+        for piece in segments(stream, PIECE_BYTES):
+            if piece.count(b'"') % 2 or piece.count(b"\r") > piece.count(b"\r\n"):
+                return None
+            skip = 0 if before else head.header_lines
+            lines = piece.count(b"\n") + (not piece.endswith(b"\n"))
+            rows = _rows_of(piece, parser, skip, before)
+            if rows is not None and rows.n_rows == lines - skip:
+                reader.add_raw(rows)
+            else:
+                text = Lines(io.BytesIO(piece), head.encoding, path, log, before=before)
+                add_lines(reader, text, head, skip)
+            before += lines
+            tell(len(piece))
+    return reader.table(path.name.split(".")[0])
+
+
+def _rows_of(piece: bytes, parser: CsvParser, skip: int, before: int) -> RawTable | None:
+    """The rows of a piece as numbers; None where it has to be read line by line."""
+    try:
+        columns = columns_of(parser.parse(piece, skip))
+    except pa.ArrowInvalid:
+        return None
+    return raw_from_arrow(columns, parser.mapping, "", before + skip + 1)
