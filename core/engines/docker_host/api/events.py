@@ -97,6 +97,9 @@ class EventStream:
         """Follow one connection to its end; 0 if it was established."""
         answer = connection.stream("/events", _QUIET, filters={"type": ["container"]})
         self._stream = CancellableStream(_events(answer, self._address.name), answer)
+        if self._closing.is_set():  # closed while it was being opened, when there was nothing to cancel
+            answer.close()
+            return 0
         self._tell(HostEvent(self._address.name, "found"))
         try:
             for event in self._stream:
