@@ -3,7 +3,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: help setup run check test test-fast bench jobs-image lock format clean
+.PHONY: help setup run check test tools test-fast bench jobs-image lock format clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -39,9 +39,11 @@ check: .venv/.dev ## format, lint, types, architecture; of Python and of the scr
 	$(BIN)/deno lint --quiet
 
 test: export PYTHONDONTWRITEBYTECODE :=
-test: .venv/.dev ## every test, and how much of the code they cover
-	@tests/install-what-tests-need.sh
+test: .venv/.dev tools ## every test, and how much of the code they cover
 	@tests/run-all.sh $(BIN)/python
+
+tools:
+	@tests/install-what-tests-need.sh
 
 test-fast: export PYTHONDONTWRITEBYTECODE :=
 test-fast: .venv/.dev ## the tests that need no browser, no Docker and no process of their own, in three minutes

@@ -31,7 +31,6 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--js-flags=--no-maglev --no-turbofan",  # pages are too short-lived for optimised code to pay
 ]
 VIEWPORT: ViewportSize = {"width": 1280, "height": 720}
 FORGET = """() => {

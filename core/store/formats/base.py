@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
-
-from core.store.streams import magic, read_head
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from core.store.formats.opening import Beginning
     from core.traces.mapping import ColumnMapping
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
-
-S = TypeVar("S")
-TEXT_BYTES = 64 * 1024
 
 
 class Source(Protocol):
@@ -71,42 +66,6 @@ class ExactSource(Source, Protocol):
     ) -> RawTable:
         """Read the mapped columns with the number of every row."""
         ...
-
-
-@dataclass(frozen=True)
-class Beginning:
-    """The beginning of a file, by which its format is recognised; each part is read once and when needed.
-
-    Parameters
-    ----------
-    path
-        The file.
-
-    Raises
-    ------
-    InputError
-        When a part is read, if the file is not there, cannot be read, is empty or damaged.
-    """
-
-    path: Path
-    _opened: dict[Callable[[Path], Any], Any] = field(default_factory=dict, compare=False, repr=False)
-
-    @cached_property
-    def magic(self) -> bytes:
-        """The first 16 bytes, as they are on the disk."""
-        return magic(self.path)
-
-    @cached_property
-    def text(self) -> str:
-        """The first 64 KiB of the content as text, unpacked, without a byte order mark and leading space."""
-        return read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace").lstrip()
-
-    def opened(self, how: Callable[[Path], S]) -> S:
-        """The file opened by a reader; only once, however many formats ask for it."""
-        if how not in self._opened:
-            self._opened[how] = how(self.path)
-        found: S = self._opened[how]
-        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from core.errors import InputError
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
 from core.store.formats.base import Format
 from core.store.formats.csv.parse_exact import TableReader
-from core.store.streams import PARQUET
+from core.store.formats.opening import PARQUET
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:

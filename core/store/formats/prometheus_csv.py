@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from core.store.formats.base import Beginning
+    from core.store.formats.opening import Beginning
     from core.traces.validation import Problem
 
 

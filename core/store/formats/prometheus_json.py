@@ -15,8 +15,8 @@ import numpy as np
 
 from core.errors import InputError
 from core.store.formats.base import Format
+from core.store.formats.opening import HEAD_BYTES, open_content, read_head
 from core.store.formats.series_table import Series, pivot
-from core.store.streams import HEAD_BYTES, open_content, read_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.registry import Registry, declared
-from core.store.formats.base import Beginning, Format
-from core.store.streams import foreign
+from core.store.formats.opening import Beginning, foreign
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.store.formats.base import Source
+    from core.store.formats.base import Format, Source
 
 FORMATS: Registry[Format] = Registry("format")
 for _formats in declared(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
 from core.store.formats.csv.parse_exact import TableReader
-from core.store.streams import open_content
+from core.store.formats.opening import open_content
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:

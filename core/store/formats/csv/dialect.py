@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
-from core.store.streams import GZIP, HEAD_BYTES, magic, read_head
+from core.store.formats.opening import GZIP, HEAD_BYTES, magic, read_head
 from core.traces.guessing import EMPTY, INDEX, has_decimal_comma, is_date, is_number
 from core.traces.layouts import headerless
 from core.traces.validation import Problem, many, problem

@@ -16,7 +16,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.store.formats.csv import parse_cells as parse
-from core.store.streams import open_content
+from core.store.formats.opening import open_content
 from core.traces.raw import Coded, RawTable
 from core.traces.validation import KINDS, ProblemLog
 

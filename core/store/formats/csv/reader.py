@@ -21,7 +21,7 @@ import pyarrow.csv as pacsv
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
 from core.store.formats.csv.dialect import CsvHead, look
 from core.store.formats.csv.parse_exact import MOST_LINE, Lines, TableReader, add_lines, read_exactly
-from core.store.streams import GZIP, magic, open_content
+from core.store.formats.opening import GZIP, magic, open_content
 from core.traces.guessing import EMPTY
 from core.traces.validation import ProblemLog
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import IO, TYPE_CHECKING
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from core.errors import InputError, RefusedError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
+S = TypeVar("S")
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
 ZIP = b"PK\x03\x04"
@@ -39,6 +43,7 @@ FREE_BYTES = 16 * 2**20
 MOST_RATIO = 100
 MOST_BYTES = 16 * 2**30
 HEAD_BYTES = 256 * 1024
+TEXT_BYTES = 64 * 1024
 
 
 class Unpacked(io.RawIOBase):
@@ -132,3 +137,39 @@ def read_head(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
     """The first part of a file's content."""
     with open_content(path) as stream:
         return stream.read(n_bytes)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The beginning of a file, by which its format is recognised; each part is read once and when needed.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Raises
+    ------
+    InputError
+        When a part is read, if the file is not there, cannot be read, is empty or damaged.
+    """
+
+    path: Path
+    _opened: dict[Callable[[Path], Any], Any] = field(default_factory=dict, compare=False, repr=False)
+
+    @cached_property
+    def magic(self) -> bytes:
+        """The first 16 bytes, as they are on the disk."""
+        return magic(self.path)
+
+    @cached_property
+    def text(self) -> str:
+        """The first 64 KiB of the content as text, unpacked, without a byte order mark and leading space."""
+        return read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace").lstrip()
+
+    def opened(self, how: Callable[[Path], S]) -> S:
+        """The file opened by a reader; only once, however many formats ask for it."""
+        if how not in self._opened:
+            self._opened[how] = how(self.path)
+        found: S = self._opened[how]
+        return found
