@@ -34,7 +34,10 @@ def large_set(seed: int = 7, longest: int | None = None) -> TraceSet:
     cpu = level * 0.8 + rng.gamma(2, 0.08, n)
     memory = (1 + level + rng.random(n) * 0.2) * 2**30
     others = [rng.random(n) * (level + 1) for _ in range(6)]
-    features = (Feature("cpu", Role.CPU, Unit.CORES), Feature("memory", Role.MEMORY, Unit.BYTES))
+    features: tuple[Feature, ...] = (
+        Feature("cpu", Role.CPU, Unit.CORES),
+        Feature("memory", Role.MEMORY, Unit.BYTES),
+    )
     features += tuple(Feature(f"feature_{i}") for i in range(6))
     time = np.concatenate([np.arange(length) * 15.0 for length in lengths])
     return TraceSet(

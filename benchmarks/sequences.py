@@ -16,12 +16,12 @@ from core.sequences import (
     Forecaster,
     PhaseSequences,
     Step,
+    dwell_times_after,
     pack_sequences,
     paths_of,
     phase_sequences,
     prefix_tree,
     prototypes_of,
-    stays_after,
     transition_graph,
 )
 from tests.oracles import slow_sequences as slow
@@ -45,7 +45,7 @@ def _everything(traces: TraceSet, labels: Labels, phases: tuple[int, ...]) -> Ph
     for graph in (*by_run, *by_sample):
         graph.matrix()
     Forecaster(by_run).ahead(phases[:1], 3)
-    stays_after(sequences, phases[:1])
+    dwell_times_after(sequences, phases[:1])
     return sequences
 
 
