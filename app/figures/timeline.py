@@ -199,7 +199,6 @@ def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, 
     scale, label = unit_scale(entry.unit, entry.values)
     low, high = np.searchsorted(elapsed, shown)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
-    kept = minmax_indices(entry.values[inside], MOST_POINTS) + inside.start
     limit = {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"}
     given = {"color": theme.ink("accent"), "width": 1.5, "shape": "hv"}
     drawn = (
@@ -220,6 +219,7 @@ def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, 
         )
         for name, values, style in drawn
         if values is not None
+        for kept in [minmax_indices(values[inside]) + inside.start]  # each line has its own extremes
     ]
 
 

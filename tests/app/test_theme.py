@@ -14,7 +14,8 @@ from hypothesis.extra import numpy as hnp
 
 from app.figures import theme
 from app.figures.strips import gradient
-from app.figures.timeline import Runs, minmax_indices
+from app.figures.timeline import Runs, Series, minmax_indices, timeline
+from core.units import Unit
 
 TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"
 
@@ -76,6 +77,16 @@ def test_thinning_keeps_ends_and_extremes(values: np.ndarray, most: int) -> None
     assert kept[-1] == len(values) - 1
     assert values[kept].max() == values.max()
     assert values[kept].min() == values.min()
+
+
+def test_a_moment_of_another_limit_is_drawn_however_long_the_execution() -> None:
+    n = 50_000
+    limit = np.full(n, 4.0)
+    limit[31_337] = 1.0
+    series = [Series("CPU", np.random.default_rng(3).random(n), Unit.CORES, limit, limit / 2, "vpa")]
+    drawn = {line.name: line.y for line in timeline(np.arange(n) * 1.0, series).data}
+    assert np.min(drawn["CPU limit"]) == 1
+    assert np.min(drawn["vpa allocation"]) == 0.5
 
 
 def test_runs_collapse_labels_and_end_one_period_after_the_last_sample() -> None:
