@@ -12,9 +12,9 @@ from core.runtime.database.tables import ModelRow
 from core.runtime.infos import ModelInfo
 from core.runtime.storage.cache import ByteCache
 from core.runtime.storage.repository import Library, Repository, moment
-from core.runtime.storage.trace_sets import features_from_json, features_to_json
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, model_archive, model_fingerprint, save_model
+from core.store.trace_sets.reading import features_from_json, features_to_json
 from core.traces.model import TraceSet
 
 if TYPE_CHECKING:

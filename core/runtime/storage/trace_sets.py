@@ -11,9 +11,10 @@ from core.runtime.storage.cache import ByteCache, share_of_memory, weight_of
 from core.runtime.storage.files import size_of
 from core.runtime.storage.repository import Library, Repository, moment
 from core.store import open_trace_set, write_trace_set
-from core.traces.model import Feature, Resampling, Role
+from core.store.trace_sets.reading import features_from_json, features_to_json
+from core.traces.model import Resampling
 from core.traces.summary import summarise
-from core.units import MIB, Unit
+from core.units import MIB
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -162,16 +163,6 @@ class TraceLibrary(Library[TraceSetRow, TraceSetInfo]):
         # looked up each time: another process may have deleted it
         self.repository.row(trace_set)
         return self._stored.get(trace_set, lambda: open_trace_set(self.repository.path(trace_set)))
-
-
-def features_to_json(features: tuple[Feature, ...]) -> list[list[str]]:
-    """Features as JSON takes them."""
-    return [[one.name, one.role.value, one.unit.value] for one in features]
-
-
-def features_from_json(values: list[list[str]]) -> tuple[Feature, ...]:
-    """Features back from JSON."""
-    return tuple(Feature(name, Role(role), Unit(unit)) for name, role, unit in values)
 
 
 def _weight_of_table(table: pd.DataFrame) -> float:

@@ -51,11 +51,21 @@ class StoredInfo:
     fingerprint: str
 
 
+def features_to_json(features: tuple[Feature, ...]) -> list[list[str]]:
+    """Features as JSON takes them."""
+    return [[one.name, one.role.value, one.unit.value] for one in features]
+
+
+def features_from_json(values: list[list[str]]) -> tuple[Feature, ...]:
+    """Features back from JSON."""
+    return tuple(Feature(name, Role(role), Unit(unit)) for name, role, unit in values)
+
+
 def info_to_dict(info: StoredInfo) -> dict[str, Any]:
     """The description as JSON holds it."""
     return {
         "format": FORMAT,
-        "features": [[one.name, one.role.value, one.unit.value] for one in info.features],
+        "features": features_to_json(info.features),
         "attributes": list(info.attributes),
         "period": info.period,
         "resampling": info.resampling.value,
@@ -68,7 +78,7 @@ def info_to_dict(info: StoredInfo) -> dict[str, Any]:
 def info_from_dict(data: dict[str, Any]) -> StoredInfo:
     """The description that `info_to_dict` wrote."""
     return StoredInfo(
-        features=tuple(Feature(name, Role(role), Unit(unit)) for name, role, unit in data["features"]),
+        features=features_from_json(data["features"]),
         attributes=tuple(data["attributes"]),
         period=float(data["period"]),
         resampling=Resampling(data["resampling"]),
