@@ -98,7 +98,7 @@ def test_choosing_k_recommends_and_fills_the_form(page: Page, samples: str) -> N
     open_view(page, samples, "choose")
     page.get_by_role("button", name="Compare k = 2 to 12").click()
     train = page.get_by_role("link", name=re.compile(r"Train with k = \d+"))
-    expect(train).to_be_visible(timeout=60_000)
+    expect(train).to_be_visible(timeout=150_000)
     expect(page.locator(".curves .js-plotly-plot")).to_have_count(3)
     page.wait_for_timeout(500)
     assert serious_axe_findings(page) == []

@@ -74,8 +74,6 @@ def build_and_run(page: Page) -> None:
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
     expect(page.locator("table.differences tbody tr").first).to_contain_text("Mean completion")
     drawn(page)
-    page.wait_for_load_state("networkidle")  # the page is drawn once more when the run has ended
-    page.wait_for_timeout(1000)
 
 
 def compare(page: Page) -> None:

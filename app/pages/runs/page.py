@@ -17,7 +17,7 @@ from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
 from app.pages.runs.build.layout import build_page
 from app.pages.runs.compare import exports
-from app.pages.runs.compare.layout import compare_page, more_seeds
+from app.pages.runs.compare.layout import compare_page, head, more_seeds, results_of
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
 from app.pages.runs.listing import ACT, list_page
@@ -100,6 +100,7 @@ def _register_compare(app: Dash) -> None:
         Input("changed", "data"),
         State(LOCATION, "pathname"),
         State(LOCATION, "search"),
+        State("run-drawn", "data", allow_optional=True),
         prevent_initial_call=True,
     )(finished)
     app.callback(
@@ -125,13 +126,23 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
     return f"?{query.search(**asked)}"
 
 
-def finished(task_id: str | None, pathname: str, search: str | None) -> Any:
-    """Show the results in place when the task of the experiment that is open has ended."""
+def finished(task_id: str | None, pathname: str, search: str | None, drawn: int | None) -> Any:
+    """Show the results in place when the task of the experiment that is open has ended.
+
+    Where all results are on the page already, only its head changes: a menu that a person has just opened
+    stays open.
+    """
     query = Query.parse(PATH, search)
     view = View.read(query)
     if pathname != PATH or not task_id or view.look != COMPARE or view.experiment is None:
         return dash.no_update
-    return body(query) if stored.experiment_of(task_id) == view.experiment else dash.no_update
+    if stored.experiment_of(task_id) != view.experiment:
+        return dash.no_update
+    info = workspace().runs.experiment(view.experiment)
+    if drawn is None or drawn != results_of(info):
+        return body(query)
+    set_props("run-head", {"children": head(info, view)})
+    return dash.no_update
 
 
 def more(_ticks: int, seen: int, search: str | None) -> Any:

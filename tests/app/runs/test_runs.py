@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from dash import no_update
 
 from app.pages.runs import listing, page, stored
 from app.pages.runs.build import bundled
 from app.pages.runs.compare.differences import quantity, said
-from app.pages.runs.compare.layout import more_seeds
+from app.pages.runs.compare.layout import more_seeds, results_of
 from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import facts_of
 from app.pages.runs.ledger.tick import lines, sentence
@@ -167,6 +168,24 @@ def test_deleting_names_what_goes_and_takes_the_runs(place: Workspace, experimen
     assert "9 runs" in json.dumps(listing.asked(experiment), default=lambda each: each.to_plotly_json())
     assert stored.removed(experiment) == 9
     assert "No runs yet" in text_of_page()
+
+
+def test_results_that_are_shown_already_are_not_drawn_again(
+    monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
+) -> None:
+    """A redrawn page would close the menu that a person has just opened."""
+    changed: dict[str, Any] = {}
+    monkeypatch.setattr(page, "set_props", lambda name, props: changed.update({name: props}))
+    task = next(task for task in place.tasks.list(10) if task.params.get("experiment") == experiment)
+    info = place.runs.experiment(experiment)
+    address = f"?experiment={experiment}"
+    assert results_of(info) == 9
+    assert results_of(replace(info, report=None)) is None
+    assert page.finished(task.id, "/runs", address, 9) is no_update
+    assert "finished" in json.dumps(changed["run-head"], default=lambda each: each.to_plotly_json())
+    for drawn in (None, 3):
+        assert page.finished(task.id, "/runs", address, drawn) is not no_update
+    assert page.finished(task.id, "/traces", address, 9) is no_update
 
 
 def test_a_finished_task_leads_to_its_experiment(place: Workspace, experiment: str) -> None:

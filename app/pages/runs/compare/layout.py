@@ -47,7 +47,6 @@ _POLL_MS = 2_500
 def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
     """The page of an experiment."""
     first, second, every = stored.pair(info, view.a, view.b)
-    task = stored.task_of(info)
     seeds = stored.shared_seeds(first, second)
     shown = _shown(first, second, _seed(view, seeds)) if seeds else []
     differences = exports.differences_address(info, first.key, second.key) if second and seeds else None
@@ -58,10 +57,22 @@ def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
     ]
     return [
         page_head(info.name, None, actions),
-        _status(info, task),
-        *_live(task, len(seeds)),
+        html.Div(head(info, view), id="run-head"),
+        dcc.Store(id="run-drawn", data=results_of(info)),
         html.Div(_cards(info, view, shown, seeds, differences), className="stack"),
     ]
+
+
+def head(info: ExperimentInfo, view: View) -> list[Node]:
+    """How the experiment stands, and its task while that runs or after it failed."""
+    first, second, _ = stored.pair(info, view.a, view.b)
+    task = stored.task_of(info)
+    return [_status(info, task), *_live(task, len(stored.shared_seeds(first, second)))]
+
+
+def results_of(info: ExperimentInfo) -> int | None:
+    """The number of results that are shown, once all are there; None before."""
+    return None if info.report is None else sum(map(len, info.runs.values()))
 
 
 def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
