@@ -12,7 +12,7 @@ from core.cli.answers import Json, answers, print_json
 from core.config import load_settings
 
 Engine = Annotated[
-    str, typer.Option("--engine", help="Name of an engine in PHASEDOCK_DOCKER. Default: the first.")
+    str, typer.Option("--engine", help="Name of an engine, as Live shows it. Default: the first.")
 ]
 
 

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 
 from core.cli.output import plain
+from core.traces.validation import many
 from core.units import format_bytes, format_cores, format_number, format_share
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def _table(view: LiveView) -> Table:
         table.add_row(*_cells(row))
     totals = view.totals
     table.title = f"{view.engine.name}: {_cores(totals.cpu)} of {_cores(totals.cores)}"
-    table.caption = f"{view.others:,} other containers are neither labelled nor selected."
+    verb = "is" if view.others == 1 else "are"
+    table.caption = f"{many(view.others, 'other container')} {verb} neither labelled nor selected."
     return table
 
 

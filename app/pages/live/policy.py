@@ -116,6 +116,16 @@ def _watching(attached: Attached) -> html.Div:
 
 
 def _form(view: LiveView, *, control: bool) -> html.Section:
+    if not view.engine.follows:
+        return card(
+            "Policy",
+            notice(
+                "info", "Set limits by hand, or choose another engine.", strong="Policies cannot follow it."
+            ),
+            note=view.engine.name,
+            class_name="policycard",
+            id="live-policy-card",
+        )
     words = mode_words(str(Mode.WATCH), control=control)
     parts = [
         _policy_choice(),

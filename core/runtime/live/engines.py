@@ -6,10 +6,12 @@ moment, and its answer holds for a few seconds.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLong
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.engines.errors import HostLost
@@ -184,12 +186,10 @@ class _Probe:
 
     def answer(self) -> EngineInfo:
         asking = self.begin()
-        try:
+        with contextlib.suppress(TooLong):
             if asking is not None:
                 asking.result(_WAIT)
-        except TooLong:
-            return self._last or silent(self.address)
-        return self._last or silent(self.address)
+        return replace(self._last or silent(self.address), follows=self.kind.adopt is not None)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False)

@@ -161,7 +161,7 @@ class Live(ViewBuilder):
         NotFoundError
             If there is no such engine or policy.
         InputError
-            If a setting is unknown or out of bounds.
+            If a setting is unknown or out of bounds, or no policy can follow this engine's containers.
         """
         return self._beginning.attach(engine, policy, settings, str(mode), seed)
 
