@@ -53,6 +53,12 @@ KINDS: dict[str, Kind] = {
         "The later ones were renamed.",
         "Give every column its own name in the header.",
     ),
+    "late_column": Kind(
+        Severity.WARNING,
+        Action.IGNORED,
+        "It was not read.",
+        "Import the part of the file that has it as a file of its own.",
+    ),
     "unnamed_column": Kind(
         Severity.INFO, Action.KEPT, "They were named by their position.", "Name them in the header."
     ),

@@ -98,7 +98,12 @@ class TextTable:
         log = ProblemLog()
         reader = TableReader(mapping, self.header, log)
         rows, total = self.parser(lines_of(self.path), log), 0
+        known = set(self.header)
         while chunk := list(islice(rows, CHUNK_ROWS)):
+            for row in chunk:
+                for name in row.cells.keys() - known:
+                    message = f"Column “{name}” first appears in row {row.number}, too late to be seen."
+                    log.add("late_column", message, row=row.number, column=name)
             columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
             reader.add(columns, [row.number for row in chunk])
             total += len(chunk)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from core.store import inspect_file, read_with_report
+from core.store.formats import text_table
 from core.traces.model import Role
 from core.units import GIB
 from tests.store.layouts.files import of, write
@@ -45,3 +46,15 @@ def test_docker_stats_as_a_refreshed_table(tmp_path):
     assert traces.column("block_out_bytes").tolist() == [12e6] * 3
     assert traces.time.tolist() == [0, 1, 2]
     assert "Row 3 has 4 cells instead of the 8" in report.sentences()[0]
+
+
+def test_a_column_that_comes_too_late_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_table, "HEAD_LINES", 3)
+    row = {"Name": "a", "CPUPerc": "5%", "MemUsage": "1MiB / 2MiB"}
+    rows = [row] * 4 + [{**row, "PIDs": "3"}] * 2
+    path = write(tmp_path, "stats.jsonl", "\n".join(map(json.dumps, rows)))
+    _, report = read_with_report(path)
+    (late,) = [one for one in report.problems if one.kind == "late_column"]
+    assert (late.column, late.row, late.count) == ("pids", 5, 2)
+    assert "too late" in late.sentence()
+    assert not report.clean
