@@ -7,24 +7,13 @@ import pytest
 from core.traces.layouts import LAYOUTS, headerless, recognise
 from core.traces.layouts.base import Head
 
-EXAMPLES = {
-    "ai4dl": "pod.id,service,timestamp,cpu.usage,cpu.usage.cores,mem.current,mem.limit",
-    "recorder": "execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,loss",
-    "batch_jobs": "execution,timestamp,cpu,mem,cpu_iowait,disk_read,disk_write",
-    "bitbrains": "Timestamp [ms],CPU cores,CPU usage [%],Memory usage [KB]",
-    "alibaba": "container_id,machine_id,time_stamp,cpu_util_percent,mem_util_percent,cpi",
-    "sar": "hostname,timestamp,busy,kbmemused,%iowait",
-    "docker_stats": "name,cpu_percent,memory_bytes,memory_limit_bytes,pids",
-    "prometheus": "execution,timestamp,container_cpu_usage_seconds_total,container_memory_rss",
-    "generic": "when,cpu %,mem MiB",
-}
-TEXTS = {"pod.id", "service", "execution", "container_id", "machine_id", "hostname", "name"}
-
 
 def head_of(name: str) -> Head:
-    header = tuple(EXAMPLES[name].split(","))
-    row = tuple("x" if column in TEXTS else "1" for column in header)
-    return Head(header, (row, row))
+    """The beginning of a table of a layout, by its example."""
+    columns = LAYOUTS[name].example.split(",")
+    assert len(columns) > 1, "A layout gives a header as its example."
+    row = tuple("x" if column.startswith("*") else "1" for column in columns)
+    return Head(tuple(column.lstrip("*") for column in columns), (row, row))
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -40,7 +29,7 @@ def test_a_layout_is_recognised_by_its_own_columns(name: str) -> None:
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_a_layout_leaves_the_columns_of_others_alone(name: str) -> None:
-    taken = {other for other in EXAMPLES if LAYOUTS[name].recognise(head_of(other)) is not None}
+    taken = {other for other in LAYOUTS if LAYOUTS[name].recognise(head_of(other)) is not None}
     assert name in taken
     assert taken == {name} or name == "generic"
 

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import dash
 import pytest
 from plotly.utils import PlotlyJSONEncoder
 
@@ -62,6 +63,8 @@ def test_a_page_opens_on_an_empty_workspace(server: Flask, name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_and_its_routes_answer(server: Flask, name: str) -> None:
     client = server.test_client()
+    placed = [entry for entry in dash.page_registry.values() if entry["path"] == PAGES[name].path]
+    assert [entry["layout"] for entry in placed] == [PAGES[name].layout]
     assert client.get(PAGES[name].path, base_url=HOST).status_code == 200
     prefixes = {blueprint.name for blueprint in PAGES[name].routes}
     rules = [rule for rule in server.url_map.iter_rules() if rule.endpoint.partition(".")[0] in prefixes]

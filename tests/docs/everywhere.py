@@ -10,21 +10,24 @@ import io
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from plotly.utils import PlotlyJSONEncoder
 
 import core
 from app.main import create_app
 from app.pages import PAGES
-from app.pages.live.policy import settings_form
+from app.pages.live.policy import panel, settings_form
 from app.pages.provisioning.own_settings import controls
 from app.pages.runs.build.form import form as experiment_form
 from app.pages.runs.build.layout import begun
 from core.cli import main
 from core.config import load_settings
+from core.errors import InputError
 from core.provisioning import policy_exam
 from core.provisioning.policies import POLICIES
 from core.runtime.bootstrap import open_workspace
+from core.runtime.live.view.values import LiveView
 from core.runtime.policies import simulated_papers
 from core.runtime.tasks.worker import Worker
 from core.scheduling.policies import POLICIES as SCHEDULING
@@ -33,6 +36,9 @@ from core.store.formats.register import titles
 from core.traces.layouts import recognise
 from tests.builders import small_traces, write_csv
 from tests.runtime.kinds_for_tests import until
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def command(*arguments: object) -> dict:
@@ -114,6 +120,15 @@ def application() -> dict:
     }
 
 
+def refused(ask: Callable[[], object]) -> str:
+    """The sentence with which something is refused; "" where it is not."""
+    try:
+        ask()
+    except InputError as error:
+        return error.message
+    return ""
+
+
 def engine() -> dict:
     """The engine of the walk-through: seen, steered and put back."""
     space = open_workspace(load_settings())
@@ -128,6 +143,9 @@ def engine() -> dict:
             "changed": changed,
             "restored": live.release().restored,
             "after": host.inspect(container.id).limits.cores,
+            "attached": refused(lambda: live.attach("practice", "flowcon", {}, "watch")),
+            "offered": "Policies cannot follow it."
+            in screen(panel(LiveView(live.engine_registry.get("practice")), control=True)),
         }
     finally:
         space.close()

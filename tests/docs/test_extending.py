@@ -44,8 +44,9 @@ def entry_points(outside: Path, declared: str) -> None:
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """Where everything is, in a copy to which all examples were added."""
     copy, outside = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("outside")
-    for name in ("core", "app", "assets", "data"):
+    for name in ("core", "app", "assets", "data", "docs", "tests"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", copy)
     for language, name, text in BLOCKS:
         target = (copy if name.startswith(INSIDE) else outside) / name
         if language == "diff":
@@ -70,7 +71,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout.splitlines()[-1])
     assert Path(answer["core"]).is_relative_to(copy)
-    return answer
+    return {**answer, "copy": copy, "environ": environ}
 
 
 def test_a_provisioning_policy_is_everywhere(found: dict) -> None:
@@ -118,7 +119,24 @@ def test_a_kind_of_task_is_done_and_a_page_is_shown(found: dict) -> None:
 
 def test_an_engine_is_watched_steered_and_put_back(found: dict) -> None:
     there = found["engine"]
+    assert there.pop("attached").startswith("Policies cannot follow the containers of practice")
+    assert there.pop("offered")
     assert there == {"cores": 4.0, "watched": ["job"], "changed": 0.5, "restored": ["job"], "after": 3.0}
+
+
+def test_every_example_passes_the_exam_of_its_kind(found: dict) -> None:
+    exams = ("provisioning_policies", "scheduling_policies", "formats", "layouts", "task_kinds", "pages")
+    names = ("last.sample", "fixed.share", "key_values", "slurm", "count_samples", "Notes")
+    done = subprocess.run(
+        [
+            *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
+            *("-k", " or ".join((*names, "docs", "documentation", "listed", "place"))),
+            *(f"tests/contracts/test_{exam}.py" for exam in exams),
+        ],
+        check=False, cwd=found["copy"], env=found["environ"], capture_output=True, text=True, timeout=110,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 30  # type: ignore[index]
 
 
 def test_each_thing_is_one_file_and_one_line() -> None:

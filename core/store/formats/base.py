@@ -84,6 +84,8 @@ class Format:
         Whether a file that begins like this is of this format. The formats are asked in the register's order.
     open
         The file as a source of columns; raises `InputError` where it is damaged.
+    example
+        The text of a small file with five samples or more, for its exam; "" where a file is no text.
     """
 
     name: str
@@ -91,3 +93,4 @@ class Format:
     suffixes: tuple[str, ...]
     recognise: Callable[[Beginning], bool]
     open: Callable[[Beginning], Source]
+    example: str = ""

@@ -124,6 +124,8 @@ FORMATS = (
         (".json",),
         lambda start: is_json(start.text),
         lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats"),
+        '{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "NetIO": "1kB / 2kB", "PIDs": "3"}\n'
+        * 5,
     ),
     Format(
         "docker_stats",
@@ -131,5 +133,6 @@ FORMATS = (
         (".txt",),
         lambda start: is_table(start.text),
         lambda start: TextTable.open(start.path, parse_table, "a table of docker stats"),
+        "NAME  CPU %  MEM USAGE / LIMIT\n" + "a  5.00%  1MiB / 2MiB\n" * 5,
     ),
 )

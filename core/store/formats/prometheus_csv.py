@@ -114,4 +114,14 @@ def _open(start: Beginning) -> LongSource:
     return found
 
 
-FORMATS = (Format("prometheus_csv", "Prometheus CSV", (".csv", ".gz"), _recognise, _open),)
+FORMATS = (
+    Format(
+        "prometheus_csv",
+        "Prometheus CSV",
+        (".csv", ".gz"),
+        _recognise,
+        _open,
+        "timestamp,__name__,container,value\n"
+        + "".join(f"{10 * i},container_memory_usage_bytes,a,{i}\n" for i in range(6)),
+    ),
+)

@@ -194,5 +194,8 @@ FORMATS = (
         (".json",),
         lambda start: start.text.startswith(("{", "[")),
         lambda start: PrometheusSource.open(start.path),
+        '{"status": "success", "data": {"resultType": "matrix", "result": [{"metric": '
+        '{"__name__": "container_memory_usage_bytes", "container": "a"}, "values": '
+        '[[0, "0"], [10, "1"], [20, "2"], [30, "3"], [40, "4"], [50, "5"]]}]}}',
     ),
 )

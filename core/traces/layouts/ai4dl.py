@@ -38,4 +38,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     )
 
 
-LAYOUT = Layout("ai4dl", "AI4DL", recognise)
+LAYOUT = Layout(
+    "ai4dl",
+    "AI4DL",
+    recognise,
+    example="*pod.id,*service,timestamp,cpu.usage,cpu.usage.cores,mem.current,mem.limit",
+)

@@ -54,4 +54,10 @@ def headerless(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
     return ALIBABA_HEADER[: len(first_row)] if known else None
 
 
-LAYOUT = Layout("alibaba", "Alibaba container_usage (2018)", recognise, headerless)
+LAYOUT = Layout(
+    "alibaba",
+    "Alibaba container_usage (2018)",
+    recognise,
+    headerless,
+    example="*container_id,*machine_id,time_stamp,cpu_util_percent,mem_util_percent,cpi",
+)

@@ -40,12 +40,15 @@ class Layout:
         The mapping of a table of this layout, or None for a table of another layout.
     headerless
         The header of a table of this layout that comes without one, recognised by its first row, or None.
+    example
+        A header of such a table, names between commas, for its exam: those of texts begin with ``*``.
     """
 
     name: str
     label: str
     recognise: Callable[[Head], ColumnMapping | None]
     headerless: Callable[[tuple[str, ...]], tuple[str, ...] | None] | None = None
+    example: str = ""
 
 
 def present(head: Head, wanted: tuple[MappedColumn, ...]) -> tuple[MappedColumn, ...]:

@@ -34,4 +34,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     )
 
 
-LAYOUT = Layout("batch_jobs", "batch jobs with sar columns", recognise)
+LAYOUT = Layout(
+    "batch_jobs",
+    "batch jobs with sar columns",
+    recognise,
+    example="*execution,timestamp,cpu,mem,cpu_iowait,disk_read,disk_write",
+)

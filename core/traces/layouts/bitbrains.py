@@ -37,4 +37,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     )
 
 
-LAYOUT = Layout("bitbrains", "Bitbrains GWA-T-12", recognise)
+LAYOUT = Layout(
+    "bitbrains",
+    "Bitbrains GWA-T-12",
+    recognise,
+    example="Timestamp [ms],CPU cores,CPU usage [%],Memory usage [KB]",
+)

@@ -36,4 +36,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     )
 
 
-LAYOUT = Layout("docker_stats", "docker stats", recognise)
+LAYOUT = Layout(
+    "docker_stats",
+    "docker stats",
+    recognise,
+    example="*name,cpu_percent,memory_bytes,memory_limit_bytes,pids",
+)

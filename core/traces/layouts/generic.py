@@ -17,4 +17,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     return guess(head.header, head.rows)
 
 
-LAYOUT = Layout("generic", "unknown format, columns guessed", recognise)
+LAYOUT = Layout(
+    "generic",
+    "unknown format, columns guessed",
+    recognise,
+    example="when,cpu %,mem MiB",
+)

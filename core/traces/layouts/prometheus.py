@@ -49,4 +49,9 @@ def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
     return mapped
 
 
-LAYOUT = Layout("prometheus", "Prometheus with cAdvisor metrics", recognise)
+LAYOUT = Layout(
+    "prometheus",
+    "Prometheus with cAdvisor metrics",
+    recognise,
+    example="*execution,timestamp,container_cpu_usage_seconds_total,container_memory_rss",
+)

@@ -39,4 +39,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     )
 
 
-LAYOUT = Layout("recorder", "PhaseDock's recorder", recognise)
+LAYOUT = Layout(
+    "recorder",
+    "PhaseDock's recorder",
+    recognise,
+    example="*execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,loss",
+)

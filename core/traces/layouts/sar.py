@@ -35,4 +35,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     )
 
 
-LAYOUT = Layout("sar", "sar", recognise)
+LAYOUT = Layout(
+    "sar",
+    "sar",
+    recognise,
+    example="*hostname,timestamp,busy,kbmemused,%iowait",
+)

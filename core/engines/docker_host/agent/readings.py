@@ -59,7 +59,7 @@ class AgentReadings:
         """Nothing: the agent says how far the job is in another file."""
         return Place()
 
-    def news(self, at_end: bool = False) -> list[Reading]:  # noqa: ARG002 - it never puts anything off
+    def news(self, at_end: bool = False) -> list[Reading]:
         """Unix seconds and E of every whole line since the last call."""
         try:
             with self._path.open("rb") as file:

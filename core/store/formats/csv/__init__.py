@@ -10,5 +10,7 @@ FORMATS = (
         (".csv", ".tsv", ".txt", ".gz"),
         lambda _start: True,
         lambda start: start.opened(CsvSource.open),
+        "execution,timestamp,cpu_cores,memory_bytes\n"
+        + "".join(f"a,{10 * i},0.{i},{1000 + i}\n" for i in range(6)),
     ),
 )
