@@ -9,12 +9,13 @@ from __future__ import annotations
 import io
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tarfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,8 +85,9 @@ class Daemon:
     def start(self, seconds: float = 60) -> None:
         """Start it and wait until it answers."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        for left in ("pid", "docker.sock", "exec/containerd/containerd.pid"):
-            (self.folder / left).unlink(missing_ok=True)
+        for left in ("pid", "exec/containerd/containerd.pid"):
+            self._end_leftover(self.folder / left)
+        (self.folder / "docker.sock").unlink(missing_ok=True)
         places = ["--data-root", "data", "--exec-root", "exec", "-p", "pid"]
         places = [one if one.startswith("-") else f"{self.folder}/{one}" for one in places]
         flags = ["--iptables=false", "--ip-masq=false", "--bridge=none", "-H", self.url]
@@ -115,6 +117,16 @@ class Daemon:
         self._process.kill() if kill else self._process.terminate()
         self._process.wait(60)
         self._process = None
+
+    def _end_leftover(self, pid: Path) -> None:
+        """End the process that a killed run of the tests left behind: it holds what a new one needs."""
+        with suppress(OSError, ValueError):
+            number = int(pid.read_text())
+            if str(self.folder).encode() in Path(f"/proc/{number}/cmdline").read_bytes():
+                os.kill(number, signal.SIGKILL)
+                while Path(f"/proc/{number}/cmdline").read_bytes():  # empty once only its number is left
+                    time.sleep(0.05)
+        pid.unlink(missing_ok=True)
 
     def _wait(self, seconds: float) -> None:
         until = time.monotonic() + seconds

@@ -87,6 +87,14 @@ def test_an_engine_that_stays_away_ends_the_run_in_one_sentence(daemon, tmp_path
     daemon.start()
 
 
+def test_an_engine_that_a_killed_run_left_running_gives_way_to_a_new_one(daemon):
+    left, again = daemon._process, host.Daemon(daemon.folder)
+    again.start()
+    assert left.wait(10) == -signal.SIGKILL
+    assert again._process.poll() is None
+    daemon._process = again._process
+
+
 def test_an_engine_that_hangs_is_lost_and_found_again(daemon):
     with Host(Address("local", daemon.url), request_timeout=0.5) as host:
         assert host.containers() == ()
