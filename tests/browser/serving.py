@@ -122,14 +122,27 @@ def visit(page: Page, address: str) -> None:
     page.evaluate(FOLLOW, address)
 
 
+_STILL = """() => document.getAnimations().every(
+  one => one.playState !== "running" || one.effect.getComputedTiming().endTime === Infinity)"""
+
+
 def serious_axe_findings(page: Page) -> list[str]:
-    """What axe finds that is serious or critical, as sentences."""
-    results = Axe().run(page, options={"resultTypes": ["violations"]}).response
-    return [
-        f"{violation['id']}: {violation['help']} ({violation['nodes'][0]['html'][:160]})"
-        for violation in results["violations"]
-        if violation["impact"] in ("serious", "critical")
-    ]
+    """What axe finds that is serious or critical, as sentences.
+
+    What fades in or out has too little contrast for a moment: a finding has to last.
+    """
+    found: list[str] = []
+    for _ in range(3):
+        page.wait_for_function(_STILL)
+        results = Axe().run(page, options={"resultTypes": ["violations"]}).response
+        found = [
+            f"{violation['id']}: {violation['help']} ({violation['nodes'][0]['html'][:160]})"
+            for violation in results["violations"]
+            if violation["impact"] in ("serious", "critical")
+        ]
+        if not found:
+            return []
+    return found
 
 
 _CUT = r"""() => {
