@@ -6,7 +6,6 @@ import gzip
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from app.pages.traces.upload import drop_zone
@@ -20,13 +19,9 @@ from tests.cli.test_cli import run_json
 @pytest.fixture(params=list(FORMATS))
 def example(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
     """A small file of a format; its name says nothing."""
-    path, text = tmp_path / "upload", FORMATS[request.param].example
-    if request.param == "parquet":
-        samples = {"execution": ["a"] * 6, "timestamp": range(6), "cpu_cores": [0.1] * 6}
-        pd.DataFrame(samples).to_parquet(path)
-    else:
-        assert text, "A format gives the text of a small file as its example."
-        path.write_text(text, encoding="utf-8")
+    path, content = tmp_path / "upload", FORMATS[request.param].example
+    assert content, "A format gives a small file as its example."
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return request.param, path
 
 
@@ -48,7 +43,7 @@ def test_a_file_of_every_format_becomes_traces(example: tuple[str, Path]) -> Non
 
 def test_text_may_be_gzipped(example: tuple[str, Path], tmp_path: Path) -> None:
     name, path = example
-    if name == "parquet":
+    if isinstance(FORMATS[name].example, bytes):
         return
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(path.read_bytes()))

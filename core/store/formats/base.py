@@ -85,7 +85,7 @@ class Format:
     open
         The file as a source of columns; raises `InputError` where it is damaged.
     example
-        The text of a small file with five samples or more, for its exam; "" where a file is no text.
+        A small file with five samples or more, for its exam.
     """
 
     name: str
@@ -93,4 +93,4 @@ class Format:
     suffixes: tuple[str, ...]
     recognise: Callable[[Beginning], bool]
     open: Callable[[Beginning], Source]
-    example: str = ""
+    example: str | bytes = ""

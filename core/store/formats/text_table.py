@@ -98,18 +98,21 @@ class TextTable:
         log = ProblemLog()
         reader = TableReader(mapping, self.header, log)
         rows, total = self.parser(lines_of(self.path), log), 0
-        known = set(self.header)
         while chunk := list(islice(rows, CHUNK_ROWS)):
-            for row in chunk:
-                for name in row.cells.keys() - known:
-                    message = f"Column “{name}” first appears in row {row.number}, too late to be seen."
-                    log.add("late_column", message, row=row.number, column=name)
+            self._say_late(chunk, log)
             columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
             reader.add(columns, [row.number for row in chunk])
             total += len(chunk)
             if progress is not None:
                 progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
         return reader.table(self.path.name.split(".")[0])
+
+    def _say_late(self, rows: Iterable[Row], log: ProblemLog) -> None:
+        """Report columns that were not in the rows that were looked at."""
+        known = set(self.header)
+        for number, name in ((row.number, name) for row in rows for name in row.cells.keys() - known):
+            message = f"Column “{name}” first appears in row {number}, too late to be seen."
+            log.add("late_column", message, row=number, column=name)
 
 
 def lines_of(path: Path) -> Iterator[Line]:
