@@ -39,7 +39,7 @@ def engine_options() -> list[dict[str, str]]:
 
 def _label(engine: EngineInfo, *, alone: bool) -> str:
     if engine.state is EngineState.READY:
-        return f"{engine.name} (Docker)"
+        return f"{engine.name} ({workspace().live.engine_registry.kind(engine.name).title})"
     return f"{'Docker' if alone else engine.name}: {STATE_WORDS[engine.state]}"
 
 

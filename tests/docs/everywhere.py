@@ -17,7 +17,8 @@ from plotly.utils import PlotlyJSONEncoder
 import core
 from app.main import create_app
 from app.pages import PAGES
-from app.pages.live.policy import panel, settings_form
+from app.pages.live.callbacks import drawn
+from app.pages.live.policy import settings_form
 from app.pages.provisioning.own_settings import controls
 from app.pages.runs.build.form import form as experiment_form
 from app.pages.runs.build.layout import begun
@@ -27,7 +28,6 @@ from core.errors import InputError
 from core.provisioning import policy_exam
 from core.provisioning.policies import POLICIES
 from core.runtime.bootstrap import open_workspace
-from core.runtime.live.view.values import LiveView
 from core.runtime.policies import simulated_papers
 from core.runtime.tasks.worker import Worker
 from core.scheduling.policies import POLICIES as SCHEDULING
@@ -39,6 +39,8 @@ from tests.runtime.kinds_for_tests import until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from core.runtime.workspace import Workspace
 
 
 def command(*arguments: object) -> dict:
@@ -129,6 +131,16 @@ def refused(ask: Callable[[], object]) -> str:
     return ""
 
 
+def policy_card(space: Workspace, name: str) -> str:
+    """The card of the policy as Live draws it, once the engine was sampled."""
+    worker = Worker(space, threads=1)
+    worker.start()
+    until(lambda: space.live.look(name).rows)
+    worker.stop()
+    with create_app(load_settings()).server.test_request_context("/live", base_url="http://127.0.0.1:8050"):
+        return screen(drawn(space.live.look(name), "policy"))
+
+
 def engine() -> dict:
     """The engine of the walk-through: seen, steered and put back."""
     space = open_workspace(load_settings())
@@ -144,8 +156,7 @@ def engine() -> dict:
             "restored": live.release().restored,
             "after": host.inspect(container.id).limits.cores,
             "attached": refused(lambda: live.attach("practice", "flowcon", {}, "watch")),
-            "offered": "Policies cannot follow it."
-            in screen(panel(LiveView(live.engine_registry.get("practice")), control=True)),
+            "offered": policy_card(space, "practice"),
         }
     finally:
         space.close()

@@ -47,7 +47,8 @@ def drawn(view: LiveView, name: str) -> Any:
         case "notice":
             return notices(view, control=control, working=space.tasks.worker().alive)
         case "policy":
-            return live_policy.panel(view, control=control)
+            follows = space.live.engine_registry.kind(view.engine.name).adopt is not None
+            return live_policy.panel(view, control=control, follows=follows)
         case "record":
             return live_record.panel(view)
         case _:

@@ -29,9 +29,11 @@ _FACTS = 3
 """Settings that are shown of an attached policy."""
 
 
-def panel(view: LiveView, *, control: bool) -> Node:
-    """The card of the policy."""
-    return _attached(view.attached) if view.attached else _form(view, control=control)
+def panel(view: LiveView, *, control: bool, follows: bool = True) -> Node:
+    """The card of the policy; `follows` tells whether policies can follow this engine's containers."""
+    if view.attached:
+        return _attached(view.attached)
+    return _form(view, control=control) if follows else _unable(view)
 
 
 def _attached(attached: Attached) -> html.Section:
@@ -115,17 +117,18 @@ def _watching(attached: Attached) -> html.Div:
     return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:")
 
 
+def _unable(view: LiveView) -> html.Section:
+    """What stands here for an engine whose containers no policy can follow."""
+    return card(
+        "Policy",
+        notice("info", "Set limits by hand, or choose another engine.", strong="Policies cannot follow it."),
+        note=view.engine.name,
+        class_name="policycard",
+        id="live-policy-card",
+    )
+
+
 def _form(view: LiveView, *, control: bool) -> html.Section:
-    if not view.engine.follows:
-        return card(
-            "Policy",
-            notice(
-                "info", "Set limits by hand, or choose another engine.", strong="Policies cannot follow it."
-            ),
-            note=view.engine.name,
-            class_name="policycard",
-            id="live-policy-card",
-        )
     words = mode_words(str(Mode.WATCH), control=control)
     parts = [
         _policy_choice(),

@@ -11,7 +11,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLong
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.engines.errors import HostLost
@@ -95,6 +94,16 @@ class Engines:
             If the settings name no such engine.
         """
         return self._probe(name).answer()
+
+    def kind(self, name: str) -> EngineKind:
+        """What an engine is and can do.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).kind
 
     def key(self, name: str) -> EngineKey:
         """Which engine is behind a name now; without an id while it does not answer.
@@ -189,7 +198,7 @@ class _Probe:
         with contextlib.suppress(TooLong):
             if asking is not None:
                 asking.result(_WAIT)
-        return replace(self._last or silent(self.address), follows=self.kind.adopt is not None)
+        return self._last or silent(self.address)
 
     def close(self) -> None:
         self._pool.shutdown(wait=False)

@@ -57,7 +57,7 @@ class Starter:
     def attach(self, engine: str, policy: str, settings: Mapping[str, Any], mode: str, seed: int) -> str:
         """See `core.runtime.live.service.Live.attach`."""
         self._check_ready(engine)
-        if not self._engines.get(engine).follows:
+        if self._engines.kind(engine).adopt is None:
             raise InputError(
                 f"Policies cannot follow the containers of {engine}.",
                 "Set limits by hand, or choose another engine.",

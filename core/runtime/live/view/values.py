@@ -71,8 +71,6 @@ class EngineInfo:
         The version of Docker, or empty.
     id
         Its own id, whatever the settings call it; empty until it has been reached.
-    follows
-        Whether policies can follow its containers (`core.engines.ports.EngineKind.adopt`).
     """
 
     name: str
@@ -84,7 +82,6 @@ class EngineInfo:
     memory: float | None = None
     version: str = ""
     id: str = ""
-    follows: bool = True
 
 
 @dataclass(frozen=True, slots=True)
