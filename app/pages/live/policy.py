@@ -118,12 +118,11 @@ def _watching(attached: Attached) -> html.Div:
 
 
 def _unable(view: LiveView) -> html.Section:
-    """What stands here for an engine whose containers no policy can follow."""
+    """What stands here for an engine whose containers no policy can follow; on a phone, too, unfolded."""
     return card(
         "Policy",
         notice("info", "Set limits by hand, or choose another engine.", strong="Policies cannot follow it."),
         note=view.engine.name,
-        class_name="policycard",
         id="live-policy-card",
     )
 
