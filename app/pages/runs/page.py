@@ -17,7 +17,7 @@ from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
 from app.pages.runs.build.layout import build_page
 from app.pages.runs.compare import exports
-from app.pages.runs.compare.layout import compare_page, head, more_seeds, results_of
+from app.pages.runs.compare.layout import compare_page, head, more_seeds, polls, results_of
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
 from app.pages.runs.listing import ACT, list_page
@@ -98,18 +98,13 @@ def _register_compare(app: Dash) -> None:
     app.callback(
         Output("runs-page", "children", allow_duplicate=True),
         Input("changed", "data"),
+        Input("run-poll", "n_intervals", allow_optional=True),
         State(LOCATION, "pathname"),
         State(LOCATION, "search"),
+        State("run-seen", "data", allow_optional=True),
         State("run-drawn", "data", allow_optional=True),
         prevent_initial_call=True,
-    )(finished)
-    app.callback(
-        Output("runs-page", "children", allow_duplicate=True),
-        Input("run-poll", "n_intervals"),
-        State("run-seen", "data"),
-        State(LOCATION, "search"),
-        prevent_initial_call=True,
-    )(more)
+    )(follow)
 
 
 def choose(values: list[str | None], ids: list[dict[str, str]], search: str | None, pathname: str) -> Any:
@@ -126,33 +121,41 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
     return f"?{query.search(**asked)}"
 
 
-def finished(task_id: str | None, pathname: str, search: str | None, drawn: int | None) -> Any:
-    """Show the results in place when the task of the experiment that is open has ended.
+def follow(
+    _changed: str | None,
+    _ticks: int | None,
+    pathname: str,
+    search: str | None,
+    seen: int | None,
+    drawn: int | None,
+) -> Any:
+    """Show results as they come, and in place when the experiment's task has ended.
 
-    Where all results are on the page already, only its head changes: a menu that a person has just opened
-    stays open.
+    One callback does both: of two answers on their way at once, Dash takes the newer one alone. Where all
+    results are on the page already, only its head changes: a menu that a person has just opened stays open.
+
+    Parameters
+    ----------
+    seen
+        How many seeds are shown while the task runs; None where the page does not poll.
+    drawn
+        How many results are shown, once all are there.
     """
     query = Query.parse(PATH, search)
     view = View.read(query)
-    if pathname != PATH or not task_id or view.look != COMPARE or view.experiment is None:
-        return dash.no_update
-    if stored.experiment_of(task_id) != view.experiment:
+    if pathname != PATH or view.look != COMPARE or view.experiment is None:
         return dash.no_update
     info = workspace().runs.experiment(view.experiment)
-    if drawn is None or drawn != results_of(info):
+    polled, now = seen is not None, results_of(info)
+    if now is not None:
+        redraw = drawn != now
+    else:
+        redraw = polled and (not polls(info) or more_seeds(info, view, seen or 0))
+    if redraw:
         return body(query)
-    set_props("run-head", {"children": head(info, view)})
+    if polled != polls(info):
+        set_props("run-head", {"children": head(info, view)})
     return dash.no_update
-
-
-def more(_ticks: int, seen: int, search: str | None) -> Any:
-    """Show results as they come."""
-    query = Query.parse(PATH, search)
-    view = View.read(query)
-    if view.look != COMPARE or view.experiment is None:
-        return dash.no_update
-    info = workspace().runs.experiment(view.experiment)
-    return body(query) if more_seeds(info, view, int(seen or 0)) else dash.no_update
 
 
 def register(app: Dash) -> None:

@@ -221,15 +221,6 @@ def task_of(info: ExperimentInfo) -> TaskInfo | None:
     return tasks_by_experiment().get(info.id)
 
 
-def experiment_of(task: str) -> str | None:
-    """The experiment that a task makes; None for other tasks."""
-    try:
-        found = workspace().tasks.get(task)
-    except NotFoundError:
-        return None
-    return str(found.params.get("experiment")) if found.kind == KIND else None
-
-
 def state_of(info: ExperimentInfo, tasks: Mapping[str, TaskInfo] | None = None) -> str:
     """How an experiment stands: queued, running, done, failed, cancelled or interrupted."""
     if info.report is not None:

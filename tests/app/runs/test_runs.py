@@ -176,16 +176,32 @@ def test_results_that_are_shown_already_are_not_drawn_again(
     """A redrawn page would close the menu that a person has just opened."""
     changed: dict[str, Any] = {}
     monkeypatch.setattr(page, "set_props", lambda name, props: changed.update({name: props}))
-    task = next(task for task in place.tasks.list(10) if task.params.get("experiment") == experiment)
     info = place.runs.experiment(experiment)
     address = f"?experiment={experiment}"
     assert results_of(info) == 9
     assert results_of(replace(info, report=None)) is None
-    assert page.finished(task.id, "/runs", address, 9) is no_update
-    assert "finished" in json.dumps(changed["run-head"], default=lambda each: each.to_plotly_json())
+    assert page.follow(None, None, "/runs", address, 3, 9) is no_update
+    assert "finished" in json.dumps(changed.pop("run-head"), default=lambda each: each.to_plotly_json())
+    assert page.follow(None, None, "/runs", address, None, 9) is no_update
+    assert not changed
     for drawn in (None, 3):
-        assert page.finished(task.id, "/runs", address, drawn) is not no_update
-    assert page.finished(task.id, "/traces", address, 9) is no_update
+        assert page.follow(None, None, "/runs", address, 3, drawn) is not no_update
+    assert page.follow(None, None, "/traces", address, 3, None) is no_update
+
+
+def test_results_are_drawn_as_they_come(
+    monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
+) -> None:
+    """While a task runs the page is drawn again when there are twice as many, and once it has stopped."""
+    info = place.runs.experiment(experiment)
+    monkeypatch.setattr(place.runs, "experiment", lambda _: replace(info, report=None))
+    monkeypatch.setattr(page, "polls", lambda _: True)
+    address = f"?experiment={experiment}"
+    assert page.follow(None, 1, "/runs", address, 2, None) is no_update
+    assert page.follow(None, 1, "/runs", address, 1, None) is not no_update
+    monkeypatch.setattr(page, "polls", lambda _: False)
+    assert page.follow("task", 1, "/runs", address, 2, None) is not no_update
+    assert page.follow("task", None, "/runs", address, None, None) is no_update
 
 
 def test_a_finished_task_leads_to_its_experiment(place: Workspace, experiment: str) -> None:
@@ -215,7 +231,6 @@ def test_a_stopped_experiment_keeps_its_runs_and_a_retry_is_its_task(place: Work
     found = stored.task_of(info)
     assert found is not None
     assert found.id == again
-    assert stored.experiment_of(again) == experiment
     Worker(place).work(again)
     done = place.runs.experiment(experiment)
     assert stored.state_of(done) == "done"

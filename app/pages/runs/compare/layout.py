@@ -100,6 +100,12 @@ def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
     return made
 
 
+def polls(info: ExperimentInfo) -> bool:
+    """Whether the page of an experiment asks for results again and again."""
+    task = stored.task_of(info)
+    return task is not None and not task.state.ended
+
+
 def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
     """Whether there are enough new results to redraw the page."""
     first, second, _ = stored.pair(info, view.a, view.b)
