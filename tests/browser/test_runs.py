@@ -108,7 +108,8 @@ def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     """The page polls while the answer is on its way; a second drawing would close a menu."""
     page.add_init_script(LATE_RESULTS)
     build(page, "Answered late")
-    table = page.locator("table.differences").element_handle(timeout=90_000)
+    expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
+    table = page.locator("table.differences").element_handle()
     page.wait_for_timeout(3_000)
     assert table.evaluate("node => node.isConnected")
 
