@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import ALL, Input, Output, State, html, set_props
+from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.runs import listing, stored
@@ -17,7 +17,7 @@ from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
 from app.pages.runs.build.layout import build_page
 from app.pages.runs.compare import exports
-from app.pages.runs.compare.layout import compare_page, head, more_seeds, polls, results_of
+from app.pages.runs.compare.layout import compare_page, head, mark, more_seeds, polls, results_of
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
 from app.pages.runs.listing import ACT, list_page
@@ -51,6 +51,7 @@ def layout(**values: str) -> Node:
     """Lay the page out."""
     return [
         html.Div(body(Query(PATH, values)), id="runs-page"),
+        dcc.Store(id="run-fresh"),
         *listing.plumbing(),
         *task_card.plumbing(),
     ]
@@ -95,8 +96,14 @@ def _register_compare(app: Dash) -> None:
         State(LOCATION, "pathname"),
         prevent_initial_call=True,
     )(choose)
-    app.callback(
+    app.clientside_callback(
+        ClientsideFunction("runs", "draw"),
         Output("runs-page", "children", allow_duplicate=True),
+        Input("run-fresh", "data"),
+        prevent_initial_call=True,
+    )
+    app.callback(
+        Output("run-fresh", "data"),
         Input("changed", "data"),
         Input("run-poll", "n_intervals", allow_optional=True),
         State(LOCATION, "pathname"),
@@ -131,8 +138,8 @@ def follow(
 ) -> Any:
     """Show results as they come, and in place when the experiment's task has ended.
 
-    One callback does both: of two answers on their way at once, Dash takes the newer one alone. Where all
-    results are on the page already, only its head changes: a menu that a person has just opened stays open.
+    Where all results are on the page already, only its head changes: a menu that a person has just opened
+    stays open. Of two answers that were on their way at once, the browser draws the first (``runs.js``).
 
     Parameters
     ----------
@@ -152,7 +159,7 @@ def follow(
     else:
         redraw = polled and (not polls(info) or more_seeds(info, view, seen or 0))
     if redraw:
-        return body(query)
+        return {"mark": mark(info, view), "page": body(query)}
     if polled != polls(info):
         set_props("run-head", {"children": head(info, view)})
     return dash.no_update

@@ -77,6 +77,11 @@
   });
 
   api.runs = {
+    /* Results that are on the page already are not drawn again: that would close a menu. */
+    draw: function (fresh) {
+      const mark = document.getElementById("run-mark");
+      return !fresh || (mark && mark.dataset.mark === fresh.mark) ? api.no_update : fresh.page;
+    },
     /* The tick and the job go into the address, so that a colleague sees the same moment. */
     address: function (tick, job) {
       write({ tick: tick || null, job: job });
