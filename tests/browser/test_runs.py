@@ -96,7 +96,7 @@ const send = window.fetch;
 window.fetch = async (address, options) => {
   const answer = await send(address, options);
   const asked = String(options?.body);
-  if (asked.includes('"output":"runs-page') && asked.includes('"changedPropIds":["changed.data"]'))
+  if (asked.includes('"output":"run-fresh') && asked.includes('"changedPropIds":["changed.data"]'))
     await new Promise((done) => setTimeout(done, 5_000));
   return answer;
 };

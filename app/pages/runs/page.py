@@ -17,7 +17,7 @@ from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
 from app.pages.runs.build.layout import build_page
 from app.pages.runs.compare import exports
-from app.pages.runs.compare.layout import compare_page, head, mark, more_seeds, polls, results_of
+from app.pages.runs.compare.layout import compare_page, head, mark, more_seeds, polls
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
 from app.pages.runs.listing import ACT, list_page
@@ -109,7 +109,6 @@ def _register_compare(app: Dash) -> None:
         State(LOCATION, "pathname"),
         State(LOCATION, "search"),
         State("run-seen", "data", allow_optional=True),
-        State("run-drawn", "data", allow_optional=True),
         prevent_initial_call=True,
     )(follow)
 
@@ -129,40 +128,29 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
 
 
 def follow(
-    _changed: str | None,
-    _ticks: int | None,
-    pathname: str,
-    search: str | None,
-    seen: int | None,
-    drawn: int | None,
+    _changed: str | None, _ticks: int | None, pathname: str, search: str | None, seen: int | None
 ) -> Any:
     """Show results as they come, and in place when the experiment's task has ended.
 
-    Where all results are on the page already, only its head changes: a menu that a person has just opened
-    stays open. Of two answers that were on their way at once, the browser draws the first (``runs.js``).
+    An answer may come when the page shows its results already, because another one overtook it: the browser
+    compares their marks and leaves it out (``runs.js``), so that a menu that is open stays open.
 
     Parameters
     ----------
     seen
         How many seeds are shown while the task runs; None where the page does not poll.
-    drawn
-        How many results are shown, once all are there.
     """
     query = Query.parse(PATH, search)
     view = View.read(query)
     if pathname != PATH or view.look != COMPARE or view.experiment is None:
         return dash.no_update
     info = workspace().runs.experiment(view.experiment)
-    polled, now = seen is not None, results_of(info)
-    if now is not None:
-        redraw = drawn != now
-    else:
-        redraw = polled and (not polls(info) or more_seeds(info, view, seen or 0))
-    if redraw:
-        return {"mark": mark(info, view), "page": body(query)}
-    if polled != polls(info):
+    runs = polls(info)
+    if runs != (seen is not None):
         set_props("run-head", {"children": head(info, view)})
-    return dash.no_update
+    if seen is None or (runs and not more_seeds(info, view, seen)):
+        return dash.no_update
+    return {"mark": mark(info, view), "page": body(query)}
 
 
 def register(app: Dash) -> None:

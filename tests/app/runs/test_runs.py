@@ -12,7 +12,7 @@ from dash import no_update
 from app.pages.runs import listing, page, stored
 from app.pages.runs.build import bundled
 from app.pages.runs.compare.differences import quantity, said
-from app.pages.runs.compare.layout import more_seeds, results_of
+from app.pages.runs.compare.layout import more_seeds
 from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import facts_of
 from app.pages.runs.ledger.tick import lines, sentence
@@ -170,38 +170,41 @@ def test_deleting_names_what_goes_and_takes_the_runs(place: Workspace, experimen
     assert "No runs yet" in text_of_page()
 
 
-def test_results_that_are_shown_already_are_not_drawn_again(
+def test_when_the_task_ends_the_head_changes_and_the_browser_is_told_what_there_is(
     monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
 ) -> None:
-    """A redrawn page would close the menu that a person has just opened."""
+    """Equal marks mean equal results; a redrawn page would close the menu that a person has just opened."""
     changed: dict[str, Any] = {}
     monkeypatch.setattr(page, "set_props", lambda name, props: changed.update({name: props}))
-    info = place.runs.experiment(experiment)
     address = f"?experiment={experiment}"
-    assert results_of(info) == 9
-    assert results_of(replace(info, report=None)) is None
-    assert page.follow(None, None, "/runs", address, 3, 9) is no_update
+    fresh = page.follow(None, None, "/runs", address, 3)
     assert "finished" in json.dumps(changed.pop("run-head"), default=lambda each: each.to_plotly_json())
-    assert page.follow(None, None, "/runs", address, None, 9) is no_update
+    assert fresh["mark"] == "done 3"
+    drawn = json.dumps(fresh["page"], default=lambda each: each.to_plotly_json())
+    assert f'"data-mark": "{fresh["mark"]}"' in drawn
+    assert page.follow(None, None, "/runs", address, None) is no_update
+    assert page.follow(None, None, "/traces", address, 3) is no_update
     assert not changed
-    for drawn in (None, 3):
-        assert page.follow(None, None, "/runs", address, 3, drawn) is not no_update
-    assert page.follow(None, None, "/traces", address, 3, None) is no_update
 
 
 def test_results_are_drawn_as_they_come(
     monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
 ) -> None:
     """While a task runs the page is drawn again when there are twice as many, and once it has stopped."""
+    changed: list[str] = []
+    monkeypatch.setattr(page, "set_props", lambda name, _: changed.append(name))
     info = place.runs.experiment(experiment)
     monkeypatch.setattr(place.runs, "experiment", lambda _: replace(info, report=None))
     monkeypatch.setattr(page, "polls", lambda _: True)
     address = f"?experiment={experiment}"
-    assert page.follow(None, 1, "/runs", address, 2, None) is no_update
-    assert page.follow(None, 1, "/runs", address, 1, None) is not no_update
+    assert page.follow(None, 1, "/runs", address, 2) is no_update
+    assert page.follow(None, 1, "/runs", address, 1) is not no_update
+    assert not changed
+    assert page.follow(None, None, "/runs", address, None) is no_update
+    assert changed == ["run-head"]
     monkeypatch.setattr(page, "polls", lambda _: False)
-    assert page.follow("task", 1, "/runs", address, 2, None) is not no_update
-    assert page.follow("task", None, "/runs", address, None, None) is no_update
+    assert page.follow("task", 1, "/runs", address, 2) is not no_update
+    assert page.follow("task", None, "/runs", address, None) is no_update
 
 
 def test_a_finished_task_leads_to_its_experiment(place: Workspace, experiment: str) -> None:

@@ -58,7 +58,6 @@ def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
     return [
         page_head(info.name, None, actions),
         html.Div(head(info, view), id="run-head"),
-        dcc.Store(id="run-drawn", data=results_of(info)),
         html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view))),
         html.Div(_cards(info, view, shown, seeds, differences), className="stack"),
     ]
@@ -71,15 +70,10 @@ def head(info: ExperimentInfo, view: View) -> list[Node]:
     return [_status(info, task), *_live(task, len(stored.shared_seeds(first, second)))]
 
 
-def results_of(info: ExperimentInfo) -> int | None:
-    """The number of results that are shown, once all are there; None before."""
-    return None if info.report is None else sum(map(len, info.runs.values()))
-
-
 def mark(info: ExperimentInfo, view: View) -> str:
-    """What of an experiment is shown: two drawings with one mark show the same results."""
+    """How an experiment stands and how many seeds are shown: with one mark, pages show the same results."""
     first, second, _ = stored.pair(info, view.a, view.b)
-    return f"{results_of(info)} {len(stored.shared_seeds(first, second))}"
+    return f"{stored.state_of(info)} {len(stored.shared_seeds(first, second))}"
 
 
 def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
