@@ -112,6 +112,12 @@ def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     table = page.locator("table.differences").element_handle()
     page.wait_for_timeout(3_000)
     assert table.evaluate("node => node.isConnected")
+    answer = "mark => dash_clientside.set_props('run-fresh', {data: {mark, page: 'Other results'}})"
+    page.evaluate(answer, page.locator("#run-mark").get_attribute("data-mark"))
+    page.wait_for_timeout(500)
+    assert table.evaluate("node => node.isConnected")
+    page.evaluate(answer, "another")
+    expect(page.locator("#runs-page")).to_have_text("Other results")
 
 
 def step_through(page: Page) -> None:
