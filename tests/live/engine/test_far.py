@@ -129,16 +129,17 @@ def test_a_program_that_ends_at_once_is_a_host_that_is_lost(monkeypatch):
 
 @contextlib.contextmanager
 def _relay(path, context=None):
-    """Carry bytes between a port of this machine and a socket; with a context, over TLS."""
-    server = socket.create_server(("127.0.0.1", 0))
-    open_ends = []
+    """Carry bytes between a port of this machine and a socket; with a context, over TLS.
 
-    def carry(source, target):
-        with contextlib.suppress(OSError):
-            while piece := source.recv(65536):
-                target.sendall(piece)
-        with contextlib.suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)
+    Sockets are closed after the threads that use them: OpenSSL writes to a number, which would be another
+    file's by then.
+    """
+    server = socket.create_server(("127.0.0.1", 0))
+    open_ends, threads = [], []
+
+    def start(target, *args):
+        threads.append(threading.Thread(target=target, args=args, daemon=True))
+        threads[-1].start()
 
     def serve():
         with contextlib.suppress(OSError):
@@ -153,14 +154,31 @@ def _relay(path, context=None):
                 far = socket.socket(socket.AF_UNIX)
                 far.connect(path)
                 open_ends.extend((near, far))
-                for ends in ((near, far), (far, near)):
-                    threading.Thread(target=carry, args=ends, daemon=True).start()
+                start(_carry, near, far)
+                start(_carry, far, near)
 
-    threading.Thread(target=serve, daemon=True).start()
+    start(serve)
     try:
         yield server.getsockname()[1]
     finally:
-        server.shutdown(socket.SHUT_RDWR)
-        server.close()
+        _ended(server)
+        threads[0].join(10)
         for end in open_ends:
+            _ended(end)
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive()
+        for end in (server, *open_ends):
             end.close()
+
+
+def _carry(source, target):
+    with contextlib.suppress(OSError):
+        while piece := source.recv(65536):
+            target.sendall(piece)
+    _ended(target)
+
+
+def _ended(end):
+    with contextlib.suppress(OSError):
+        end.shutdown(socket.SHUT_RDWR)
