@@ -99,6 +99,7 @@ def test_an_engine_that_hangs_is_lost_and_found_again(daemon):
     with Host(Address("local", daemon.url), request_timeout=0.5) as host:
         assert host.containers() == ()
         os.kill(daemon._process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, daemon._process.pid, os.WSTOPPED)
         try:
             begin = time.monotonic()
             with pytest.raises(HostLost, match="no answer") as caught:
