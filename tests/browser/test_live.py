@@ -13,6 +13,7 @@ from tests.app.live.feed import Feed, container
 from tests.browser.serving import start_server, stop, unfit
 from tests.live import host
 from tests.live.limits import docker_cores
+from tests.live.workloads import FAST, SLOW, program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,22 +30,22 @@ pytestmark = [pytest.mark.live, pytest.mark.browser, pytest.mark.timeout(300)]
 
 MOST_MS = 100
 """What a tick may cost the script of the page."""
-NAMES = ("mlp", "autoencoder", "elman", "factors")
+LOSSES = {"mlp": FAST, "autoencoder": SLOW, "elman": FAST, "factors": SLOW}
 
 
 @pytest.fixture(scope="module", autouse=True)
 def containers(docker_client: docker.DockerClient, light_image: str) -> Iterator[dict[str, Container]]:
-    """Four that train and carry the label, and one of somebody else's."""
+    """Four that seem to train, computing little, and carry the label; and one of somebody else's."""
     labels = {"phasedock": "", "phasedock.loss": "loss"}
     made = {
         f"page-{name}": host.run_job(
             docker_client,
             light_image,
-            ["python3", "-m", "phasedock_jobs", name, "--steps", "1000000", "--size", "0.2"],
+            ["python3", "-c", program(loss, busy=0.02, rest=0.18)],
             name=f"page-{name}",
             labels=labels,
         )
-        for name in NAMES
+        for name, loss in LOSSES.items()
     }
     made["page-foreign"] = host.run_job(docker_client, light_image, ["sleep", "3600"], name="page-foreign")
     yield made

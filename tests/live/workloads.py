@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-# a loss that falls fast and then hardly at all, so that FlowCon finds it converged
-FALLING = """
+
+def program(loss: str, busy: float = 0.2, rest: float = 0.0) -> str:
+    """A program that prints a loss after every step of some seconds of computing and some of rest.
+
+    Parameters
+    ----------
+    loss
+        The loss over `t`, the seconds since the begin.
+    busy, rest
+        How a step's seconds are spent.
+    """
+    return f"""
 import time, math
-begin = time.time()
+begin, step = time.time(), 0
 while True:
-    end = time.time() + 0.2
+    end = time.time() + {busy}
     while time.time() < end: pass
-    t = time.time() - begin
-    print(f"step {int(t * 5)} loss={math.exp(-t * 2) + 0.1:.6f}", flush=True)
+    time.sleep({rest})
+    t, step = time.time() - begin, step + 1
+    print(f"step {{step}} loss={{{loss} + 0.1:.6f}}", flush=True)
 """
+
+
+FAST, SLOW = "math.exp(-t * 2)", "math.exp(-t / 20)"
+# a loss that falls fast and then hardly at all, so that FlowCon finds it converged
+FALLING = program(FAST)
 # one that still learns when the others have converged, or all would keep their limits
-LEARNING = FALLING.replace("math.exp(-t * 2)", "math.exp(-t / 20)")
+LEARNING = program(SLOW)
 BUSY = "while True: pass"
 
 # matrix factors still learn when the other has converged, so that its limits stand for seconds
