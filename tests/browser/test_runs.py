@@ -103,6 +103,10 @@ window.fetch = async (address, options) => {
 """
 
 
+ANSWER = """([mark, address]) => dash_clientside.set_props("run-fresh", {
+  data: {mark, address: address ?? window.location.search, page: "Other results"}})"""
+
+
 @pytest.mark.usefixtures("stocked")
 def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     """The page polls while the answer is on its way; a second drawing would close a menu."""
@@ -112,11 +116,12 @@ def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     table = page.locator("table.differences").element_handle()
     page.wait_for_timeout(3_000)
     assert table.evaluate("node => node.isConnected")
-    answer = "mark => dash_clientside.set_props('run-fresh', {data: {mark, page: 'Other results'}})"
-    page.evaluate(answer, page.locator("#run-mark").get_attribute("data-mark"))
-    page.wait_for_timeout(500)
-    assert table.evaluate("node => node.isConnected")
-    page.evaluate(answer, "another")
+    mark = page.locator("#run-mark").get_attribute("data-mark")
+    for answer in ([mark, None], ["other", "?b=other"]):
+        page.evaluate(ANSWER, answer)
+        page.wait_for_timeout(500)
+        assert table.evaluate("node => node.isConnected"), answer
+    page.evaluate(ANSWER, ["other", None])
     expect(page.locator("#runs-page")).to_have_text("Other results")
 
 

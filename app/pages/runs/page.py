@@ -132,8 +132,9 @@ def follow(
 ) -> Any:
     """Show results as they come, and in place when the experiment's task has ended.
 
-    An answer may come when the page shows its results already, because another one overtook it: the browser
-    compares their marks and leaves it out (``runs.js``), so that a menu that is open stays open.
+    An answer may come when the page shows its results already, because another one overtook it, or when a
+    person has gone on to another address: the browser compares both and leaves it out (``runs.js``), so that
+    a menu that is open stays open and a choice stays made.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def follow(
         set_props("run-head", {"children": head(info, view)})
     if seen is None or (runs and not more_seeds(info, view, seen)):
         return dash.no_update
-    return {"mark": mark(info, view), "page": body(query)}
+    return {"mark": mark(info, view), "address": search, "page": body(query)}
 
 
 def register(app: Dash) -> None:

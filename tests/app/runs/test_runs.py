@@ -179,7 +179,7 @@ def test_when_the_task_ends_the_head_changes_and_the_browser_is_told_what_there_
     address = f"?experiment={experiment}"
     fresh = page.follow(None, None, "/runs", address, 3)
     assert "finished" in json.dumps(changed.pop("run-head"), default=lambda each: each.to_plotly_json())
-    assert fresh["mark"] == "done 3"
+    assert (fresh["mark"], fresh["address"]) == ("done 3", address)
     drawn = json.dumps(fresh["page"], default=lambda each: each.to_plotly_json())
     assert f'"data-mark": "{fresh["mark"]}"' in drawn
     assert page.follow(None, None, "/runs", address, None) is no_update
