@@ -72,7 +72,7 @@ class KernelLimits(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        while not self.over.wait(0.1):
+        while not self.over.wait(0.3):
             for each in self.client.containers.list(filters={"label": "phasedock.run"}, ignore_removed=True):
                 try:
                     now = kernel_cores(each)

@@ -154,6 +154,13 @@ def test_signing_out_ends_the_session(tmp_path: Path) -> None:
     assert client.get("/thing", base_url=LOCAL).status_code == 401
 
 
+def test_an_answer_that_was_on_its_way_does_not_bring_the_session_back(tmp_path: Path) -> None:
+    client = signed_in(tmp_path, "correct horse")
+    late = client.get("/thing", base_url=LOCAL)
+    assert late.status_code == 200
+    assert "Set-Cookie" not in late.headers
+
+
 def test_without_a_password_there_is_nothing_to_sign_out_of(tmp_path: Path) -> None:
     client = server(tmp_path).test_client()
     assert client.post("/logout", base_url=LOCAL).status_code == 404
