@@ -50,13 +50,13 @@ def wait_for_points(card: Locator, more_than: int) -> int:
 
 
 def test_training_is_seen_live_found_again_and_leads_to_its_phases(page: Page, samples: str) -> None:
-    card = start_training(page, samples, "evening", **(SLOWLY | {"Epochs": "6000"}))
-    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=60_000)
+    card = start_training(page, samples, "evening", **(SLOWLY | {"Epochs": "4000"}))
+    expect(card.get_by_text(re.compile(r"Epoch \d+ of 4000"))).to_be_visible(timeout=60_000)
     before = wait_for_points(card, 0)
 
     page.reload()
     card = page.locator(".livetask", has_text="Train evening on")
-    expect(card.get_by_text(re.compile(r"Epoch \d+ of 6000"))).to_be_visible(timeout=60_000)
+    expect(card.get_by_text(re.compile(r"Epoch \d+ of 4000"))).to_be_visible(timeout=60_000)
     wait_for_points(card, before)
 
     expect(card.get_by_text("done", exact=True)).to_be_visible(timeout=90_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -42,10 +43,24 @@ def entry_points(outside: Path, declared: str) -> None:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
-    """Where everything is, in a copy to which all examples were added."""
-    copy, outside = tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("outside")
+    """Where everything is, in a copy to which all examples were added; several workers make one."""
+    base = tmp_path_factory.getbasetemp()
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "extending"
+    shared.mkdir(exist_ok=True)
+    answer = shared / "answer.json"
+    with (shared / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not answer.exists():
+            answer.write_text(json.dumps(added(shared / "copy", shared / "outside")), encoding="utf-8")
+    return json.loads(answer.read_text(encoding="utf-8"))
+
+
+def added(copy: Path, outside: Path) -> dict:
+    """Add all examples to a copy of PhaseDock; where they are then, by its own account."""
+    outside.mkdir()
+    # compiled modules come along: they are those of files with the same time and size
     for name in ("core", "app", "assets", "data", "docs", "tests"):
-        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / name, copy / name)
     shutil.copy(ROOT / "pyproject.toml", copy)
     for language, name, text in BLOCKS:
         target = (copy if name.startswith(INSIDE) else outside) / name
@@ -71,7 +86,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
     assert done.returncode == 0, done.stderr[-3000:]
     answer = json.loads(done.stdout.splitlines()[-1])
     assert Path(answer["core"]).is_relative_to(copy)
-    return {**answer, "copy": copy, "environ": environ}
+    return {**answer, "copy": str(copy), "environ": environ}
 
 
 def test_a_provisioning_policy_is_everywhere(found: dict) -> None:
