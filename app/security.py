@@ -177,9 +177,12 @@ def install(server: Flask, settings: Settings, script_hashes: Callable[[], Seque
     """
     server.secret_key = session_key(settings.home)
     gate = Gate(settings, server.secret_key)
-    server.config.update(SESSION_COOKIE_HTTPONLY=True, SESSION_COOKIE_SAMESITE="Strict")
-    # only signing in sets the cookie: an answer on its way while a person signs out would bring it back
-    server.config["SESSION_REFRESH_EACH_REQUEST"] = False
+    server.config.update(
+        SESSION_COOKIE_HTTPONLY=True,
+        SESSION_COOKIE_SAMESITE="Strict",
+        # only signing in sets the cookie: an answer on its way while a person signs out would bring it back
+        SESSION_REFRESH_EACH_REQUEST=False,
+    )
     server.before_request(gate.check)
     if settings.password is not None:
         server.add_url_rule("/login", "login", gate.sign_in, methods=["GET", "POST"])

@@ -45,22 +45,22 @@ def entry_points(outside: Path, declared: str) -> None:
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """Where everything is, in a copy to which all examples were added; several workers make one."""
     base = tmp_path_factory.getbasetemp()
-    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "extending"
-    shared.mkdir(exist_ok=True)
-    answer = shared / "answer.json"
-    with (shared / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not answer.exists():
-            answer.write_text(json.dumps(added(shared / "copy", shared / "outside")), encoding="utf-8")
-    return json.loads(answer.read_text(encoding="utf-8"))
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with (shared / "extending.json").open("a+", encoding="utf-8") as answer:
+        fcntl.flock(answer, fcntl.LOCK_EX)
+        if not answer.seek(0, os.SEEK_END):
+            made = added(tmp_path_factory.mktemp("copy"), tmp_path_factory.mktemp("outside"))
+            answer.write(json.dumps(made))
+        answer.seek(0)
+        return json.load(answer)
 
 
 def added(copy: Path, outside: Path) -> dict:
     """Add all examples to a copy of PhaseDock; where they are then, by its own account."""
-    outside.mkdir()
-    # compiled modules come along: they are those of files with the same time and size
+    # compiled modules come along, as files keep their time and size; not what another worker is writing
+    half_written = shutil.ignore_patterns("*.pyc.*", "*.nbi.*", "*.nbc.*")
     for name in ("core", "app", "assets", "data", "docs", "tests"):
-        shutil.copytree(ROOT / name, copy / name)
+        shutil.copytree(ROOT / name, copy / name, ignore=half_written)
     shutil.copy(ROOT / "pyproject.toml", copy)
     for language, name, text in BLOCKS:
         target = (copy if name.startswith(INSIDE) else outside) / name

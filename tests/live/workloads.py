@@ -9,7 +9,7 @@ def program(loss: str, busy: float = 0.2, rest: float = 0.0) -> str:
     Parameters
     ----------
     loss
-        The loss over `t`, the seconds since the begin.
+        The loss over `t`, the seconds since it began.
     busy, rest
         How a step's seconds are spent.
     """
