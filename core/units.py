@@ -30,6 +30,8 @@ class Unit(StrEnum):
 
     CORES = "cores"
     BYTES = "bytes"
+    BYTES_PER_SECOND = "bytes/s"
+    WATTS = "watts"
     SHARE = "share"
     SECONDS = "seconds"
     PLAIN = "plain"
@@ -71,15 +73,37 @@ FILE_UNITS: dict[str, FileUnit] = {
         FileUnit("percent_of_core", "% (100 is one core)", Unit.CORES, 1e-2),
         FileUnit("percent_of_machine", "% of the machine or limit", Unit.SHARE, 1e-2, of_machine=True),
         FileUnit("share_of_machine", "share of the machine or limit, 0 to 1", Unit.SHARE, of_machine=True),
-        FileUnit("cpu_seconds_total", "CPU seconds, growing", Unit.CORES, cumulative=True),
-        FileUnit("cpu_nanoseconds_total", "CPU nanoseconds, growing", Unit.CORES, 1e-9, cumulative=True),
+        FileUnit("cpu_seconds_total", "CPU seconds so far, growing", Unit.CORES, cumulative=True),
+        FileUnit("cpu_nanoseconds_total", "CPU nanoseconds so far, growing", Unit.CORES, 1e-9, cumulative=True),
         FileUnit("bytes", "bytes", Unit.BYTES),
         FileUnit("kib", "KiB", Unit.BYTES, KIB),
         FileUnit("mib", "MiB", Unit.BYTES, MIB),
         FileUnit("gib", "GiB", Unit.BYTES, GIB),
+        FileUnit("tib", "TiB", Unit.BYTES, 1024 * GIB),
         FileUnit("kb", "kB (1000)", Unit.BYTES, 1e3),
         FileUnit("mb", "MB (1000²)", Unit.BYTES, 1e6),
         FileUnit("gb", "GB (1000³)", Unit.BYTES, 1e9),
+        FileUnit("tb", "TB (1000⁴)", Unit.BYTES, 1e12),
+        FileUnit("percent", "%", Unit.SHARE, 1e-2),
+        FileUnit("share", "share, 0 to 1", Unit.SHARE),
+        FileUnit("watts", "W", Unit.WATTS),
+        FileUnit("milliwatts", "mW", Unit.WATTS, 1e-3),
+        FileUnit("bytes_per_s", "bytes per second", Unit.BYTES_PER_SECOND),
+        FileUnit("kib_per_s", "KiB/s", Unit.BYTES_PER_SECOND, KIB),
+        FileUnit("mib_per_s", "MiB/s", Unit.BYTES_PER_SECOND, MIB),
+        FileUnit("gib_per_s", "GiB/s", Unit.BYTES_PER_SECOND, GIB),
+        FileUnit("kb_per_s", "kB/s (1000)", Unit.BYTES_PER_SECOND, 1e3),
+        FileUnit("mb_per_s", "MB/s (1000²)", Unit.BYTES_PER_SECOND, 1e6),
+        FileUnit("gb_per_s", "GB/s (1000³)", Unit.BYTES_PER_SECOND, 1e9),
+        FileUnit("bit_per_s", "bit/s", Unit.BYTES_PER_SECOND, 0.125),
+        FileUnit("kbit_per_s", "kbit/s", Unit.BYTES_PER_SECOND, 125.0),
+        FileUnit("mbit_per_s", "Mbit/s", Unit.BYTES_PER_SECOND, 125e3),
+        FileUnit("gbit_per_s", "Gbit/s", Unit.BYTES_PER_SECOND, 125e6),
+        FileUnit("bytes_total", "bytes so far, growing", Unit.BYTES_PER_SECOND, cumulative=True),
+        FileUnit("kib_total", "KiB so far, growing", Unit.BYTES_PER_SECOND, KIB, cumulative=True),
+        FileUnit("mib_total", "MiB so far, growing", Unit.BYTES_PER_SECOND, MIB, cumulative=True),
+        FileUnit("mb_total", "MB so far, growing", Unit.BYTES_PER_SECOND, 1e6, cumulative=True),
+        FileUnit("seconds", "seconds", Unit.SECONDS),
         FileUnit("plain", "as it is", Unit.PLAIN),
     )
 }
@@ -126,6 +150,16 @@ def format_bytes(value: float) -> str:
     return f"{_sign(value)}{size:.0f} B"
 
 
+def format_rate(value: float) -> str:
+    """Write bytes per second: ``3.35 MiB/s``."""
+    return f"{format_bytes(value)}/s" if math.isfinite(value) else DASH
+
+
+def format_watts(value: float) -> str:
+    """Write power: ``250 W``."""
+    return f"{format_number(value, 1)} W" if math.isfinite(value) else DASH
+
+
 def format_duration(value: float) -> str:
     """Write seconds as people say them: ``45 s``, ``10 min 55 s``, ``1 h 05 min``."""
     if not math.isfinite(value):
@@ -162,6 +196,10 @@ def format_value(value: float, unit: Unit) -> str:
             return format_cores(value)
         case Unit.BYTES:
             return format_bytes(value)
+        case Unit.BYTES_PER_SECOND:
+            return format_rate(value)
+        case Unit.WATTS:
+            return format_watts(value)
         case Unit.SHARE:
             return format_share(value)
         case Unit.SECONDS:

@@ -47,6 +47,12 @@
     return size >= KIB ? number(value / KIB) + " KiB" : sign(value) + fixed(size, 0) + " B";
   }
 
+  /** 3.35 MiB/s @param {Quantity} value */
+  const rate = (value) => (known(value) ? bytes(value) + "/s" : DASH);
+
+  /** 250 W @param {Quantity} value */
+  const watts = (value) => (known(value) ? number(value, 1) + " W" : DASH);
+
   /** 45 s, 10 min 55 s, 1 h 05 min @param {Quantity} value seconds */
   function duration(value) {
     if (!known(value)) return DASH;
@@ -68,7 +74,8 @@
   const change = (value, digits = 1) => (known(value) && value > 0 ? "+" : "") + share(value, digits);
 
   /** A value of one of the canonical units. @param {Quantity} value @param {Unit} unit */
-  const value = (value, unit) => ({ cores, bytes, share, seconds: duration, plain: number })[unit](value);
+  const value = (value, unit) =>
+    ({ cores, bytes, "bytes/s": rate, watts, share, seconds: duration, plain: number })[unit](value);
 
   /** Three significant digits, such as those of a loss; powers of ten where it is tiny or huge.
    * @param {Quantity} value */
@@ -95,6 +102,6 @@
 
   window.phasedock = window.phasedock || /** @type {PhaseDock} */ ({});
   window.phasedock.format = {
-    known, number, count, cores, bytes, duration, share, change, value, significant, short, bytesUnit, phaseName, phaseClass,
+    known, number, count, cores, bytes, rate, watts, duration, share, change, value, significant, short, bytesUnit, phaseName, phaseClass,
   };
 })();

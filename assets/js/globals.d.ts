@@ -3,7 +3,7 @@
 
 /** A number that may be unknown. */
 type Quantity = number | null | undefined;
-type Unit = "cores" | "bytes" | "share" | "seconds" | "plain";
+type Unit = "cores" | "bytes" | "bytes/s" | "watts" | "share" | "seconds" | "plain";
 type Cell = string | number | null | undefined;
 type Range = [number, number];
 
@@ -13,6 +13,8 @@ interface Format {
   count(value: Quantity): string;
   cores(value: Quantity): string;
   bytes(value: Quantity): string;
+  rate(value: Quantity): string;
+  watts(value: Quantity): string;
   duration(value: Quantity): string;
   share(value: Quantity, digits?: number): string;
   change(value: Quantity, digits?: number): string;

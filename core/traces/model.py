@@ -27,15 +27,56 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 
 class Role(StrEnum):
-    """What a feature stands for, so that screens and policies find CPU and memory by themselves."""
+    """What a feature stands for, so that screens and policies find CPU and memory by themselves.
+
+    A set may have several features of one role: a container with two GPUs has two of each GPU role.
+    """
 
     CPU = "cpu"
     MEMORY = "memory"
     CPU_LIMIT = "cpu_limit"
     MEMORY_LIMIT = "memory_limit"
+    GPU = "gpu"
+    GPU_MEMORY = "gpu_memory"
+    GPU_POWER = "gpu_power"
+    NETWORK_IN = "network_in"
+    NETWORK_OUT = "network_out"
+    BLOCK_IN = "block_in"
+    BLOCK_OUT = "block_out"
     LOSS = "loss"
     PHASE = "phase"
     OTHER = "other"
+
+
+ROLE_UNITS: dict[Role, tuple[Unit, ...]] = {
+    Role.CPU: (Unit.CORES, Unit.SHARE),
+    Role.CPU_LIMIT: (Unit.CORES, Unit.SHARE),
+    Role.MEMORY: (Unit.BYTES, Unit.SHARE),
+    Role.MEMORY_LIMIT: (Unit.BYTES, Unit.SHARE),
+    Role.GPU: (Unit.SHARE,),
+    Role.GPU_MEMORY: (Unit.BYTES, Unit.SHARE),
+    Role.GPU_POWER: (Unit.WATTS,),
+    Role.NETWORK_IN: (Unit.BYTES_PER_SECOND,),
+    Role.NETWORK_OUT: (Unit.BYTES_PER_SECOND,),
+    Role.BLOCK_IN: (Unit.BYTES_PER_SECOND,),
+    Role.BLOCK_OUT: (Unit.BYTES_PER_SECOND,),
+}
+"""The canonical units that a feature of a role can have, the usual one first; other roles have any."""
+ROLE_NAMES: dict[Role, str] = {
+    Role.CPU: "CPU",
+    Role.MEMORY: "Memory",
+    Role.CPU_LIMIT: "CPU limit",
+    Role.MEMORY_LIMIT: "Memory limit",
+    Role.GPU: "GPU",
+    Role.GPU_MEMORY: "GPU memory",
+    Role.GPU_POWER: "GPU power",
+    Role.NETWORK_IN: "Network in",
+    Role.NETWORK_OUT: "Network out",
+    Role.BLOCK_IN: "Disk read",
+    Role.BLOCK_OUT: "Disk write",
+    Role.LOSS: "Loss",
+}
+"""What a role is called on the screen; a feature of another role goes by its own name."""
 
 
 class Resampling(StrEnum):

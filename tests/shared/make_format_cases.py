@@ -24,6 +24,8 @@ WRITERS: dict[str, Callable[..., str]] = {
     "number": units.format_number,
     "cores": units.format_cores,
     "bytes": units.format_bytes,
+    "rate": units.format_rate,
+    "watts": units.format_watts,
     "duration": units.format_duration,
     "share": units.format_share,
     "change": units.format_change,
@@ -83,7 +85,7 @@ def _values() -> list[float]:
 
 def _calls() -> Iterator[tuple[str, list[object]]]:
     for value in _values():
-        for name in ("number", "cores", "bytes", "duration", "share", "change"):
+        for name in ("number", "cores", "bytes", "rate", "watts", "duration", "share", "change"):
             yield name, [value]
     for value in (*TIES, *SHARES, -0.125, -2.5, 1e22, math.nan):
         for digits in (0, 1, 3):
