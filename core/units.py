@@ -13,9 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NewType
+from typing import TYPE_CHECKING, NewType
 
 from core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Seconds = NewType("Seconds", float)
 Cores = NewType("Cores", float)
@@ -70,11 +73,14 @@ FILE_UNITS: dict[str, FileUnit] = {
     for entry in (
         FileUnit("cores", "cores", Unit.CORES),
         FileUnit("millicores", "millicores", Unit.CORES, 1e-3),
+        FileUnit("nanocores", "nanocores", Unit.CORES, 1e-9),
         FileUnit("percent_of_core", "% (100 is one core)", Unit.CORES, 1e-2),
         FileUnit("percent_of_machine", "% of the machine or limit", Unit.SHARE, 1e-2, of_machine=True),
         FileUnit("share_of_machine", "share of the machine or limit, 0 to 1", Unit.SHARE, of_machine=True),
-        FileUnit("cpu_seconds_total", "CPU seconds so far, growing", Unit.CORES, cumulative=True),
-        FileUnit("cpu_nanoseconds_total", "CPU nanoseconds so far, growing", Unit.CORES, 1e-9, cumulative=True),
+        FileUnit("cpu_seconds_total", "CPU seconds so far", Unit.CORES, cumulative=True),
+        FileUnit("cpu_ms_total", "CPU milliseconds so far", Unit.CORES, 1e-3, cumulative=True),
+        FileUnit("cpu_us_total", "CPU microseconds so far", Unit.CORES, 1e-6, cumulative=True),
+        FileUnit("cpu_nanoseconds_total", "CPU nanoseconds so far", Unit.CORES, 1e-9, cumulative=True),
         FileUnit("bytes", "bytes", Unit.BYTES),
         FileUnit("kib", "KiB", Unit.BYTES, KIB),
         FileUnit("mib", "MiB", Unit.BYTES, MIB),
@@ -99,12 +105,13 @@ FILE_UNITS: dict[str, FileUnit] = {
         FileUnit("kbit_per_s", "kbit/s", Unit.BYTES_PER_SECOND, 125.0),
         FileUnit("mbit_per_s", "Mbit/s", Unit.BYTES_PER_SECOND, 125e3),
         FileUnit("gbit_per_s", "Gbit/s", Unit.BYTES_PER_SECOND, 125e6),
-        FileUnit("bytes_total", "bytes so far, growing", Unit.BYTES_PER_SECOND, cumulative=True),
-        FileUnit("kib_total", "KiB so far, growing", Unit.BYTES_PER_SECOND, KIB, cumulative=True),
-        FileUnit("mib_total", "MiB so far, growing", Unit.BYTES_PER_SECOND, MIB, cumulative=True),
-        FileUnit("mb_total", "MB so far, growing", Unit.BYTES_PER_SECOND, 1e6, cumulative=True),
+        FileUnit("bytes_total", "bytes so far", Unit.BYTES_PER_SECOND, cumulative=True),
+        FileUnit("kib_total", "KiB so far", Unit.BYTES_PER_SECOND, KIB, cumulative=True),
+        FileUnit("mib_total", "MiB so far", Unit.BYTES_PER_SECOND, MIB, cumulative=True),
+        FileUnit("mb_total", "MB so far", Unit.BYTES_PER_SECOND, 1e6, cumulative=True),
         FileUnit("seconds", "seconds", Unit.SECONDS),
         FileUnit("plain", "as it is", Unit.PLAIN),
+        FileUnit("written", "as each cell says", Unit.PLAIN),
     )
 }
 
@@ -189,20 +196,17 @@ def format_change(value: float, digits: int = 1) -> str:
     return f"{'+' if 0 < value < math.inf else ''}{format_share(value, digits)}"
 
 
+_WRITERS: dict[Unit, Callable[[float], str]] = {
+    Unit.CORES: format_cores,
+    Unit.BYTES: format_bytes,
+    Unit.BYTES_PER_SECOND: format_rate,
+    Unit.WATTS: format_watts,
+    Unit.SHARE: format_share,
+    Unit.SECONDS: format_duration,
+    Unit.PLAIN: format_number,
+}
+
+
 def format_value(value: float, unit: Unit) -> str:
     """Write a value of a canonical unit for people."""
-    match unit:
-        case Unit.CORES:
-            return format_cores(value)
-        case Unit.BYTES:
-            return format_bytes(value)
-        case Unit.BYTES_PER_SECOND:
-            return format_rate(value)
-        case Unit.WATTS:
-            return format_watts(value)
-        case Unit.SHARE:
-            return format_share(value)
-        case Unit.SECONDS:
-            return format_duration(value)
-        case Unit.PLAIN:
-            return format_number(value)
+    return _WRITERS[unit](value)

@@ -1,5 +1,6 @@
 """Readers and writers: trace files, stored trace sets and model files."""
 
+from core.store.first_part import FirstPart, first_part
 from core.store.phase_models.ai4dl import import_ai4dl, read_crbm, read_kmeans, read_scaler
 from core.store.phase_models.archive import (
     load_model,
@@ -14,8 +15,10 @@ from core.store.trace_sets.writing import write_trace_set
 
 __all__ = [
     "ColumnInfo",
+    "FirstPart",
     "Inspection",
     "StoredTraces",
+    "first_part",
     "import_ai4dl",
     "inspect_file",
     "load_model",

@@ -11,9 +11,11 @@ from core.store.formats.base import ExactSource
 from core.store.formats.register import open_source
 from core.store.guard import guarded
 from core.traces.build import build
-from core.traces.guessing import EMPTY, is_date, is_number
+from core.traces.cells.dates import is_date
+from core.traces.cells.numbers import EMPTY, is_number
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping
+from core.traces.questions import Question, questions
 from core.traces.validation import Problem, Report, UnusableError, many, problem
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class Inspection:
         Rows: exact where the file states it, else an estimate; None where neither is possible.
     problems
         What was odd about the part that was read.
+    questions
+        What a person has to say first.
     """
 
     layout: str
@@ -73,6 +77,7 @@ class Inspection:
     size: int
     n_rows: int | None
     problems: tuple[Problem, ...]
+    questions: tuple[Question, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The inspection as JSON holds it."""
@@ -88,6 +93,7 @@ class Inspection:
             "size": self.size,
             "n_rows": self.n_rows,
             "problems": [one.to_dict() for one in self.problems],
+            "questions": [one.to_dict() for one in self.questions],
         }
 
     @classmethod
@@ -105,6 +111,7 @@ class Inspection:
             size=data["size"],
             n_rows=data["n_rows"],
             problems=tuple(Problem.from_dict(one) for one in data["problems"]),
+            questions=tuple(Question.from_dict(one) for one in data.get("questions", ())),
         )
 
 
@@ -141,6 +148,7 @@ def _inspect(where: Path) -> Inspection:
         size=size,
         n_rows=source.n_rows,
         problems=source.problems,
+        questions=() if mapping is None else questions(mapping, source.header, source.rows),
     )
 
 

@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.traces.cleaning import clean
+from core.traces.evidence import doubts
+from core.traces.mapping import PERIOD
 from core.traces.model import Resampling, TraceSet
 from core.traces.resample import infer_period, median_steps, resample
 from core.traces.validation import ProblemLog, Report, UnusableError, many
 from core.traces.working import Working
-from core.units import format_duration
+from core.units import file_unit, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,7 +66,9 @@ def build(
     say(0.5, "Resampling to one period")
     traces = _resampled(work)
     say(0.8, "Checking the executions")
+    _say_single(work, log)
     traces, rows_kept = _long_enough(traces, work, mapping.min_samples)
+    _say_doubts(traces, mapping, log)
     report = Report(log.problems, raw.rows_read, rows_kept, traces.n_executions)
     _require(traces.n_executions > 0, log, raw.rows_read)
     say(1.0, "Checked")
@@ -147,6 +151,33 @@ def _long_enough(traces: TraceSet, work: Working, least: int) -> tuple[TraceSet,
     work.log.add("too_short", message, row=row, column=work.mapping.execution, count=int(short.sum()))
     rows_kept = int(np.diff(work.offsets)[~short].sum())
     return _without(traces, short), rows_kept
+
+
+def _say_single(work: Working, log: ProblemLog) -> None:
+    """Report it if most executions are one sample long: another column names them."""
+    single = int((np.diff(work.offsets) == 1).sum())
+    if single * 2 > len(work.ids) and len(work.ids) > 2:
+        column = work.mapping.execution
+        message = (
+            f"{single:,} of {many(len(work.ids), 'execution')} are one sample long: is “{column}” right?"
+        )
+        log.add("doubtful", message, column=column, count=single)
+
+
+def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> None:
+    """Report units that were assumed, and what does not look like containers."""
+    there = {feature.name: feature for feature in traces.features}
+    for one in mapping.features:
+        if one.column in mapping.assumed and one.column in there:
+            unit = file_unit(one.unit_key).label
+            message = f"Column “{one.column}” has no unit in the file; it was read as {unit}."
+            log.add("assumed_unit", message, column=one.column, count=traces.n_samples)
+    if PERIOD in mapping.assumed and mapping.time is None:
+        message = f"The file has no times; its rows were taken to be {format_duration(traces.period)} apart."
+        log.add("assumed_unit", message, count=traces.n_samples)
+    if traces.n_samples:
+        for doubt in doubts(traces):
+            log.add("doubtful", doubt.sentence, column=doubt.column)
 
 
 def _without(traces: TraceSet, gone: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> TraceSet:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.traces.model import Role
+from core.traces.cells.dates import CLOCK
+from core.traces.model import ROLE_UNITS, Role
 from core.traces.validation import many
 from core.units import Unit, file_unit, format_number
 
@@ -18,10 +19,14 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
     from core.traces.working import Mask, Working
 
-USAGE = (Role.CPU, Role.MEMORY, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+USAGE = tuple(ROLE_UNITS)
 OPTIONAL = (Role.LOSS, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+BESIDE = (Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT)
 # More than any conceivable machine has: the unit is wrong, or the file is damaged.
-MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300}
+MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
+        Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip
+
+_HALF_DAY = 43_200.0
 
 
 def clean(work: Working) -> None:
@@ -49,19 +54,19 @@ def _drop_nameless(work: Working) -> None:
     column = work.mapping.execution
     if work.n and work.codes.min() < 0:
         bad = work.codes < 0
-        count, row = int(bad.sum()), work.first_row(bad)
-        message = f"Column “{column}”: {many(count, 'row')} without an execution, first in row {row}."
-        work.log.add("missing_execution", message, row=row, column=column, count=count)
+        count, rows = int(bad.sum()), work.first_rows(bad)
+        message = f"Column “{column}”: {many(count, 'row')} without an execution, first in row {rows[0]}."
+        work.log.add("missing_execution", message, rows=rows, column=column, count=count)
         work.take(~bad)
     if work.n and not np.isfinite(work.time.sum()):
         bad = ~np.isfinite(work.time)
         empty = work.unreported(bad, work.mapping.time)
         if empty.any():
-            count, row = int(empty.sum()), work.first_row(empty)
+            count, rows = int(empty.sum()), work.first_rows(empty)
             message = (
-                f"Column “{work.mapping.time}”: {many(count, 'row')} without a time, first in row {row}."
+                f"Column “{work.mapping.time}”: {many(count, 'row')} without a time, first in row {rows[0]}."
             )
-            work.log.add("missing_time", message, row=row, column=work.mapping.time, count=count)
+            work.log.add("missing_time", message, rows=rows, column=work.mapping.time, count=count)
         work.take(~bad)
 
 
@@ -86,7 +91,23 @@ def _group_and_sort(work: Working) -> None:
         period = work.mapping.period or 1.0
         work.time = (np.arange(work.n) - np.repeat(starts, np.diff(work.offsets))) * period
         return
+    if work.mapping.time_unit == CLOCK:
+        _past_midnight(work)
     _sort_by_time(work)
+
+
+def _past_midnight(work: Working) -> None:
+    """Let times of day go on into the next day: they fall by most of a day where midnight passes."""
+    falls = np.diff(work.time, prepend=work.time[:1]) < -_HALF_DAY
+    falls[work.offsets[:-1]] = False
+    if not falls.any():
+        return
+    days = np.cumsum(falls)
+    before = np.repeat(days[work.offsets[:-1]], np.diff(work.offsets))
+    work.time = work.time + (days - before) * 2 * _HALF_DAY
+    count, rows = int(falls.sum()), work.first_rows(falls)
+    message = f"Column “{work.mapping.time}”: midnight passes {many(count, 'time')}, first in row {rows[0]}."
+    work.log.add("past_midnight", message, rows=rows, column=work.mapping.time, count=count)
 
 
 def _sort_by_time(work: Working) -> None:
@@ -97,18 +118,20 @@ def _sort_by_time(work: Working) -> None:
     column, back = work.mapping.time, steps < 0
     owner = np.repeat(np.arange(len(work.ids)), np.diff(work.offsets))
     if back.any():
-        count, row = int(back.sum()), work.first_row(back)
-        message = f"Column “{column}”: time goes backwards at {many(count, 'row')}, first in row {row}."
-        work.log.add("unsorted", message, row=row, column=column, count=count)
+        count, rows = int(back.sum()), work.first_rows(back)
+        message = f"Column “{column}”: time goes backwards at {many(count, 'row')}, first in row {rows[0]}."
+        work.log.add("unsorted", message, rows=rows, column=column, count=count)
         ordered = np.lexsort((work.time, owner))
         work.take(ordered)
         owner = owner[ordered]
     same = np.zeros(work.n, dtype=bool)
     same[:-1] = (np.diff(work.time) == 0) & (np.diff(owner) == 0)
     if same.any():
-        count, row = int(same.sum()), work.first_row(same)
-        message = f"Column “{column}”: {many(count, 'row')} with the time of a later row, first in row {row}."
-        work.log.add("duplicate_time", message, row=row, column=column, count=count)
+        count, rows = int(same.sum()), work.first_rows(same)
+        message = (
+            f"Column “{column}”: {many(count, 'row')} with the time of a later row, first in row {rows[0]}."
+        )
+        work.log.add("duplicate_time", message, rows=rows, column=column, count=count)
         work.drop(same)
 
 
@@ -118,10 +141,10 @@ def _infinite_to_missing(work: Working, index: int) -> None:
         return
     bad = np.isinf(values)
     if bad.any():
-        name, count, row = work.features[index].name, int(bad.sum()), work.first_row(bad)
-        message = f"Column “{name}”: {many(count, 'infinite value')}, first in row {row}."
+        name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
+        message = f"Column “{name}”: {many(count, 'infinite value')}, first in row {rows[0]}."
         kind = "infinite_kept" if work.features[index].role in OPTIONAL else "infinite"
-        work.log.add(kind, message, row=row, column=name, count=count)
+        work.log.add(kind, message, rows=rows, column=name, count=count)
         work.columns[index] = np.where(bad, np.nan, values)
         work.mark_reported(bad, name)
 
@@ -144,13 +167,13 @@ def _drop_impossible(work: Working) -> None:
 
 
 def _reject(work: Working, index: int, kind: str, bad: Mask, gone: Mask) -> None:
-    name, count, row = work.features[index].name, int(bad.sum()), work.first_row(bad)
+    name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
     worst = work.columns[index][bad]
     most = float(worst.min() if kind == "negative" else np.abs(worst).max())
     value = format_number(most) if abs(most) < 1e15 else f"{most:.3g}"
     word = "below zero" if kind == "negative" else "larger than any machine"
-    message = f"Column “{name}”: {many(count, 'value')} {word} (as far as {value}), first in row {row}."
-    work.log.add(kind, message, row=row, column=name, count=count)
+    message = f"Column “{name}”: {many(count, 'value')} {word} (as far as {value}), first in row {rows[0]}."
+    work.log.add(kind, message, rows=rows, column=name, count=count)
     gone |= bad
 
 
@@ -166,20 +189,36 @@ def _counters_to_rates(work: Working) -> None:
         rise[work.offsets[:-1]] = 0.0
         fell = rise < 0
         if fell.any():
-            name, count, row = work.features[index].name, int(fell.sum()), work.first_row(fell)
+            name, count, rows = work.features[index].name, int(fell.sum()), work.first_rows(fell)
             message = (
-                f"Column “{name}”: the counter starts again at {many(count, 'row')}, first in row {row}."
+                f"Column “{name}”: the counter starts again at {many(count, 'row')}, first in row {rows[0]}."
             )
-            work.log.add("counter_reset", message, row=row, column=name, count=count)
+            work.log.add("counter_reset", message, rows=rows, column=name, count=count)
             rise = np.where(fell, values, rise)
         work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
     first = np.zeros(work.n, dtype=bool)
     first[work.offsets[:-1]] = True
-    name = work.features[growing[0]].name
+    usage = [index for index in growing if work.features[index].role not in BESIDE]
+    if not usage:
+        _from_second(work, growing)
+        return
+    name = work.features[usage[0]].name
     count = len(work.ids)
     message = f"Column “{name}”: the first sample of {many(count, 'execution')} only starts the counter."
     work.log.add("counter_start", message, row=work.first_row(first), column=name, count=count)
     work.drop(first)
+
+
+def _from_second(work: Working, growing: list[int]) -> None:
+    """Give first samples the rate of the second: no row is dropped for what goes in or out."""
+    several = np.diff(work.offsets) > 1
+    first = work.offsets[:-1][several]
+    for index in growing:
+        values = work.columns[index]
+        values[first] = values[first + 1]
+    names = ", ".join(f"“{work.features[index].name}”" for index in growing[:4])
+    message = f"{names}: the first sample of {many(len(work.ids), 'execution')} only starts the counter."
+    work.log.add("counter_second", message, column=work.features[growing[0]].name, count=len(work.ids))
 
 
 def _to_canonical(work: Working) -> None:
@@ -230,9 +269,9 @@ def _say_missing(work: Working, name: str, bad: Mask, kind: str) -> None:
     """Report missing cells that no earlier problem accounts for."""
     empty = work.unreported(bad, name)
     if empty.any():
-        count, row = int(empty.sum()), work.first_row(empty)
-        message = f"Column “{name}”: {many(count, 'empty cell')}, first in row {row}."
-        work.log.add(kind, message, row=row, column=name, count=count)
+        count, rows = int(empty.sum()), work.first_rows(empty)
+        message = f"Column “{name}”: {many(count, 'empty cell')}, first in row {rows[0]}."
+        work.log.add(kind, message, rows=rows, column=name, count=count)
 
 
 def _held(values: FloatArray, bad: Mask, offsets: IntArray, longest: float) -> tuple[FloatArray, Mask]:

@@ -22,10 +22,19 @@ TIME_UNITS: dict[str, str] = {
     "ms": "milliseconds",
     "us": "microseconds",
     "ns": "nanoseconds",
-    "iso": "date and time (ISO 8601)",
+    "min": "minutes",
+    "h": "hours",
+    "iso": "date and time",
+    "dmy": "date, day first (31/01/2026)",
+    "mdy": "date, month first (01/31/2026)",
+    "clock": "time of day (12:00:00)",
     "none": "none: row number × period",
 }
-TIME_FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+TIME_FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}
+PERIOD = ""
+"""In place of a column's name among those assumed: the sampling period of a file without times."""
+UNKNOWN = "unknown"
+"""In place of a unit that neither the file nor its values tell: nothing is imported before it is chosen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class MappedColumn:
     role
         What it stands for.
     unit_key
-        A key of `core.units.FILE_UNITS`: the unit that the file has.
+        A key of `core.units.FILE_UNITS`: the unit that the file has; or `UNKNOWN`.
     """
 
     column: str
@@ -57,10 +66,12 @@ class ColumnMapping:
         The columns to keep, at least one.
     execution
         The column that names the execution; None: the whole file is one.
+    execution_parts
+        Further columns that name it together with the first, such as the container of a pod.
     time
         The column of time; None: row number times period.
     time_unit
-        A key of `TIME_UNITS`; with ``none`` the column of time is not used.
+        A key of `TIME_UNITS`, or `UNKNOWN`; with ``none`` the column of time is not used.
     period
         The sampling period in seconds; None: found from the file.
     resampling
@@ -75,6 +86,8 @@ class ColumnMapping:
         Memory of the machine, which turns shares of it into bytes.
     min_samples
         Executions with fewer samples are dropped.
+    assumed
+        Columns whose unit nothing tells and that were given the likeliest one; the report names them.
 
     Raises
     ------
@@ -93,6 +106,8 @@ class ColumnMapping:
     cores: float | None = None
     memory_bytes: float | None = None
     min_samples: int = 2
+    execution_parts: tuple[str, ...] = ()
+    assumed: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.time_unit == "none":
@@ -116,17 +131,20 @@ class ColumnMapping:
             raise InputError(
                 f"Column “{self.time}” is mapped to time and to execution.", "Choose one of the two."
             )
-        single = [name for name in (self.execution, self.time, *names, *self.attributes) if name is not None]
-        again = next((name for name in self.attributes if single.count(name) > 1), None)
+        further = (*self.execution_parts, *self.attributes)
+        single = [name for name in (self.execution, self.time, *names, *further) if name is not None]
+        again = next((name for name in further if single.count(name) > 1), None)
         if again is not None:
+            word = "an attribute" if again in self.attributes else "the execution"
             raise InputError(
-                f"Column “{again}” is mapped to an attribute and to something else.", "Map every column once."
+                f"Column “{again}” is mapped to {word} and to something else.", "Map every column once."
             )
         for feature in self.features:
-            file_unit(feature.unit_key)
+            if feature.unit_key != UNKNOWN:
+                file_unit(feature.unit_key)
 
     def _check_numbers(self) -> None:
-        if self.time_unit not in TIME_UNITS:
+        if self.time_unit not in TIME_UNITS and self.time_unit != UNKNOWN:
             raise InputError(
                 f"“{self.time_unit}” is not a unit of time.", f"Use one of: {', '.join(TIME_UNITS)}."
             )
@@ -147,8 +165,19 @@ class ColumnMapping:
     @property
     def columns(self) -> tuple[str, ...]:
         """Every column of the file that is needed, execution and time first."""
-        single = [name for name in (self.execution, self.time) if name is not None]
+        single = [name for name in (self.execution, *self.execution_parts, self.time) if name is not None]
         return tuple(dict.fromkeys([*single, *(f.column for f in self.features), *self.attributes]))
+
+    @property
+    def executions(self) -> tuple[str, ...]:
+        """The columns that name the execution together; none where the file is one."""
+        return () if self.execution is None else (self.execution, *self.execution_parts)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The columns whose unit has to be chosen before anything is imported."""
+        open_ = [one.column for one in self.features if one.unit_key == UNKNOWN]
+        return tuple([*open_, self.time] if self.time and self.time_unit == UNKNOWN else open_)
 
     def feature(self, mapped: MappedColumn) -> Feature:
         """The feature that a mapped column becomes, in its canonical unit."""
@@ -174,8 +203,13 @@ class ColumnMapping:
         Raises
         ------
         InputError
-            Naming the missing columns; the hint lists those that the file has.
+            Naming the missing columns; the hint lists those that the file has. Also while a unit is unknown.
         """
+        if self.unknown:
+            raise InputError(
+                f"The unit of column “{self.unknown[0]}” is not known.",
+                "Choose it in the mapping: neither its name nor its values tell it.",
+            )
         missing = [name for name in self.columns if name not in header]
         if missing:
             word = "column" if len(missing) == 1 else "columns"
@@ -201,6 +235,8 @@ class ColumnMapping:
             "cores": self.cores,
             "memory_bytes": self.memory_bytes,
             "min_samples": self.min_samples,
+            "execution_parts": list(self.execution_parts),
+            "assumed": list(self.assumed),
         }
 
     @classmethod
@@ -235,6 +271,8 @@ class ColumnMapping:
                 cores=_number(data.get("cores")),
                 memory_bytes=_number(data.get("memory_bytes")),
                 min_samples=int(data.get("min_samples", 2)),
+                execution_parts=tuple(str(name) for name in data.get("execution_parts", ())),
+                assumed=tuple(str(name) for name in data.get("assumed", ())),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(

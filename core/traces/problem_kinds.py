@@ -30,14 +30,33 @@ class Action(StrEnum):
     KEPT = "kept"
 
 
+class Harm(StrEnum):
+    """When a problem changes what the numbers say, so that an import must not pass as faultless."""
+
+    NEVER = "never"
+    IF_MANY = "if many"
+    ALWAYS = "always"
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of problem: how severe it is, what is done about it, and what a person can do."""
+    """One kind of problem: how severe it is, what is done about it, and what a person can do.
+
+    Parameters
+    ----------
+    severity, action
+        How much to care, and what is done.
+    done, hint
+        Sentences: what was done, and what a person can do.
+    harm
+        Whether numbers were dropped, merged or made up: by each such problem, or where many rows have it.
+    """
 
     severity: Severity
     action: Action
     done: str
     hint: str
+    harm: Harm = Harm.NEVER
 
 
 _DROP_ROW = "The rows were dropped."
@@ -58,6 +77,7 @@ KINDS: dict[str, Kind] = {
         Action.IGNORED,
         "It was not read.",
         "Import the part of the file that has it as a file of its own.",
+        harm=Harm.ALWAYS,
     ),
     "unnamed_column": Kind(
         Severity.INFO, Action.KEPT, "They were named by their position.", "Name them in the header."
@@ -79,6 +99,7 @@ KINDS: dict[str, Kind] = {
         Action.CONVERTED,
         "They were read as “�”.",
         "Copy or export the whole file again if they matter.",
+        harm=Harm.ALWAYS,
     ),
     "utf16": Kind(Severity.INFO, Action.CONVERTED, "It was decoded.", "No action is needed."),
     "preamble": Kind(
@@ -95,48 +116,112 @@ KINDS: dict[str, Kind] = {
         Action.DROPPED,
         _DROP_ROW,
         "Give every row as many cells as the header has, and quote cells that contain the separator.",
+        harm=Harm.IF_MANY,
     ),
     "quote": Kind(
         Severity.ERROR,
         Action.DROPPED,
         "Everything up to the next quotation mark was dropped.",
         "Close the quotation mark and import the file again.",
+        harm=Harm.ALWAYS,
     ),
     "unparsable": Kind(
-        Severity.ERROR, Action.HELD, _FILL, "Write plain numbers with a decimal point, or map another column."
+        Severity.ERROR,
+        Action.HELD,
+        _FILL,
+        "Write plain numbers with a decimal point, or map another column.",
+        harm=Harm.IF_MANY,
     ),
     "unparsable_kept": Kind(
-        Severity.WARNING, Action.KEPT, "The cells stay empty.", "Write plain numbers with a decimal point."
+        Severity.WARNING,
+        Action.KEPT,
+        "The cells stay empty.",
+        "Write plain numbers with a decimal point.",
+        harm=Harm.IF_MANY,
     ),
     "infinite_kept": Kind(
-        Severity.WARNING, Action.KEPT, "The cells stay empty.", "Check what wrote these values."
+        Severity.WARNING,
+        Action.KEPT,
+        "The cells stay empty.",
+        "Check what wrote these values.",
+        harm=Harm.IF_MANY,
     ),
-    "missing": Kind(Severity.WARNING, Action.HELD, _FILL, "Fill the gaps if they matter."),
+    "assumed_unit": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "The likeliest one was taken.",
+        "Choose the unit in the mapping if it is another one.",
+        harm=Harm.ALWAYS,
+    ),
+    "assumed_suffix": Kind(
+        Severity.WARNING,
+        Action.CONVERTED,
+        "The cells were read so.",
+        "Write KiB, MiB and GiB or kB, MB and GB, which have one meaning.",
+        harm=Harm.ALWAYS,
+    ),
+    "doubtful": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "Nothing was changed.",
+        "Import the file again with another choice if this is wrong.",
+        harm=Harm.ALWAYS,
+    ),
+    "past_midnight": Kind(
+        Severity.INFO,
+        Action.CONVERTED,
+        "Time goes on into the next day.",
+        "No action is needed: times of day start again at midnight.",
+    ),
+    "assumed_point": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "Nothing was changed.",
+        "Remove the points from the file if they separate thousands.",
+        harm=Harm.ALWAYS,
+    ),
+    "ambiguous_number": Kind(
+        Severity.ERROR,
+        Action.IGNORED,
+        "They were not read as numbers.",
+        "Write decimals with a point, or thousands without a comma.",
+        harm=Harm.ALWAYS,
+    ),
+    "missing": Kind(Severity.WARNING, Action.HELD, _FILL, "Fill the gaps if they matter.", harm=Harm.IF_MANY),
     "missing_kept": Kind(
         Severity.INFO, Action.KEPT, "The cells stay empty.", "No action is needed: they are optional."
     ),
-    "infinite": Kind(Severity.ERROR, Action.HELD, _FILL, "Check what wrote these values."),
+    "infinite": Kind(Severity.ERROR, Action.HELD, _FILL, "Check what wrote these values.", harm=Harm.IF_MANY),
     "negative": Kind(
         Severity.ERROR,
         Action.REJECTED,
         "The rows were dropped.",
         "Usage cannot be below zero: check the unit and what wrote these values.",
+        harm=Harm.IF_MANY,
     ),
     "implausible": Kind(
         Severity.ERROR,
         Action.REJECTED,
         "The rows were dropped.",
         "Check the unit in the mapping and what wrote these values.",
+        harm=Harm.IF_MANY,
     ),
-    "missing_time": Kind(Severity.ERROR, Action.DROPPED, _DROP_ROW, "Give every row a time."),
+    "missing_time": Kind(
+        Severity.ERROR, Action.DROPPED, _DROP_ROW, "Give every row a time.", harm=Harm.IF_MANY
+    ),
     "unparsable_time": Kind(
         Severity.ERROR,
         Action.DROPPED,
         _DROP_ROW,
-        "Write times as epoch numbers or as 2026-01-31T12:00:00, or choose another time unit in the mapping.",
+        "Write times as epoch numbers or dates like 2026-01-31T12:00:00, or choose another unit of time.",
+        harm=Harm.IF_MANY,
     ),
     "missing_execution": Kind(
-        Severity.ERROR, Action.DROPPED, _DROP_ROW, "Give every row the name of its execution."
+        Severity.ERROR,
+        Action.DROPPED,
+        _DROP_ROW,
+        "Give every row the name of its execution.",
+        harm=Harm.IF_MANY,
     ),
     "interleaved": Kind(
         Severity.INFO, Action.GROUPED, "The rows were grouped by execution.", "No action is needed."
@@ -146,12 +231,14 @@ KINDS: dict[str, Kind] = {
         Action.SORTED,
         "The rows were sorted by time.",
         "Check that the right column is mapped to time.",
+        harm=Harm.IF_MANY,
     ),
     "duplicate_time": Kind(
         Severity.WARNING,
         Action.MERGED,
         "The last row of each time was kept.",
-        "Check that the right column is mapped to the execution.",
+        "Map all columns that tell executions apart to the execution, such as pod and container.",
+        harm=Harm.ALWAYS,
     ),
     "counter_start": Kind(
         Severity.INFO,
@@ -159,11 +246,21 @@ KINDS: dict[str, Kind] = {
         "It was dropped.",
         "No action is needed: a growing counter gives usage from its second sample on.",
     ),
+    "counter_second": Kind(
+        Severity.INFO,
+        Action.KEPT,
+        "It was given the rate of the second one.",
+        "No action is needed: a growing counter gives rates from its second sample on.",
+    ),
     "counter_reset": Kind(
         Severity.INFO, Action.KEPT, "Counting continued from zero.", "No action is needed."
     ),
     "empty_column": Kind(
-        Severity.WARNING, Action.IGNORED, "It was ignored.", "Map another column if this one matters."
+        Severity.WARNING,
+        Action.IGNORED,
+        "It was ignored.",
+        "Map another column if this one matters.",
+        harm=Harm.ALWAYS,
     ),
     "too_short": Kind(
         Severity.WARNING,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from core.traces.model import FloatArray, IntArray
     from core.traces.validation import Problem
@@ -32,6 +32,21 @@ class Coded:
 
     codes: IntArray
     names: tuple[str, ...]
+
+    @classmethod
+    def joined(cls, parts: Sequence[Coded]) -> Coded:
+        """One column of several: their texts with ``/`` between, empty ones left out."""
+        if len(parts) == 1:
+            return parts[0]
+        stacked = np.column_stack([part.codes for part in parts])
+        unique, inverse = np.unique(stacked, axis=0, return_inverse=True)
+        texts = [
+            "/".join(part.names[code] for part, code in zip(parts, row, strict=True) if code >= 0)
+            for row in unique
+        ]
+        known: dict[str, int] = {}
+        codes = [known.setdefault(text, len(known)) if text else -1 for text in texts]
+        return cls(np.array(codes, dtype=np.int32)[inverse.reshape(-1)], tuple(known))
 
     @classmethod
     def constant(cls, name: str, n_rows: int) -> Coded:
@@ -63,6 +78,8 @@ class RawTable:
         Rows of the file, those that the reader dropped included.
     problems
         What the reader found wrong.
+    execution_parts
+        The columns that `executions` is joined of, where there are several and the rest of a file follows.
     flawed
         Per column name, the positions of the cells that the reader has reported already.
     """
@@ -76,6 +93,7 @@ class RawTable:
     first_row: int = 2
     rows_read: int = 0
     problems: tuple[Problem, ...] = ()
+    execution_parts: tuple[Coded, ...] = ()
     flawed: Mapping[str, IntArray] = field(default_factory=dict)
 
     def row_of(self, position: int) -> int:

@@ -6,14 +6,14 @@ with a count, the first row and the column, and the `Report` is what a person re
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, shortened
-from core.traces.problem_kinds import KINDS, Action, Severity
+from core.traces.problem_kinds import KINDS, Action, Harm, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "KINDS",
@@ -27,9 +27,13 @@ __all__ = [
     "problem",
 ]
 
+MOST_ROWS = 5
+HARMLESS = 0.01
+"""The share of rows that may be dropped or filled before an import counts as one to look at."""
 # Found one by one: their message names the first, the count covers all.
 FIRST_ONLY = frozenset(
     (
+        "assumed_suffix",
         "unparsable",
         "unparsable_kept",
         "unparsable_time",
@@ -66,6 +70,8 @@ class Problem:
         One sentence: what is wrong.
     action
         What was done about it.
+    rows
+        The numbers of the first rows concerned, at most `MOST_ROWS`.
     """
 
     kind: str
@@ -75,6 +81,7 @@ class Problem:
     count: int
     message: str
     action: Action
+    rows: tuple[int, ...] = ()
 
     def sentence(self) -> str:
         """What is wrong, what was done about it, and what a person can do."""
@@ -97,15 +104,32 @@ class Problem:
     def from_dict(cls, data: Mapping[str, Any]) -> Problem:
         """The problem that `to_dict` wrote."""
         rest = {key: data[key] for key in ("kind", "row", "column", "count", "message")}
-        return cls(severity=Severity(data["severity"]), action=Action(data["action"]), **rest)
+        rows = tuple(int(row) for row in data.get("rows", ()))
+        return cls(severity=Severity(data["severity"]), action=Action(data["action"]), rows=rows, **rest)
 
 
 def problem(
-    kind: str, message: str, *, row: int | None = None, column: str | None = None, count: int = 1
+    kind: str,
+    message: str,
+    *,
+    row: int | None = None,
+    column: str | None = None,
+    count: int = 1,
+    rows: Sequence[int] = (),
 ) -> Problem:
-    """Make a problem with the severity and the action of its kind."""
+    """Make a problem with the severity and the action of its kind; of its rows, one or a few are given."""
     what = KINDS[kind]
-    return Problem(kind, what.severity, row, column, count, shortened(message), what.action)
+    first = tuple(rows)[:MOST_ROWS] or (() if row is None else (row,))
+    return Problem(
+        kind,
+        what.severity,
+        first[0] if first else None,
+        column,
+        count,
+        shortened(message),
+        what.action,
+        first,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +162,28 @@ class Report:
     def count(self, kind: str) -> int:
         """How many cells, rows or executions had this kind of problem."""
         return sum(one.count for one in self.problems if one.kind == kind)
+
+    @property
+    def lost(self) -> float:
+        """The share of rows that are not in the trace set; those that only start a counter do not count."""
+        used = self.rows_kept + self.count("counter_start")
+        return max(1 - used / self.rows_read, 0.0) if self.rows_read else 0.0
+
+    @property
+    def harmful(self) -> tuple[Problem, ...]:
+        """The problems by which numbers were dropped, merged or made up, more than `HARMLESS` of the rows."""
+        most = HARMLESS * max(self.rows_read, 1)
+        return tuple(
+            one
+            for one in self.problems
+            if KINDS[one.kind].harm is Harm.ALWAYS
+            or (KINDS[one.kind].harm is Harm.IF_MANY and one.count > most)
+        )
+
+    @property
+    def faultless(self) -> bool:
+        """Whether the trace set can be trusted without reading the report."""
+        return not self.harmful and self.lost <= HARMLESS
 
     @property
     def clean(self) -> bool:
@@ -179,29 +225,35 @@ class ProblemLog:
     found: dict[tuple[str, str | None], Problem] = field(default_factory=dict)
 
     def add(
-        self, kind: str, message: str, *, row: int | None = None, column: str | None = None, count: int = 1
+        self,
+        kind: str,
+        message: str,
+        *,
+        row: int | None = None,
+        column: str | None = None,
+        count: int = 1,
+        rows: Sequence[int] = (),
     ) -> None:
         """Add a problem; if its kind and column are already known, only the count grows."""
         key = (kind, column)
         before = self.found.get(key)
         if before is None:
-            self.found[key] = problem(kind, message, row=row, column=column, count=count)
+            self.found[key] = problem(kind, message, row=row, column=column, count=count, rows=rows)
             return
-        total = before.count + count
-        self.found[key] = Problem(
-            kind, before.severity, before.row, column, total, before.message, before.action
-        )
+        more = tuple(rows) or (() if row is None else (row,))
+        known = before.rows if len(before.rows) >= MOST_ROWS else (*before.rows, *more)[:MOST_ROWS]
+        self.found[key] = replace(before, count=before.count + count, rows=known)
 
     def rename(self, kind: str, column: str, other: str) -> None:
         """Change the kind of a column's problem, if it has one."""
         known = self.found.pop((kind, column), None)
         if known is not None:
-            self.add(other, known.message, row=known.row, column=column, count=known.count)
+            self.add(other, known.message, row=known.row, column=column, count=known.count, rows=known.rows)
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that were found elsewhere."""
         for one in problems:
-            self.add(one.kind, one.message, row=one.row, column=one.column, count=one.count)
+            self.add(one.kind, one.message, row=one.row, column=one.column, count=one.count, rows=one.rows)
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.traces.validation import many
+from core.traces.validation import MOST_ROWS, many
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
@@ -70,6 +70,12 @@ class Working:
     def first_row(self, bad: Mask) -> int:
         """The smallest row number in the file among some rows."""
         return self.raw.row_of(int(self._origin(np.flatnonzero(bad)).min()))
+
+    def first_rows(self, bad: Mask, most: int = MOST_ROWS) -> tuple[int, ...]:
+        """The numbers in the file of the first of some rows."""
+        where = self._origin(np.flatnonzero(bad))
+        few = np.sort(np.partition(where, most)[:most] if len(where) > most else where)
+        return tuple(self.raw.row_of(int(position)) for position in few)
 
     def _origin(self, index: IntArray) -> IntArray:
         """The positions in the raw table of rows that are left."""

@@ -57,7 +57,7 @@ def test_the_untouched_form_says_what_was_recognised(layout: str) -> None:
     found = Inspected(HEADERS[layout])
     assert found.layout == layout
     assert found.mapping is not None
-    values = suggested(found)
+    values = suggested(found.mapping)
     assert set(values) == set(FIELDS)
     made = mapping_of(values, found.mapping)
     assert set(made.features) == set(found.mapping.features)
@@ -68,6 +68,7 @@ def test_the_untouched_form_says_what_was_recognised(layout: str) -> None:
 def form(**changes: Any) -> dict[str, Any]:
     values: dict[str, Any] = {
         "execution": "run",
+        "execution_parts": [],
         "time": "t",
         "time_unit": "ms",
         "cpu": "c",

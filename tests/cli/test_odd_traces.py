@@ -66,7 +66,7 @@ def test_a_file_without_rows(model, tmp_path, command):
 def test_executions_of_one_sample(model, tmp_path, command):
     text = said(run(command, model, table(tmp_path / "one.csv", 5, 1)))
     assert "None of the 5 rows could be used." in text
-    assert "5 executions with fewer than 2 samples" in text
+    assert "5 of 5 executions are one sample long" in text
 
 
 @pytest.mark.parametrize("command", COMMANDS)

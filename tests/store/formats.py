@@ -62,7 +62,7 @@ MAPPING = ColumnMapping(
 )
 N = 9
 TABLE = "execution,timestamp,cpu,memory\n" + "".join(
-    f"{name},{1_700_000_000 + 10 * i},{0.25 * i},{1000 + i}\n" for name in ("a", "bé") for i in range(N)
+    f"{name},{1_700_000_000 + 10 * i},{0.25 * i},{10**9 + i}\n" for name in ("a", "bé") for i in range(N)
 )
 DATES = "pod;time;cpu;mem_mib;kind\n" + "".join(
     f'"p;{p}";2026-01-31T12:00:{10 + i}Z;{i},25;{100 + i},5;"x ""y"""\n' for p in range(2) for i in range(N)
@@ -157,8 +157,8 @@ def _parquet(compression: str) -> bytes:
         {
             "execution": ["exec-a"] * N + ["exec-b"] * N,
             "timestamp": pa.array([*range(N), *range(N)], pa.timestamp("s")),
-            "cpu": pa.array([0.5 * i for i in range(2 * N)], pa.float32()),
-            "memory": [str(100 + i) for i in range(2 * N)],
+            "cpu": pa.array([0.25 * i for i in range(2 * N)], pa.float32()),
+            "memory": [str(10**9 + i) for i in range(2 * N)],
             "kind": pa.array(["x", "y"] * N).dictionary_encode(),
         }
     )

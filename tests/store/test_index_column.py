@@ -29,7 +29,7 @@ def table() -> pd.DataFrame:
             "pod": np.repeat(["a", "b,c"], N // 2),
             "time": np.tile(np.arange(N // 2) * 10, 2),
             "cpu": np.linspace(0.5, 2, N),
-            "memory": np.arange(N) + 100,
+            "memory": np.arange(N) + 10**9,
         }
     )
 
@@ -118,7 +118,7 @@ def test_one_column_with_row_names(tmp_path):
 
 def test_a_bad_cell_keeps_its_row_number(tmp_path):
     path = write_as_r(table(), tmp_path / "r.csv")
-    path.write_text(path.read_text().replace("105", "many", 1))
+    path.write_text(path.read_text().replace("1000000005", "many", 1))
     _, report = read_with_report(path)
     assert "Column “memory”: row 7 has “many”" in " ".join(report.sentences())
 

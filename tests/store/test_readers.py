@@ -81,23 +81,25 @@ def test_a_clean_file_is_read_the_fast_way_in_parts(tmp_path, monkeypatch):
     path = write_table(tmp_path, 400)
     told = []
     traces, report = read_with_report(path, progress=lambda share, message: told.append((share, message)))
-    assert report.clean
+    assert [one.kind for one in report.problems] == ["assumed_unit"]
     assert traces.n_samples == 400
-    assert traces.values(Role.CPU).tolist() == [i / 4 for i in range(400)]
+    assert traces.values(Role.CPU).tolist() == [i / 40 for i in range(400)]
     shares = [share for share, _ in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert len(told) > 10
 
 
-def write_table(folder, n, name="t.csv", cpu=lambda i: i / 4):
+def write_table(folder, n, name="t.csv", cpu=lambda i: i / 40):
     path = folder / name
     rows = "".join(f"job{i // 100},{1.7e9 + 10 * (i % 100):.0f},{cpu(i)}\n" for i in range(n))
     path.write_text("execution,timestamp,cpu\n" + rows)
     return path
 
 
-@pytest.mark.parametrize("cpu", [lambda i: i, lambda i: "x" if i == 300 else i], ids=["fast", "exact"])
+@pytest.mark.parametrize(
+    "cpu", [lambda i: i / 40, lambda i: "x" if i == 300 else i / 40], ids=["fast", "exact"]
+)
 @pytest.mark.parametrize("after", [0, 1, 2])
 def test_any_report_of_progress_may_stop_it(tmp_path, monkeypatch, cpu, after):
     monkeypatch.setattr(csv_files, "SEGMENT_BYTES", 1000)
@@ -173,7 +175,7 @@ def test_columns_that_nobody_mapped_are_listed_only_where_the_mapping_was_guesse
     path.write_text("e,t,cpu,words\n" + "".join(f"a,{i},1,\n" for i in range(3)))
     _, report = read_with_report(path)
     assert report.count("columns_unused") == 1
-    assert "“words”" in report.sentences()[0]
+    assert any("“words”" in sentence for sentence in report.sentences())
     mapping = ColumnMapping((MappedColumn("cpu"),), time="t")
     assert read_with_report(path, mapping)[1].problems == ()
     assert read_traces(path, mapping).ids == ("t",)
@@ -195,16 +197,13 @@ def test_columns_that_nobody_mapped_are_listed_only_where_the_mapping_was_guesse
 def test_times_of_every_kind_become_seconds(tmp_path, stamps, first):
     path = tmp_path / "t.csv"
     path.write_text("time,cpu\n" + "".join(f"{stamp},1\n" for stamp in stamps))
-    mapping = inspect_file(path).mapping
-    if "/" in stamps[0]:
-        mapping = ColumnMapping((MappedColumn("cpu"),), time="time", time_unit="iso")
-    traces = read_traces(path, mapping)
+    traces = read_traces(path)
     assert traces.time.tolist() == pytest.approx([first, first + 10], abs=1e-3)
 
 
 def test_decimal_commas_and_thousands_of_columns(tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("zeit;cpu;memory\n1;0,5;1000,25\n2;0,75;1001,5\n")
+    path.write_text("zeit;cpu;memory MiB\n1;0,5;1000,25\n2;0,75;1001,5\n")
     assert read_traces(path).column("cpu").tolist() == [0.5, 0.75]
     names = ",".join(f"c{i}" for i in range(5000))
     path.write_text(names + "\n" + (",".join(["1"] * 5000) + "\n") * 3)
@@ -272,7 +271,7 @@ def test_a_long_line_later_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     path.write_text("e,t,cpu\na,0,1\na,1,x\na,2," + "9" * 5_000 + "\n")
     with pytest.raises(InputError, match=r"Row 4 of .* longer"):
-        read_traces(path)
+        read_traces(path, ColumnMapping((MappedColumn("cpu", Role.CPU, "cores"),), execution="e", time="t"))
 
 
 def test_parquet_of_other_types(tmp_path):

@@ -3,8 +3,11 @@
 import pytest
 
 from core.errors import InputError
-from core.traces.guessing import is_date, is_number, time_unit_of
+from core.traces.cells.dates import is_date
+from core.traces.cells.numbers import is_number
+from core.traces.guessing.times import time_unit_of
 from core.traces.layouts import LAYOUTS, headerless, recognise
+from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 
 
@@ -23,7 +26,7 @@ def test_a_plain_table_is_guessed_by_its_names():
     assert found.mapping.time == "Time (ms)"
     assert found.mapping.time_unit == "ms"
     assert roles(found) == {
-        "CPU Usage (%)": (Role.CPU, "percent_of_machine"),
+        "CPU Usage (%)": (Role.CPU, UNKNOWN),
         "Memory Used [MiB]": (Role.MEMORY, "mib"),
         "disk": (Role.OTHER, "plain"),
     }
@@ -33,14 +36,27 @@ def test_a_plain_table_is_guessed_by_its_names():
 @pytest.mark.parametrize(
     ("name", "role", "unit"),
     [
+        ("cpu_percent", Role.CPU, UNKNOWN),
+        ("cpu_percent_of_core", Role.CPU, "percent_of_core"),
+        ("cpu_pct_host", Role.CPU, "percent_of_machine"),
+        ("cpu_usage_m", Role.CPU, "millicores"),
         ("cpu_cores", Role.CPU, "cores"),
         ("cpu_millicores", Role.CPU, "millicores"),
         ("cpu_usage_seconds_total", Role.CPU, "cpu_seconds_total"),
         ("cpu_usage_nanoseconds", Role.CPU, "cpu_nanoseconds_total"),
-        ("cpu_util", Role.CPU, "percent_of_machine"),
+        ("cpu_util", Role.CPU, UNKNOWN),
         ("mem_used_gb", Role.MEMORY, "gb"),
-        ("memory_kib", Role.MEMORY, "kib"),
-        ("rss", Role.MEMORY, "bytes"),
+        ("memory_mib", Role.MEMORY, "mib"),
+        ("rss", Role.MEMORY, UNKNOWN),
+        ("memory_kib", Role.MEMORY, UNKNOWN),
+        ("gpu_util_percent", Role.GPU, "percent"),
+        ("gpu_memory_used_mib", Role.GPU_MEMORY, "mib"),
+        ("gpu_power_watts", Role.GPU_POWER, "watts"),
+        ("net_rx_bytes_per_sec", Role.NETWORK_IN, "bytes_per_s"),
+        ("network_transmit_bytes_total", Role.NETWORK_OUT, "bytes_total"),
+        ("disk_read_mb/s", Role.BLOCK_IN, "mb_per_s"),
+        ("net_rx_packets", Role.OTHER, "plain"),
+        ("net_rx_mbps", Role.NETWORK_IN, "mbit_per_s"),
         ("mem_percent", Role.MEMORY, "percent_of_machine"),
         ("cpu_limit", Role.CPU_LIMIT, "cores"),
         ("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),

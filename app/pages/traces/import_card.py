@@ -21,6 +21,7 @@ from core.runtime.infos import TaskState
 
 if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo, TraceSetInfo
+    from core.traces.validation import Report
 
 _EVERY_MS = 1000
 
@@ -137,11 +138,53 @@ def _done(task: TaskInfo) -> list[Node]:
     )
     executions = html.A([icon("table"), "See its executions"], href="#trace-executions", className="btn")
     steps = html.Div([*([see] if models else []), train, executions], className="row wrap")
+    following = next_of(task)
+    if following is not None:
+        steps = html.Div(
+            [_finding(following), html.Div([executions], className="row wrap")], className="stack"
+        )
     report = workspace().traces.report(info.id)
     said = notice("ok", summary(report), strong=f"Imported “{info.name}”")
+    if not report.faultless:
+        said = _to_look_at(info, report, str(task.params.get("upload", "")))
     if not report.problems:
         return [said, steps]
     return [said, steps, problem_table(report.problems, "Problems found in the file")]
+
+
+def _finding(task: TaskInfo) -> Node:
+    """The search for phases that follows the import; when it is done the page goes on to the timeline."""
+    if task.state.ended and task.state is not TaskState.DONE:
+        message, hint = task.error or ("No phases were found.", "Train a model with other settings.")
+        train = link_button("Train a model", f"/models?view=train&traces={task.params.get('trace_set', '')}",
+                            "stack-2", "small")  # fmt: skip
+        return notice("warn", hint, strong=message, actions=[train])
+    if task.state is TaskState.DONE:
+        return html.Div(
+            [link_button("See phases", kinds.result_link(task) or "/phases", "timeline", "primary")]
+        )
+    return html.Div(_running(task), className="stack")
+
+
+def next_of(task: TaskInfo) -> TaskInfo | None:
+    """The search for phases that an import began, or None."""
+    found = (task.result or {}).get("next")
+    try:
+        return workspace().tasks.get(found) if found else None
+    except NotFoundError:
+        return None
+
+
+def _to_look_at(info: TraceSetInfo, report: Report, upload: str) -> Node:
+    """That numbers were dropped, merged or assumed: which, how many, why, and what to choose instead."""
+    found = [html.Li([html.B(one.message), " ", one.hint]) for one in report.harmful[:5]]
+    ways = (
+        [link_button("Choose other columns", f"/traces?upload={upload}", "adjustments-horizontal", "small")]
+        if upload and _is_there(upload)
+        else []
+    )
+    strong = f"Imported “{info.name}”, but look at this first."
+    return notice("warn", html.Div([summary(report), html.Ul(found)]), strong=strong, actions=ways)
 
 
 def _ways_out(task: TaskInfo) -> list[Node]:

@@ -10,18 +10,22 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html
 
 from app.context import LOCATION, workspace
+from app.pages.traces.evidence import evidence
 from app.pages.traces.listing import does
 from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
 from app.pages.traces.mapping_preview import preview, recognised
 from app.pages.traces.mapping_values import FIELDS, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table
-from app.ui.basics import Node, button, card, icon, link_button, notice
+from app.ui.basics import Node, aria, button, card, icon, link_button, notice
 from app.ui.errors import sentences
 from core.errors import InputError, PhaseDockError
 from core.traces.model import Resampling, Role
+from core.traces.questions import Question
 from core.units import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dash import Dash
 
     from core.traces.mapping import ColumnMapping
@@ -42,19 +46,29 @@ def mapping_view(upload_id: str) -> Node:
         inspection: Any = uploads.inspect(upload_id)
     except PhaseDockError as error:
         return _unreadable(upload_id, error)
-    values = suggested(inspection)
+    before = uploads.chosen_before(upload_id)
+    mapping = before[0] if before else inspection.mapping
+    values = suggested(mapping)
     count = f"about {inspection.n_rows:,} rows" if inspection.n_rows else None
     facts = [format_bytes(info.size), f"{len(inspection.columns):,} columns", count]
+    columns = card(
+        info.name,
+        recognised(inspection) if before is None else _as_before(before[1]),
+        html.Div(id="map-questions"),
+        form(inspection, mapping),
+        note=" · ".join(fact for fact in facts if fact),
+        class_name="mapcard",
+    )
+    looks = card(
+        "How it looks",
+        html.Div(id="map-evidence", **aria(live="polite")),
+        note="three executions of your file, as mapped",
+    )
+    asks = mapping is None or bool(mapping.unknown)
     return html.Div(
         [
             dcc.Store(id="map-upload", data=upload_id),
-            card(
-                info.name,
-                recognised(inspection),
-                form(inspection),
-                note=" · ".join(fact for fact in facts if fact),
-                class_name="mapcard",
-            ),
+            *((columns, looks) if asks else (looks, columns)),
             _found(inspection),
             card(
                 "First rows",
@@ -66,6 +80,33 @@ def mapping_view(upload_id: str) -> Node:
         ],
         className="stack",
     )
+
+
+def _as_before(file_name: str) -> Node:
+    """That the columns are those of an earlier file."""
+    said = f"You chose these columns for “{file_name}”, which has the same header."
+    return notice("info", "Change what is different here.", strong=said)
+
+
+def _asked(questions: Sequence[Question]) -> Node:
+    """What only the person knows, before the form."""
+    if not questions:
+        return None
+    listed = html.Ul([html.Li(one.sentence) for one in questions])
+    strong = (
+        "One question before the import." if len(questions) == 1 else f"{len(questions)} questions first."
+    )
+    return html.Div([icon("alert-triangle"), html.Div([html.B(strong), listed], className="text")],
+                    className="notice warn", role="status")  # fmt: skip
+
+
+def _open_questions(mapping: ColumnMapping, inspection: Any) -> list[Question]:
+    """The questions whose answer the form still lacks."""
+    known = {one.column: one for one in inspection.questions}
+    return [
+        known.get(name) or Question(name, name == mapping.time, f"In which unit is “{name}”?", ())
+        for name in mapping.unknown
+    ]
 
 
 def _found(inspection: Any) -> Node:
@@ -86,7 +127,8 @@ def _bar(file_name: str, upload_id: str) -> html.Div:
             html.Div(id="map-state", className="grow", role="status"),
             dmc.TextInput(id="map-name", label="Name of the set", value=set_name(file_name)),
             button("Discard", "trash", "", **does("discard", upload_id)),
-            button("Import", "database", "primary", id="map-import"),
+            button("Import", "database", "", id="map-import"),
+            button("Import and find phases", "timeline", "primary", id="map-find"),
         ],
         className="card importbar",
     )
@@ -102,13 +144,15 @@ def _unreadable(upload_id: str, error: PhaseDockError) -> Node:
     return notice("bad", hint, strong=message, actions=ways)
 
 
-def _verdict(values: dict[str, Any], upload_id: str) -> tuple[Node, bool]:
-    """What would be imported or is wrong, in a sentence, and whether it can be imported."""
-    inspection: Any = workspace().uploads.inspect(upload_id)
-    try:
-        mapping = mapping_of(values, inspection.mapping)
-    except InputError as error:
-        return html.Span([icon("circle-x"), html.B(error.message), " ", error.hint], className="bad"), False
+def _wrong(error: InputError) -> Node:
+    return html.Span([icon("circle-x"), html.B(error.message), " ", error.hint], className="bad")
+
+
+def _verdict(values: dict[str, Any], mapping: ColumnMapping) -> tuple[Node, bool]:
+    """What would be imported, in a sentence, and whether it can be imported."""
+    if mapping.unknown:
+        said = f"Choose the unit of “{mapping.unknown[0]}”."
+        return html.Span([icon("alert-triangle"), html.B(said)], className="warn"), False
     cores, memory = needs_machine(values)
     notes = []
     if cores and mapping.cores is None:
@@ -136,8 +180,11 @@ def register(app: Dash) -> None:
     app.callback(
         output={
             "preview": Output("map-preview", "children"),
+            "questions": Output("map-questions", "children"),
+            "evidence": Output("map-evidence", "children"),
             "state": Output("map-state", "children"),
             "blocked": Output("map-import", "disabled"),
+            "not_yet": Output("map-find", "disabled"),
             "time_unit": Output(field_id("time_unit"), "disabled"),
             "cpu_unit": Output(field_id("cpu_unit"), "disabled"),
             "memory_unit": Output(field_id("memory_unit"), "disabled"),
@@ -154,6 +201,7 @@ def register(app: Dash) -> None:
         output=Output(LOCATION, "search", allow_duplicate=True),
         inputs={
             "clicks": Input("map-import", "n_clicks"),
+            "finds": Input("map-find", "n_clicks"),
             "values": {field: State(field_id(field), "value") for field in FIELDS},
             "name": State("map-name", "value"),
             "upload_id": State("map-upload", "data"),
@@ -163,15 +211,28 @@ def register(app: Dash) -> None:
 
 
 def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
-    """Show the effect of the form: the preview, the verdict, and which fields apply."""
+    """Show the effect of the form: questions, evidence, preview, verdict, and which fields apply."""
     inspection: Any = workspace().uploads.inspect(upload_id)
-    said, good = _verdict(values, upload_id)
+    said: Node
+    shown: Node = None
+    asked: list[Question] = []
+    try:
+        mapping = mapping_of(values, inspection.mapping)
+    except InputError as error:
+        said, good = _wrong(error), False
+    else:
+        said, good = _verdict(values, mapping)
+        asked = _open_questions(mapping, inspection)
+        shown = evidence(upload_id, mapping) if good else _waits()
     cores, memory = needs_machine(values)
     absent = {key: not (values[key] or "").strip() for key in ("time", "cpu", "memory")}
     return {
         "preview": preview(inspection, values),
+        "questions": _asked(asked),
+        "evidence": shown,
         "state": said,
         "blocked": not good,
+        "not_yet": not good,
         **{f"{key}_unit": gone for key, gone in absent.items()},
         "resampling": RESAMPLING_HELP[Resampling(values["resampling"])],
         "cores": not cores,
@@ -179,12 +240,19 @@ def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
     }
 
 
-def start(clicks: int | None, values: dict[str, Any], name: str, upload_id: str) -> Any:
-    """Import the file as the form says; returns the address of the import."""
-    if not clicks:
+def _waits() -> Node:
+    return html.P(
+        "Three of your executions are drawn here once the questions are answered.", className="small ink3"
+    )
+
+
+def start(clicks: int | None, finds: int | None, values: dict[str, Any], name: str, upload_id: str) -> Any:
+    """Import the file as the form says, and find its phases if asked; returns the address of the import."""
+    if not clicks and not finds:
         return dash.no_update
     uploads = workspace().uploads
     inspection: Any = uploads.inspect(upload_id)
     mapping = mapping_of(values, inspection.mapping)
     file_name = uploads.get(upload_id).name
-    return f"?task={uploads.accept(upload_id, mapping, (name or '').strip() or set_name(file_name))}"
+    called = (name or "").strip() or set_name(file_name)
+    return f"?task={uploads.accept(upload_id, mapping, called, find_phases=bool(finds))}"

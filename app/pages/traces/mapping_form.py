@@ -12,14 +12,16 @@ from dash import html
 
 from app.pages.traces.mapping_values import NOTHING, suggested
 from app.ui.forms import ORDER
+from core.traces.guessing.units import choices
 from core.traces.mapping import TIME_UNITS
-from core.traces.model import Resampling
-from core.units import FILE_UNITS, Unit
+from core.traces.model import Resampling, Role
+from core.units import FILE_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.ui.basics import Node
+    from core.traces.mapping import ColumnMapping
 
 RESAMPLING_HELP = {
     Resampling.HOLD: "Each period takes the last value before it; suits most recorders.",
@@ -38,9 +40,9 @@ def field_id(field: str) -> str:
     return f"map-{field.replace('_', '-')}"
 
 
-def form(inspection: Any) -> Node:
-    """The controls, filled in with the suggestion."""
-    values, names = suggested(inspection), [column.name for column in inspection.columns]
+def form(inspection: Any, mapping: ColumnMapping | None) -> Node:
+    """The controls, filled in with what is suggested, or was chosen for the last file of this shape."""
+    values, names = suggested(mapping), [column.name for column in inspection.columns]
     return html.Div(
         [_columns(names, values), html.Div(className="rule"), _sampling(values)], className="mapform"
     )
@@ -54,15 +56,16 @@ def _columns(names: Sequence[str], values: Mapping[str, Any]) -> html.Div:
     further = _many("features", "Further features", names, values, "Numbers that a model may also read.")
     return html.Div(
         [
-            html.Div(execution, className="alone"),
-            html.Div(attributes, className="alone"),
+            execution,
+            _many("execution_parts", "and also by", names, values, "Such as the container of a pod."),
             _column("time", "Time", names, values, "None: row number × period"),
             _choice("time_unit", "Unit of time", _time_units(), values),
             _column("cpu", "CPU", names, values, "None"),
-            _choice("cpu_unit", "Unit of CPU", _units(Unit.CORES), values),
+            _choice("cpu_unit", "Unit of CPU", _units(Role.CPU), values),
             _column("memory", "Memory", names, values, "None"),
-            _choice("memory_unit", "Unit of memory", _units(Unit.BYTES), values),
-            html.Div(further, className="wide"),
+            _choice("memory_unit", "Unit of memory", _units(Role.MEMORY), values),
+            attributes,
+            further,
         ],
         className="mapgrid",
     )
@@ -88,12 +91,8 @@ def _options(names: Sequence[str], none: str) -> list[dict[str, str]]:
     return [{"value": NOTHING, "label": none}, *({"value": name, "label": name} for name in names)]
 
 
-def _units(canonical: Unit) -> list[dict[str, str]]:
-    return [
-        {"value": unit.key, "label": unit.label}
-        for unit in FILE_UNITS.values()
-        if unit.unit is canonical or unit.of_machine
-    ]
+def _units(role: Role) -> list[dict[str, str]]:
+    return [{"value": key, "label": FILE_UNITS[key].label} for key in choices(role)]
 
 
 def _time_units() -> list[dict[str, str]]:
@@ -127,6 +126,7 @@ def _choice(
         allowDeselect=False,
         description=text,
         inputWrapperOrder=ORDER,
+        placeholder="Choose",
     )
 
 

@@ -24,6 +24,7 @@ def marks(values: Mapping[str, Any]) -> dict[str, str]:
     """What each chosen column stands for, in one word."""
     found = dict.fromkeys(values["attributes"] or (), "attribute")
     found |= dict.fromkeys(values["features"] or (), "feature")
+    found |= dict.fromkeys(values["execution_parts"] or (), "execution")
     return found | {values[key]: word for key, word in _MARKS if named(values[key])}
 
 

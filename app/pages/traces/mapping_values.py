@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.units import FILE_UNITS, GIB
 
@@ -19,29 +19,31 @@ if TYPE_CHECKING:
 
 NOTHING = " "
 FIELDS = (
-    *("execution", "time", "time_unit", "cpu", "cpu_unit", "memory", "memory_unit", "features", "attributes"),
+    *("execution", "execution_parts", "time", "time_unit", "cpu", "cpu_unit", "memory", "memory_unit"),
+    *("features", "attributes"),
     *("period", "resampling", "max_gap", "cores", "memory_gib"),
 )
 
 
-def suggested(inspection: Any) -> dict[str, Any]:
-    """The values that the form begins with."""
-    mapping: ColumnMapping | None = inspection.mapping
+def suggested(mapping: ColumnMapping | None) -> dict[str, Any]:
+    """The values that the form begins with; a unit that nothing tells is None."""
     if mapping is None:
         empty: dict[str, Any] = dict.fromkeys(FIELDS)
         empty |= {"execution": NOTHING, "time": NOTHING, "cpu": NOTHING, "memory": NOTHING}
         return empty | {"time_unit": "s", "cpu_unit": "cores", "memory_unit": "bytes", "features": [],
-                        "attributes": [], "resampling": "hold", "max_gap": 3}  # fmt: skip
+                        "attributes": [], "execution_parts": [], "resampling": "hold",
+                        "max_gap": 3}  # fmt: skip
     cpu, memory = _of_role(mapping, Role.CPU), _of_role(mapping, Role.MEMORY)
     rest = [one.column for one in mapping.features if one not in (cpu, memory)]
     return {
         "execution": mapping.execution or NOTHING,
         "time": mapping.time or NOTHING,
-        "time_unit": "s" if mapping.time_unit == "none" else mapping.time_unit,
+        "execution_parts": list(mapping.execution_parts),
+        "time_unit": "s" if mapping.time_unit == "none" else _known(mapping.time_unit),
         "cpu": cpu.column if cpu else NOTHING,
-        "cpu_unit": cpu.unit_key if cpu else "cores",
+        "cpu_unit": _known(cpu.unit_key) if cpu else "cores",
         "memory": memory.column if memory else NOTHING,
-        "memory_unit": memory.unit_key if memory else "bytes",
+        "memory_unit": _known(memory.unit_key) if memory else "bytes",
         "features": rest,
         "attributes": list(mapping.attributes),
         "period": mapping.period,
@@ -50,6 +52,10 @@ def suggested(inspection: Any) -> dict[str, Any]:
         "cores": mapping.cores,
         "memory_gib": None if mapping.memory_bytes is None else round(mapping.memory_bytes / GIB, 3),
     }
+
+
+def _known(unit: str) -> str | None:
+    return None if unit == UNKNOWN else unit
 
 
 def _of_role(mapping: ColumnMapping, role: Role) -> MappedColumn | None:
@@ -75,15 +81,18 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
     features = []
     for key, role in (("cpu", Role.CPU), ("memory", Role.MEMORY)):
         if named(values[key]):
-            features.append(MappedColumn(values[key], role, values[f"{key}_unit"]))
+            features.append(MappedColumn(values[key], role, values[f"{key}_unit"] or UNKNOWN))
     features += [_further(name, known) for name in values["features"] or ()]
     time, gib = named(values["time"]), number(values["memory_gib"])
     period, max_gap = number(values["period"]), number(values["max_gap"])
+    execution = named(values["execution"])
     return ColumnMapping(
         features=tuple(features),
-        execution=named(values["execution"]),
+        execution=execution,
+        execution_parts=tuple(values["execution_parts"] or ()) if execution else (),
+        assumed=_still_assumed(features, time, period, suggestion),
         time=time,
-        time_unit=values["time_unit"] if time else "none",
+        time_unit=(values["time_unit"] or UNKNOWN) if time else "none",
         period=1.0 if period is None and not time else period,
         resampling=Resampling(values["resampling"]),
         max_gap=3.0 if max_gap is None else max_gap,
@@ -91,6 +100,20 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
         cores=number(values["cores"]),
         memory_bytes=None if gib is None else gib * GIB,
     )
+
+
+def _still_assumed(
+    features: list[MappedColumn], time: str | None, period: float | None, suggestion: ColumnMapping | None
+) -> tuple[str, ...]:
+    """The columns that keep the unit which was only assumed, and the period of a file without times."""
+    if suggestion is None:
+        return ()
+    kept = set(suggestion.features) & set(features)
+    names = [one.column for one in features if one in kept and one.column in suggestion.assumed]
+    unset = time is None and (
+        period is None or (PERIOD in suggestion.assumed and period == suggestion.period)
+    )
+    return (PERIOD, *names) if unset else tuple(names)
 
 
 def _further(name: str, known: Mapping[str, MappedColumn]) -> MappedColumn:
@@ -118,6 +141,7 @@ def needs_machine(values: Mapping[str, Any]) -> tuple[bool, bool]:
     """Whether the number of cores and the memory of the machine would turn a share into a quantity."""
 
     def share(key: str) -> bool:
-        return named(values[key]) is not None and FILE_UNITS[values[f"{key}_unit"]].of_machine
+        unit = values[f"{key}_unit"]
+        return named(values[key]) is not None and unit is not None and FILE_UNITS[unit].of_machine
 
     return share("cpu"), share("memory")

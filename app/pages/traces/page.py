@@ -14,13 +14,22 @@ from dash import Input, Output, State, html, set_props
 
 from app.context import LOCATION, Choice, chosen, workspace
 from app.pages.traces import actions, executions, mapping
-from app.pages.traces.import_card import import_card, inside, trace_set_of, unfinished_import, upload_of
+from app.pages.traces.import_card import (
+    import_card,
+    inside,
+    next_of,
+    trace_set_of,
+    unfinished_import,
+    upload_of,
+)
 from app.pages.traces.listing import nothing_yet, set_list, trash_list
 from app.pages.traces.upload import drop_zone, pending, upload_list
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import safe_page
 from app.ui.page import Page
+from app.ui.tasks import kinds
 from core.errors import NotFoundError
+from core.runtime.infos import TaskState
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -169,7 +178,20 @@ def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, An
     if not task.state.ended:
         return inside(task), False, dash.no_update
     set_props("changed", {"data": task.id})
+    following = next_of(task)
+    if following is not None and not following.state.ended:
+        return inside(task), False, dash.no_update
+    if following is not None and following.state is TaskState.DONE and _goes_on(task):
+        path, _, query = (kinds.result_link(following) or "/traces").partition("?")
+        set_props(LOCATION, {"pathname": path, "search": f"?{query}"})
+        return inside(task), True, dash.no_update
     return inside(task), True, _made(task, query_of(search))
+
+
+def _goes_on(task: TaskInfo) -> bool:
+    """Whether the timeline may open by itself: what was wrong with the file is read first."""
+    info = trace_set_of(task)
+    return info is not None and workspace().traces.report(info.id).faultless
 
 
 def choose(made: str | None) -> Any:

@@ -35,7 +35,7 @@ def problem_table(problems: Sequence[Problem], label: str = "Problems found") ->
     if not problems:
         return notice("ok", "Every row could be read as it is.", strong="No problems found in this file.")
     ranked = sorted(problems, key=lambda one: _ORDER.index(one.severity))
-    head = (("", False), ("What was found", False), ("Row", True), ("Column", False), ("Times", True))
+    head = (("", False), ("What was found", False), ("Rows", True), ("Column", False), ("Times", True))
     return html.Div(
         plain_table((*head, ("What was done, and what you can do", False)), map(_row, ranked), label),
         className="problems",
@@ -47,11 +47,17 @@ def _row(one: Problem) -> list[Node]:
     return [
         state_badge(word, kind, picture),
         one.message,
-        f"{one.row:,}" if one.row is not None else "–",
+        _rows(one),
         html.Code(one.column) if one.column else "–",
         f"{one.count:,}",
         [html.Span(KINDS[one.kind].done), " ", html.Span(one.hint, className="ink3")],
     ]
+
+
+def _rows(one: Problem) -> str:
+    """The first rows concerned."""
+    numbers = one.rows or (() if one.row is None else (one.row,))
+    return ", ".join(f"{row:,}" for row in numbers) + (" …" if one.count > len(numbers) > 1 else "") or "–"
 
 
 def report_view(report: Report) -> html.Div:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from core.runtime.storage.cache import ByteCache
+from core.runtime.storage.chosen_mappings import ChosenMappings
 from core.runtime.storage.repository import checked_name
 from core.runtime.storage.uploads import Uploads
-from core.store import inspect_file
+from core.store import first_part, inspect_file
 from core.store.formats.register import suffixes, titles
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from core.runtime.tasks.store import Tasks
-    from core.store import Inspection
+    from core.store import FirstPart, Inspection
     from core.traces.mapping import ColumnMapping
 
 _REMEMBERED = 32
@@ -46,6 +48,8 @@ class TraceUploads(Uploads):
         super().__init__(folder, max_size)
         self._tasks = tasks
         self._inspections: ByteCache[Inspection] = ByteCache(_REMEMBERED, lambda _: 1)
+        self._first_parts: ByteCache[FirstPart | None] = ByteCache(_REMEMBERED, lambda _: 1)
+        self._chosen = ChosenMappings(folder.parent / "chosen_mappings.json")
 
     def inspect(self, upload: str) -> Inspection:
         """Look into a complete upload: its layout, columns, first rows, and a suggested mapping.
@@ -60,7 +64,28 @@ class TraceUploads(Uploads):
         path = self.path(upload)
         return self._inspections.get(upload, lambda: inspect_file(path))
 
-    def accept(self, upload: str, mapping: ColumnMapping | None, name: str) -> str:
+    def chosen_before(self, upload: str) -> tuple[ColumnMapping, str] | None:
+        """What was chosen for the last file with the same columns, and its name; None: nothing yet."""
+        inspection = self.inspect(upload)
+        found = self._chosen.get(inspection)
+        names = [column.name for column in inspection.columns]
+        return found if found is not None and set(found[0].columns) <= set(names) else None
+
+    def first_part(self, upload: str, mapping: ColumnMapping) -> FirstPart | None:
+        """The beginning of a complete upload as a mapping would import it; None where it cannot be cut.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If it is not there, or not complete.
+        InputError
+            If nothing of it can be used with this mapping.
+        """
+        path = self.path(upload)
+        key = f"{upload} {json.dumps(mapping.to_dict(), sort_keys=True)}"
+        return self._first_parts.get(key, lambda: first_part(path, mapping))
+
+    def accept(self, upload: str, mapping: ColumnMapping | None, name: str, find_phases: bool = False) -> str:
         """Submit a complete upload for ingestion; returns the task's id.
 
         Parameters
@@ -71,6 +96,8 @@ class TraceUploads(Uploads):
             What its columns are; None: as its layout is recognised.
         name
             The trace set's name for people.
+        find_phases
+            Whether the set's phases are to be found next.
 
         Raises
         ------
@@ -81,10 +108,12 @@ class TraceUploads(Uploads):
         inspection = self.inspect(upload)
         if mapping is not None:
             mapping.require([column.name for column in inspection.columns])
+            self._chosen.keep(inspection, mapping, self.get(upload).name)
         params = {
             "upload": upload,
             "mapping": None if mapping is None else mapping.to_dict(),
             "name": name,
             "layout": inspection.label,
+            "find_phases": find_phases,
         }
         return self._tasks.submit("ingest", f"Import {self.get(upload).name}", params)

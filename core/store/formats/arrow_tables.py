@@ -8,11 +8,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from core.store.formats.parse_cells import moment, number
+from core.traces.cells.dates import READERS
+from core.traces.cells.numbers import POINT
 from core.traces.mapping import TIME_FACTORS
 from core.traces.raw import Coded, RawTable
+from core.units import file_unit
 
 if TYPE_CHECKING:
-    from core.traces.mapping import ColumnMapping
+    from collections.abc import Callable
+
+    from core.traces.cells.numbers import NumberStyle
+    from core.traces.mapping import ColumnMapping, MappedColumn
     from core.traces.model import FloatArray
 
 
@@ -25,50 +32,83 @@ def columns_of(table: pa.Table) -> dict[str, pa.ChunkedArray]:
 
 
 def raw_from_arrow(
-    columns: dict[str, pa.ChunkedArray], mapping: ColumnMapping, name: str, first_row: int
+    columns: dict[str, pa.ChunkedArray],
+    mapping: ColumnMapping,
+    name: str,
+    first_row: int,
+    style: NumberStyle = POINT,
 ) -> RawTable:
     """Take over the columns of a table, freeing each one once it is converted.
 
     Parameters
     ----------
     columns
-        Features as numbers; execution and attributes as strings or dictionaries; time as numbers or
-        timestamps. Left empty.
+        Features as numbers, or as dictionaries of texts that hold numbers; execution and attributes as
+        strings or dictionaries; time as numbers, timestamps or dictionaries of dates. Left empty.
     mapping
         What the columns are.
     name
         The execution's name where the mapping has no column for it.
     first_row
         The row number of the first row.
+    style
+        How texts write numbers.
 
     Raises
     ------
     pyarrow.ArrowInvalid
-        If a column that should be numbers holds text that is not a number.
+        If a column that should be numbers holds text that is not a number, or one whose unit is not sure.
     """
     n = len(next(iter(columns.values())))
-    coded = {key: coded_column(columns.pop(key)) for key in (mapping.execution, *mapping.attributes) if key}
+    coded = {key: coded_column(columns.pop(key)) for key in (*mapping.executions, *mapping.attributes)}
     time = None
     if mapping.time is not None:
         time = seconds(columns.pop(mapping.time), mapping.time_unit)
-    features = tuple(_taken(columns, one.column) for one in mapping.features)
+    features = tuple(_taken(columns, one, style) for one in mapping.features)
+    parts = tuple(coded[key] for key in mapping.executions)
     return RawTable(
         n_rows=n,
-        executions=coded[mapping.execution] if mapping.execution else Coded.constant(name, n),
+        executions=Coded.joined(parts) if parts else Coded.constant(name, n),
         time=time,
         columns=features,
         attributes=tuple(coded[key] for key in mapping.attributes),
         first_row=first_row,
         rows_read=n,
+        execution_parts=parts if len(parts) > 1 else (),
     )
 
 
-def _taken(columns: dict[str, pa.ChunkedArray], name: str) -> FloatArray:
+def _taken(columns: dict[str, pa.ChunkedArray], one: MappedColumn, style: NumberStyle) -> FloatArray:
     """A column as floats, its old memory freed at once: this is where an import needs most."""
-    values = floats(columns.pop(name))
+    column = columns.pop(one.column)
+    if pa.types.is_dictionary(column.type):
+        unit = file_unit(one.unit_key)
+        return _decoded(column, lambda text: _sure(number(text, unit, style)))
+    values = floats(column)
+    del column
     if len(values) > LARGE:
         pa.default_memory_pool().release_unused()
     return values
+
+
+def _sure(value: tuple[float, bool] | None) -> float | None:
+    return value[0] if value is not None and value[1] else None
+
+
+def _decoded(column: pa.ChunkedArray, read: Callable[[str], float | None]) -> FloatArray:
+    """The number of every cell of a text column; each distinct text is read once.
+
+    Raises
+    ------
+    pyarrow.ArrowInvalid
+        If one has no number; who reads line by line says in which row.
+    """
+    coded = coded_column(column)
+    values = [read(text) for text in coded.names]
+    if None in values:
+        raise pa.ArrowInvalid(f"not a number: {coded.names[values.index(None)][:40]}")
+    found: FloatArray = np.array([*values, np.nan], dtype=np.float64)[coded.codes]
+    return found
 
 
 def floats(column: pa.ChunkedArray) -> FloatArray:
@@ -81,10 +121,14 @@ def floats(column: pa.ChunkedArray) -> FloatArray:
 
 def seconds(column: pa.ChunkedArray, unit: str) -> FloatArray:
     """A column of times as seconds since 1970 (or from wherever its numbers count)."""
+    if pa.types.is_dictionary(column.type):
+        return _decoded(column, lambda text: moment(text, unit))
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        if unit != "iso":
+        if unit not in READERS:
             return floats(column) * TIME_FACTORS.get(unit, 1.0)
-        column = column.cast(pa.timestamp("us"))
+        column = _dates(column, unit)
+        if isinstance(column, np.ndarray):
+            return column
     if pa.types.is_date(column.type):
         column = column.cast(pa.timestamp("us"))
     if pa.types.is_timestamp(column.type):
@@ -93,6 +137,18 @@ def seconds(column: pa.ChunkedArray, unit: str) -> FloatArray:
     values = floats(column)
     factor = TIME_FACTORS.get(unit, 1.0)
     return values if factor == 1.0 else values * factor
+
+
+def _dates(column: pa.ChunkedArray, unit: str) -> pa.ChunkedArray | FloatArray:
+    """Texts as timestamps where ISO 8601 has them so, else as seconds, each distinct text read once."""
+    try:
+        return column.cast(pa.timestamp("us")) if unit == "iso" else _read_dates(column, unit)
+    except pa.ArrowInvalid:
+        return _read_dates(column, unit)
+
+
+def _read_dates(column: pa.ChunkedArray, unit: str) -> FloatArray:
+    return _decoded(column.dictionary_encode(), lambda text: moment(text, unit))
 
 
 def coded_column(column: pa.ChunkedArray) -> Coded:

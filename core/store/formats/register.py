@@ -18,10 +18,14 @@ for _formats in declared(
     "core.store.formats",
     "FORMATS",
     "parquet",
-    "sar",
-    "docker_stats",
-    "prometheus_json",
-    "prometheus_csv",
+    "logs.sar",
+    "logs.docker_stats",
+    "logs.kubectl_top",
+    "logs.psrecord",
+    "logs.nvidia_smi",
+    "series.prometheus_json",
+    "series.long_table",
+    "series.wide_table",
     "csv",  # the last: any other text is taken for a table
 ):
     for _format in _formats:

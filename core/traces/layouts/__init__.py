@@ -28,6 +28,10 @@ for _layout in declared(
     "alibaba",
     "sar",
     "docker_stats",
+    "kubectl_top",
+    "psrecord",
+    "gpus",
+    "tracking",
     "prometheus",
     "generic",  # the last: it takes whatever has a number
 ):

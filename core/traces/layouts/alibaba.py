@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.traces.guessing import is_number
+from core.traces.cells.numbers import is_number
 from core.traces.layouts.base import Layout, has, present
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role

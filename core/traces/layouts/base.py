@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.traces.guessing import is_number
+from core.traces.cells.numbers import is_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing import time_unit_of
+from core.traces.guessing.times import time_unit_of
 from core.traces.layouts.base import Layout, first_number, has, present
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role

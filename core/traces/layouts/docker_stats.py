@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing import time_unit_of
+from core.traces.guessing.times import time_unit_of
 from core.traces.layouts.base import Layout, has, present
-from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.mapping import PERIOD, ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -21,10 +21,11 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("cpu_percent", Role.CPU, "percent_of_core"),
         MappedColumn("memory_bytes", Role.MEMORY, "bytes"),
         MappedColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
-        *(
-            MappedColumn(name)
-            for name in ("net_in_bytes", "net_out_bytes", "block_in_bytes", "block_out_bytes", "pids")
-        ),
+        MappedColumn("net_in_bytes", Role.NETWORK_IN, "bytes_total"),
+        MappedColumn("net_out_bytes", Role.NETWORK_OUT, "bytes_total"),
+        MappedColumn("block_in_bytes", Role.BLOCK_IN, "bytes_total"),
+        MappedColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
+        MappedColumn("pids"),
     )
     timed = "timestamp" in head.header
     return ColumnMapping(
@@ -33,6 +34,7 @@ def recognise(head: Head) -> ColumnMapping | None:
         time_unit=time_unit_of(head.column("timestamp")) if timed else "none",
         period=None if timed else 1.0,
         features=present(head, wanted),
+        assumed=() if timed else (PERIOD,),
     )
 
 

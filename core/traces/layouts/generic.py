@@ -21,5 +21,5 @@ LAYOUT = Layout(
     "generic",
     "unknown format, columns guessed",
     recognise,
-    example="when,cpu %,mem MiB",
+    example="when,cpu cores,mem MiB",
 )

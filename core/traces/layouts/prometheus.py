@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
-    if not any(name.startswith(("container_cpu_", "container_memory_")) for name in head.header):
+    if not any(name.startswith(_STARTS) for name in head.header):
         return None
     guessed = guess(head.header, head.rows)
     if guessed is None:
@@ -35,8 +35,26 @@ _MEMORY_METRICS = (
 )
 
 
+_STARTS = ("container_cpu_", "container_memory_", "container_network_", "container_fs_", "DCGM_FI_")
+# the name of a metric whose series of one container are several is followed by what tells them apart
+_KNOWN = {
+    "container_network_receive_bytes_total": (Role.NETWORK_IN, "bytes_total"),
+    "container_network_transmit_bytes_total": (Role.NETWORK_OUT, "bytes_total"),
+    "container_fs_reads_bytes_total": (Role.BLOCK_IN, "bytes_total"),
+    "container_fs_writes_bytes_total": (Role.BLOCK_OUT, "bytes_total"),
+    "DCGM_FI_DEV_GPU_UTIL": (Role.GPU, "percent"),
+    "DCGM_FI_DEV_FB_USED": (Role.GPU_MEMORY, "mib"),
+    "DCGM_FI_DEV_POWER_USAGE": (Role.GPU_POWER, "watts"),
+    "DCGM_FI_DEV_MEM_COPY_UTIL": (Role.OTHER, "percent"),
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": (Role.OTHER, "share"),
+}
+
+
 def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
     name = mapped.column
+    known = _KNOWN.get(name.split(" ")[0])
+    if known is not None:
+        return MappedColumn(name, *known)
     if name == memory:
         return MappedColumn(name, Role.MEMORY, "bytes")
     if name.endswith("_seconds_total"):

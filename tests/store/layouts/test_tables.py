@@ -86,7 +86,7 @@ def test_the_recorder_keeps_a_loss_that_comes_late(tmp_path):
         "read_bytes,loss,workload\n"
     )
     text += "".join(
-        f"a,{1.7e9 + 5 * i:.1f},{0.5 + i},{2**20 * (i + 1)},2,{2**30},{i},{'' if i < 2 else 0.5},vision\n"
+        f"a,{1.7e9 + 5 * i:.1f},{0.5 + i},{2**20 * (i + 1)},8,{2**30},{i},{'' if i < 2 else 0.5},vision\n"
         for i in range(5)
     )
     path = write(tmp_path, "recorded.csv", text)
@@ -94,7 +94,7 @@ def test_the_recorder_keeps_a_loss_that_comes_late(tmp_path):
     traces, report = read_with_report(path)
     assert traces.n_samples == 5
     assert np.isnan(of(traces, Role.LOSS)[:2]).all()
-    assert of(traces, Role.CPU_LIMIT) == [2.0] * 5
+    assert of(traces, Role.CPU_LIMIT) == [8.0] * 5
     assert traces.attributes == {"workload": ["vision"]}
     assert traces.column("read_bytes").tolist() == [0, 1, 2, 3, 4]
     assert [one.kind for one in report.problems] == ["missing_kept"]

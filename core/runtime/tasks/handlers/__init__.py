@@ -15,6 +15,7 @@ for _kind in declared(
     "KIND",
     "ingest",
     "train",
+    "find_phases",
     "choose_k",
     "search",
     "expand",

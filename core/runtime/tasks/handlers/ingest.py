@@ -1,4 +1,4 @@
-"""Taking a file into the store: read, check, store; the upload is removed once the set is stored."""
+"""Taking a file into the store: read, check, store; the upload is removed once a faultless set is stored."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
         The task.
     params
         ``upload`` (id), ``mapping`` (as `ColumnMapping.to_dict` writes it, or None), ``name``, and
-        ``layout`` (the layout's name for people, optional).
+        ``layout`` (the layout's name for people, optional), and ``find_phases`` (then find the set's phases).
     """
     workspace, upload = context.workspace, str(params["upload"])
     path = workspace.uploads.path(upload)
@@ -50,8 +50,13 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
         task=context.task,
         progress=lambda share, said: context.progress(_READING + (1 - _READING) * share, said),
     )
-    workspace.uploads.discard(upload)
-    return {"trace_set": stored.id}
+    if report.faultless:
+        workspace.uploads.discard(upload)  # else a person may choose other columns for the same file
+    made: dict[str, Any] = {"trace_set": stored.id}
+    if params.get("find_phases"):
+        title = f"Find phases of {stored.name}"
+        made["next"] = workspace.tasks.submit("find_phases", title, {"trace_set": stored.id})
+    return made
 
 
 def _log(context: TaskContext, report: Report) -> None:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.store.formats.opening import GZIP, HEAD_BYTES, magic, read_head
-from core.traces.guessing import EMPTY, INDEX, has_decimal_comma, is_date, is_number
+from core.traces.cells.dates import is_date
+from core.traces.cells.numbers import EMPTY, NumberStyle, ambiguous, is_number, read, style_and_evidence
+from core.traces.guessing import INDEX
 from core.traces.layouts import headerless
 from core.traces.validation import Problem, many, problem
 
@@ -18,7 +20,11 @@ if TYPE_CHECKING:
 
 SEPARATORS = (",", ";", "\t", "|")
 SAMPLE_ROWS = 50
+EVIDENCE_ROWS = 2_000
+"""Rows by which a table's units are guessed: the first ones of a container are often idle."""
 MOST_COLUMNS = 20_000
+MOST_NAMED = 200
+"""Columns that are looked at one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +37,8 @@ class CsvHead:
         A codec's name; ``utf-8`` where nothing says otherwise.
     separator
         What stands between cells.
-    decimal
-        The decimal mark.
+    style
+        How its numbers are written.
     header
         The columns' names, all different.
     header_lines
@@ -48,7 +54,7 @@ class CsvHead:
 
     encoding: str
     separator: str
-    decimal: str
+    style: NumberStyle
     header: tuple[str, ...]
     header_lines: int
     rows: tuple[tuple[str, ...], ...]
@@ -88,17 +94,40 @@ def look(path: Path) -> CsvHead:
         message = f"Row {header_lines} (the header) has one cell fewer than the rows below it."
         problems.append(problem("unnamed_index", message, row=header_lines, column=INDEX))
     header = _names(names, body, problems)
-    sample = tuple(tuple(cells) for _, cells in body[:SAMPLE_ROWS])
+    sample = tuple(tuple(cells) for _, cells in body[:EVIDENCE_ROWS])
+    style, shown = style_and_evidence(cell for row in sample for cell in row)
+    if not shown and separator != ",":  # where a comma separates cells, it is no decimal mark
+        message = (
+            "Every number with a point has three digits behind it; the point was read as a decimal mark."
+        )
+        problems.append(problem("assumed_point", message, row=header_lines + 1))
+    problems.extend(_ambiguous(header, sample, style, header_lines))
     return CsvHead(
         encoding=encoding,
         separator=separator,
-        decimal=_decimal(sample, separator),
+        style=style,
         header=header,
         header_lines=header_lines,
         rows=sample,
         problems=tuple(problems),
         n_rows=_estimate(path, data, len(lines) - header_lines, cut=cut),
     )
+
+
+def _ambiguous(
+    header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], style: NumberStyle, header_lines: int
+) -> list[Problem]:
+    """Columns whose numbers can be read in two ways, as ``1,234`` can."""
+    found = []
+    for i, name in enumerate(header[:MOST_NAMED]):
+        cells = [row[i] for row in rows if i < len(row) and row[i].strip() not in EMPTY]
+        doubtful = [cell for cell in cells if "," in cell and ambiguous(cell, style)]
+        if len(doubtful) * 2 > len(cells):
+            message = f"Column “{name}” has “{doubtful[0].strip()}” and the like, which can be two numbers."
+            found.append(
+                problem("ambiguous_number", message, row=header_lines + 1, column=name, count=len(doubtful))
+            )
+    return found
 
 
 def _estimate(path: Path, data: bytes, rows: int, *, cut: bool) -> int | None:
@@ -159,7 +188,7 @@ def _rows(lines: list[str], separator: str, name: str) -> list[tuple[int, list[s
         for cells in reader:
             if any(cell.strip() for cell in cells):
                 found.append((reader.line_num, cells))
-            if len(found) > 2 * SAMPLE_ROWS:
+            if len(found) > EVIDENCE_ROWS + SAMPLE_ROWS:
                 break
     except csv.Error as error:
         raise InputError(
@@ -191,7 +220,7 @@ def _is_preamble(cells: list[str], usual: int) -> bool:
 def _all_numbers(cells: list[str]) -> bool:
     """Tell whether a first row is data: every cell a number or a date, or one name among them."""
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
-    data = sum(is_number(cell) or is_date(cell) for cell in filled)
+    data = sum(read(cell) is not None or is_date(cell) for cell in filled)
     return bool(filled) and (data == len(filled) or (data >= 2 and data == len(filled) - 1))
 
 
@@ -246,13 +275,3 @@ def _unique(names: list[str], problems: list[Problem]) -> tuple[str, ...]:
 
 def _cell(row: list[str], position: int) -> str:
     return row[position].strip() if position < len(row) else ""
-
-
-def _decimal(rows: tuple[tuple[str, ...], ...], separator: str) -> str:
-    """A comma where the separator is not one and more cells read ``1,5`` than ``1.5``."""
-    if separator == ",":
-        return "."
-    cells = [cell.strip() for row in rows for cell in row]
-    commas = sum(has_decimal_comma(cell) for cell in cells)
-    points = sum("." in cell and is_number(cell) for cell in cells)
-    return "," if commas > points else "."

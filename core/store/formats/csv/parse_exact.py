@@ -15,16 +15,19 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError
-from core.store.formats.csv import parse_cells as parse
+from core.store.formats import parse_cells as parse
 from core.store.formats.opening import open_content
+from core.traces.cells.numbers import POINT
 from core.traces.raw import Coded, RawTable
 from core.traces.validation import KINDS, ProblemLog
+from core.units import file_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from core.store.formats.csv.dialect import CsvHead
+    from core.traces.cells.numbers import NumberStyle
     from core.traces.mapping import ColumnMapping
     from core.traces.model import FloatArray, IntArray
 
@@ -66,14 +69,14 @@ class TableReader:
         The table's columns.
     log
         Where problems are reported.
-    decimal
-        The decimal mark.
+    style
+        How its numbers are written.
     """
 
     mapping: ColumnMapping
     header: tuple[str, ...]
     log: ProblemLog
-    decimal: str = "."
+    style: NumberStyle = POINT
 
     def __post_init__(self) -> None:
         self.mapping.require(self.header)
@@ -81,7 +84,8 @@ class TableReader:
         self._rows: list[IntArray] = []
         self._time: list[FloatArray] = []
         self._columns: list[list[FloatArray]] = [[] for _ in self.mapping.features]
-        self._executions = _Names()
+        self._executions = [_Names() for _ in self.mapping.executions]
+        self._units = [file_unit(one.unit_key) for one in self.mapping.features]
         self._attributes = [_Names() for _ in self.mapping.attributes]
         self._flawed: dict[str, list[int]] = {}
 
@@ -89,15 +93,16 @@ class TableReader:
         """Take in a chunk: one sequence of cells per column of the header, and the row numbers."""
         mapping = self.mapping
         place = {name: columns[i] for i, name in enumerate(self.header)}
-        if mapping.execution is not None:
-            self._executions.add(place[mapping.execution])
+        for name, texts in zip(mapping.executions, self._executions, strict=True):
+            texts.add(place[name])
         if mapping.time is not None:
             name = mapping.time
-            values, flawed = parse.times(place[name], rows, name, mapping.time_unit, self.log, self.decimal)
+            values, flawed = parse.times(place[name], rows, name, mapping.time_unit, self.log, self.style)
             self._time.append(values)
             self._mark(name, flawed)
-        for one, parts in zip(mapping.features, self._columns, strict=True):
-            values, flawed = parse.numbers(place[one.column], rows, one.column, self.log, self.decimal)
+        for one, unit, parts in zip(mapping.features, self._units, self._columns, strict=True):
+            cells = place[one.column]
+            values, flawed = parse.numbers(cells, rows, one.column, self.log, self.style, unit)
             parts.append(values)
             self._mark(one.column, flawed)
         for name, texts in zip(mapping.attributes, self._attributes, strict=True):
@@ -111,8 +116,9 @@ class TableReader:
 
     def add_raw(self, raw: RawTable) -> None:
         """Take in a part of the table that was read as numbers already."""
-        if self.mapping.execution is not None:
-            self._executions.add_coded(raw.executions)
+        names = raw.execution_parts or (raw.executions,)
+        for texts, coded in zip(self._executions, names, strict=False):
+            texts.add_coded(coded)
         if raw.time is not None:
             self._time.append(raw.time)
         for values, parts in zip(raw.columns, self._columns, strict=True):
@@ -128,7 +134,7 @@ class TableReader:
         by_column = self.mapping.execution is not None
         return RawTable(
             n_rows=self._n,
-            executions=self._executions.coded() if by_column else Coded.constant(name, self._n),
+            executions=_together(self._executions) if by_column else Coded.constant(name, self._n),
             time=_joined(self._time) if self.mapping.time is not None else None,
             columns=tuple(_joined(parts) for parts in self._columns),
             attributes=tuple(texts.coded() for texts in self._attributes),
@@ -137,6 +143,10 @@ class TableReader:
             problems=self.log.problems,
             flawed={key: np.array(where, dtype=np.int64) for key, where in self._flawed.items()},
         )
+
+
+def _together(parts: Sequence[_Names]) -> Coded:
+    return Coded.joined([part.coded() for part in parts])
 
 
 def _joined(parts: list[FloatArray]) -> FloatArray:
@@ -160,7 +170,7 @@ def read_exactly(
     """
     log = ProblemLog()
     log.extend(head.problems)
-    reader = TableReader(mapping, head.header, log, head.decimal)
+    reader = TableReader(mapping, head.header, log, head.style)
     with open_content(path) as stream:
         lines = Lines(stream, head.encoding, path, log, progress)
         add_lines(reader, lines, head)

@@ -10,6 +10,7 @@ its row number.
 from __future__ import annotations
 
 import io
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -22,7 +23,8 @@ from core.store.formats.arrow_tables import columns_of, raw_from_arrow
 from core.store.formats.csv.dialect import CsvHead, look
 from core.store.formats.csv.parse_exact import MOST_LINE, Lines, TableReader, add_lines, read_exactly
 from core.store.formats.opening import GZIP, magic, open_content
-from core.traces.guessing import EMPTY
+from core.traces.cells.dates import READERS
+from core.traces.cells.numbers import EMPTY
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 SEGMENT_BYTES = 16 * 2**20
 PIECE_BYTES = BLOCK_BYTES = 2**20
+_ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,11 @@ class CsvSource:
         columns = self._fast(mapping, progress)
         if columns is None:
             return self.read_exactly(mapping, progress)
-        raw = raw_from_arrow(columns, mapping, self.path.name.split(".")[0], self.head.header_lines + 1)
+        name, first = self.path.name.split(".")[0], self.head.header_lines + 1
+        try:
+            raw = raw_from_arrow(columns, mapping, name, first, self.head.style)
+        except pa.ArrowInvalid:  # a text that is no number: who reads line by line says in which row
+            return self.read_exactly(mapping, progress)
         return replace(raw, problems=self.head.problems)
 
     def read_exactly(
@@ -153,23 +160,41 @@ class CsvParser:
     @cached_property
     def _conversion(self) -> pacsv.ConvertOptions:
         mapping = self.mapping
-        types = {one.column: pa.float64() for one in mapping.features}
         coded = pa.dictionary(pa.int32(), pa.string())
-        types |= {name: coded for name in (mapping.execution, *mapping.attributes) if name is not None}
+        types = {one.column: pa.float64() if self._plain(one.column) else coded for one in mapping.features}
+        types |= dict.fromkeys((*mapping.executions, *mapping.attributes), coded)
         if mapping.time is not None:
-            iso = mapping.time_unit == "iso"
-            types[mapping.time] = pa.timestamp("us", self._zone(mapping.time)) if iso else pa.float64()
+            types[mapping.time] = self._time_type(mapping.time, mapping.time_unit, coded)
         return pacsv.ConvertOptions(
             include_columns=list(mapping.columns),
             column_types=types,
             null_values=sorted(EMPTY),
-            decimal_point=self.head.decimal,
+            decimal_point=self.head.style.decimal,
         )
+
+    def _cells(self, column: str) -> list[str]:
+        """The first cells of a column that are not empty."""
+        position = self.head.header.index(column)
+        cells = (row[position].strip() for row in self.head.rows if position < len(row))
+        return [cell for cell in cells if cell not in EMPTY]
+
+    def _plain(self, column: str) -> bool:
+        """Whether a column's first cells are numbers without units and thousands, as pyarrow reads them."""
+        number = re.compile(
+            rf"[+-]?\d*(?:{re.escape(self.head.style.decimal)}\d*)?(?:[eE][+-]?\d+)?|[+-]?inf"
+        )
+        return all(number.fullmatch(cell) for cell in self._cells(column))
+
+    def _time_type(self, column: str, unit: str, coded: pa.DataType) -> pa.DataType:
+        """Dates as ISO 8601 has them are read by pyarrow, others as distinct texts."""
+        if unit not in READERS:
+            return pa.float64()
+        iso = unit == "iso" and all(_ISO.fullmatch(cell) for cell in self._cells(column))
+        return pa.timestamp("us", self._zone(column)) if iso else coded
 
     def _zone(self, column: str) -> str | None:
         """UTC where the times name a zone, else None: pyarrow wants to know beforehand."""
-        position = self.head.header.index(column)
-        first = next((row[position].strip() for row in self.head.rows if position < len(row)), "")
+        first = next(iter(self._cells(column)), "")
         return "UTC" if first.endswith("Z") or "+" in first[10:] or "-" in first[10:] else None
 
 
@@ -220,7 +245,7 @@ def read_in_pieces(
         return None
     log = ProblemLog()
     log.extend(head.problems)
-    reader, parser = TableReader(mapping, head.header, log, head.decimal), CsvParser(head, mapping)
+    reader, parser = TableReader(mapping, head.header, log, head.style), CsvParser(head, mapping)
     tell, before = tell_bytes(path, progress), 0
     with open_content(path) as stream:
         for piece in segments(stream, PIECE_BYTES):
@@ -243,6 +268,6 @@ def _rows_of(piece: bytes, parser: CsvParser, skip: int, before: int) -> RawTabl
     """The rows of a piece as numbers; None where it has to be read line by line."""
     try:
         columns = columns_of(parser.parse(piece, skip))
+        return raw_from_arrow(columns, parser.mapping, "", before + skip + 1, parser.head.style)
     except pa.ArrowInvalid:
         return None
-    return raw_from_arrow(columns, parser.mapping, "", before + skip + 1)

@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
-from core.store.formats.text_table import Row, TextTable
+from core.store.formats.logs.text_table import Row, TextTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from core.store.formats.text_table import Line
+    from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
 BANNER = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]+)(?:.*\((?P<cpus>\d+) CPU\))?")

@@ -11,16 +11,18 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from core.store.formats.base import Format
-from core.store.formats.text_table import Row, TextTable
+from core.store.formats.logs.text_table import Row, TextTable
+from core.traces.cells.dates import is_clock, is_date
 from core.units import FILE_UNITS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from core.store.formats.text_table import Line
+    from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_PAIR = re.compile(r"[\d.]+\s*[kKMGTP]?i?B\s*/\s*[\d.]+\s*[kKMGTP]?i?B|-- / --")
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKMGTP]i?B|B)")
 _STAMP = re.compile(
     r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\.\d+)?)\]?\s+(.*)"
@@ -82,6 +84,51 @@ def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         yield _row(number, dict(zip(header, cells, strict=True)), stamp)
 
 
+def is_csv(start: str) -> bool:
+    """Tell whether a text begins with cells of docker stats between commas, semicolons or tabs."""
+    first = [line for line in start[:4_000].splitlines() if line.strip()][:3]
+    return len(first) > 1 and any(_cells(line) is not None for line in first)
+
+
+def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of ``docker stats --format`` with a separator, told by what is in the cells."""
+    for number, text in lines:
+        if not text.strip():
+            continue
+        found = _cells(text)
+        if found is None:
+            if number > 1 and not _HEADER.search(text):
+                log.add("ragged", f"Row {number} has no cells of docker stats.", row=number)
+            continue
+        yield _row(number, found, found.get("stamp", ""))
+
+
+_HEADER = re.compile(r"CPU|MEM", re.IGNORECASE)
+_PERCENT = re.compile(r"\d+(?:\.\d+)?%|--")
+
+
+def _cells(text: str) -> dict[str, str] | None:
+    """The fields of a line: a name first, the first percentage is CPU, sizes with a slash in their order."""
+    separator = next((mark for mark in (",", ";", "\t", "|") if mark in text), None)
+    cells = [cell.strip().strip('"') for cell in text.split(separator)] if separator else []
+    pairs = [cell for cell in cells if _PAIR.fullmatch(cell)]
+    shares = [cell for cell in cells if _PERCENT.fullmatch(cell)]
+    if not pairs or not shares:
+        return None
+    stamp = next((cell for cell in cells if _is_time(cell)), "")
+    plain = [cell for cell in cells if cell and cell not in (*pairs, *shares, stamp)]
+    names = [cell for cell in plain if not cell.isdigit()]
+    found = {"CPUPerc": shares[0], "Name": names[-1] if names else "", "stamp": stamp}
+    found |= dict(zip(("MemUsage", "NetIO", "BlockIO"), pairs, strict=False))
+    return found | ({"MemPerc": shares[1]} if len(shares) > 1 else {})
+
+
+def _is_time(text: str) -> bool:
+    return bool(re.fullmatch(r"\d{10}(?:\.\d+)?|\d{13}", text)) or (
+        len(text) > 7 and (is_date(text) or is_clock(text))
+    )
+
+
 def _stamp(text: str) -> tuple[str, str]:
     """A time before a line, and the rest."""
     found = _STAMP.match(text)
@@ -125,7 +172,15 @@ FORMATS = (
         lambda start: is_json(start.text),
         lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats"),
         '{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "NetIO": "1kB / 2kB", "PIDs": "3"}\n'
-        * 5,
+        * 6,
+    ),
+    Format(
+        "docker_stats_csv",
+        "docker stats",
+        (".csv", ".txt"),
+        lambda start: is_csv(start.text),
+        lambda start: TextTable.open(start.path, parse_csv, "docker stats between separators"),
+        "name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
     ),
     Format(
         "docker_stats",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.opening import HEAD_BYTES, open_content, read_head
-from core.store.formats.series_table import Series, pivot
+from core.store.formats.series.series_table import Series, pivot
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -114,7 +114,7 @@ def _answers(text: str, path: Path) -> list[dict[str, Any]]:
 
 
 def _series(answers: Sequence[object], path: Path) -> list[Series]:
-    found: list[Series] = []
+    parts: list[list[Series]] = []
     for answer in answers:
         if not isinstance(answer, dict):
             raise _not_an_answer(path)
@@ -127,13 +127,32 @@ def _series(answers: Sequence[object], path: Path) -> list[Series]:
         result = data.get("result") if isinstance(data, dict) else None
         if not isinstance(result, list):
             raise _not_an_answer(path)
-        found.extend(_one(entry, len(found) + 1, path) for entry in result)
+        before = sum(len(part) for part in parts)
+        parts.append([_one(entry, before + i, path) for i, entry in enumerate(result, start=1)])
+    found = _told_apart(parts)
     if not any(len(one.time) for one in found):
         raise InputError(
             f"“{path.name}” is a Prometheus response without a single sample.",
             "Ask for a time and containers that have samples.",
         )
     return found
+
+
+def _told_apart(answers: Sequence[Sequence[Series]]) -> list[Series]:
+    """All series; numbered where expressions lost their names and two answers are of one container."""
+    seen: set[tuple[tuple[str, str], ...]] = set()
+    several = False
+    for answer in answers:
+        unnamed = {tuple(sorted(one.labels.items())) for one in answer if "__name__" not in one.labels}
+        several = several or bool(seen & unnamed)
+        seen |= unnamed
+    if not several:
+        return [one for answer in answers for one in answer]
+    return [
+        replace(one, metric=f"value {number}")
+        for number, answer in enumerate(answers, start=1)
+        for one in answer
+    ]
 
 
 def _not_an_answer(path: Path) -> InputError:

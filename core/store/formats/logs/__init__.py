@@ -1,0 +1,1 @@
+"""Logs of programs that are tables only after a look at each line."""

@@ -1,0 +1,249 @@
+"""Tables with one value per row: a time, what was measured, its labels, and the value.
+
+Prometheus clients, Grafana, InfluxDB and MLflow export such tables. They are turned: each metric becomes a
+column, and the labels name the execution.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+from core.store.formats.base import Format
+from core.store.formats.csv.reader import CsvSource
+from core.store.formats.series.series_table import SeriesTable, gather, named
+from core.traces.cells.dates import is_date
+from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.cells.quantities import WRITTEN, written_unit
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.raw import Coded, RawTable
+from core.units import Unit, file_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from core.store.formats.opening import Beginning
+    from core.traces.validation import Problem
+
+_METRIC = (
+    "__name__",
+    "metric",
+    "metric_name",
+    "key",
+    "_field",
+    "measurement",
+    "counter",
+    "variable",
+    "field",
+)
+_TIME = ("timestamp", "time", "_time", "datetime", "date", "ts")
+_VALUE = ("value", "_value", "val", "metric_value")
+_SERIES = ("series", "metric", "legend")
+# tables of tools have columns that are neither labels nor values
+_IGNORED = frozenset(("step", "is_nan", "result", "table", "_start", "_stop", "", "index"))
+_LEGEND = re.compile(r"\s*([A-Za-z_:][\w:.]*)?\s*\{(.*)\}\s*")
+_LABEL = re.compile(r'([A-Za-z_]\w*)\s*[=:]\s*"?([^",}]*)"?')
+
+
+def legend(text: str) -> tuple[str, dict[str, str]] | None:
+    """The metric and the labels of a series as Prometheus and Grafana write it: ``name{pod="a"}``."""
+    found = _LEGEND.fullmatch(text)
+    if found is None:
+        return None
+    return found[1] or "", dict(_LABEL.findall(found[2]))
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """Which column is what: the metric's ("" where there is one metric), the time, the value, the labels."""
+
+    metric: str
+    time: str
+    value: str
+    labels: tuple[str, ...]
+
+
+def _shape(names: Sequence[str], rows: Sequence[Sequence[str]]) -> _Shape | None:
+    """The shape of a table, None where it is no long one."""
+    lower = {name.strip().lower(): name for name in reversed(names)}
+    time = next((lower[name] for name in _TIME if name in lower), None)
+    value = next((lower[name] for name in _VALUE if name in lower), None)
+    if time is None or value is None:
+        return None
+    texts = {name: [row[i].strip() for row in rows if i < len(row)] for i, name in enumerate(names)}
+    metric = next((lower[name] for name in _METRIC if name in lower and _is_text(texts[lower[name]])), "")
+    rest = [name for name in names if name not in (metric, time, value) and name.lower() not in _IGNORED]
+    if any(not _is_text(texts[name]) and name.lower() not in ("gpu", "cpu", "index") for name in rest):
+        return None  # other numbers stand beside the value: a row is more than one measurement
+    if not metric:
+        metric = next((lower[name] for name in _SERIES if name in lower and lower[name] in rest), "")
+        rest = [name for name in rest if name != metric]
+    return _Shape(metric, time, value, tuple(rest)) if metric or rest else None
+
+
+def _is_text(cells: Sequence[str]) -> bool:
+    filled = [cell for cell in cells if cell not in EMPTY]
+    return not filled or sum(read(cell) is None and not is_date(cell) for cell in filled) * 2 > len(filled)
+
+
+def _series(metric: str, labels: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    """A row's metric and labels, those inside its metric's legend included."""
+    found = legend(metric)
+    if found is None:
+        return metric or "value", dict(labels)
+    return found[0] or "value", {**labels, **found[1]}
+
+
+@dataclass(frozen=True)
+class LongSource:
+    """A text table with one value per row, seen with one column per metric."""
+
+    source: CsvSource
+    shape: _Shape
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...] = ()
+    types: tuple[str, ...] = ()
+    n_rows: int | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.source.path
+
+    @classmethod
+    def of(cls, source: CsvSource) -> LongSource | None:
+        """The same file with one column per metric, where it is a table with one value per row."""
+        whole = [row for row in source.rows if len(row) == len(source.header)]
+        shape = _shape(source.header, whole)
+        if shape is None or not whole:
+            return None
+        place = {name: i for i, name in enumerate(source.header)}
+
+        def cell(row: Sequence[str], name: str) -> str:
+            return row[place[name]].strip() if name else ""
+
+        said = [(cell(row, shape.metric), tuple(cell(row, name) for name in shape.labels)) for row in whole]
+        pairs = _pairs(list(dict.fromkeys(said)), shape)
+        metrics = tuple(dict.fromkeys(pairs[one][1] for one in said))
+        seen: dict[tuple[str, str], dict[str, str]] = {}
+        for one, row in zip(said, whole, strict=True):
+            execution, metric = pairs[one]
+            seen.setdefault((execution, cell(row, shape.time)), {})[metric] = cell(row, shape.value)
+        rows = tuple((*key, *(cells.get(one, "") for one in metrics)) for key, cells in seen.items())
+        return cls(source, shape, ("execution", "timestamp", *metrics), rows, source.problems)
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns; a row is a time of a container.
+
+        Raises
+        ------
+        InputError
+            If the mapping takes a column for what it is not.
+        """
+        check_written(mapping, self.header, self.rows, self.path.name)
+        shape = self.shape
+        keys = tuple(name for name in (shape.metric, *shape.labels) if name)
+        long = self.source.read_exactly(
+            ColumnMapping(
+                features=(MappedColumn(shape.value, unit_key=WRITTEN),),
+                time=shape.time,
+                time_unit=mapping.time_unit if mapping.time else "s",
+                attributes=keys,
+            ),
+            progress,
+        )
+        return _table(long, shape).raw(mapping, self.path.name, long)
+
+
+def check_written(
+    mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]], name: str
+) -> None:
+    """Check that no mapped column is given another unit than its cells write.
+
+    Parameters
+    ----------
+    mapping
+        The units that were chosen.
+    header, rows
+        The columns, and the first rows as strings.
+    name
+        The file, for the sentence.
+
+    Raises
+    ------
+    InputError
+        If cells say GiB, for instance, and the mapping says MB: they are read as bytes.
+    """
+    style = style_of(cell for row in rows for cell in row)
+    for one in mapping.features:
+        place, unit = header.index(one.column) if one.column in header else None, file_unit(one.unit_key)
+        written = None if place is None else written_unit([row[place] for row in rows], style)
+        fits = unit.factor == 0.01 if written is Unit.SHARE else unit.factor == 1.0 and unit.unit is written
+        if written is not None and not fits and unit.key not in ("plain", "share"):
+            canonical = "percent" if written is Unit.SHARE else str(written)
+            raise InputError(
+                f"The cells of “{one.column}” in “{name}” say their unit; they are read as {canonical}.",
+                f"Choose {canonical} as the unit of this column.",
+            )
+
+
+def _pairs(
+    said: Sequence[tuple[str, tuple[str, ...]]], shape: _Shape
+) -> dict[tuple[str, tuple[str, ...]], tuple[str, str]]:
+    """The execution and the column of every kind of row."""
+    series = [
+        _series(metric, {key: text for key, text in zip(shape.labels, labels, strict=True) if text})
+        for metric, labels in said
+    ]
+    return dict(
+        zip(said, named([labels for _, labels in series], [metric for metric, _ in series]), strict=True)
+    )
+
+
+def _table(long: RawTable, shape: _Shape) -> SeriesTable:
+    """The table of a file with one value per row."""
+    codes = [one.codes for one in long.attributes]
+    unique, inverse = np.unique(np.column_stack(codes), axis=0, return_inverse=True)
+    texts = [
+        tuple(one.names[code] if code >= 0 else "" for one, code in zip(long.attributes, row, strict=True))
+        for row in unique
+    ]
+    said = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
+    pairs = _pairs(said, shape)
+    which = inverse.reshape(-1)
+    executions, metrics = (_coded([pairs[one][i] for one in said], which) for i in (0, 1))
+    time = long.time if long.time is not None else np.zeros(long.n_rows)
+    rows = long.rows if long.rows is not None else np.arange(long.n_rows)
+    return gather(executions, metrics, time, long.columns[0], rows)
+
+
+def _coded(names: Sequence[str], which: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Coded:
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+    return Coded(codes[which], tuple(known))
+
+
+def _open(start: Beginning) -> LongSource:
+    found = LongSource.of(start.opened(CsvSource.open))
+    if found is None:
+        raise InputError(f"“{start.path.name}” is not a table of metrics.", "Import it as it was recognised.")
+    return found
+
+
+FORMATS = (
+    Format(
+        "long_table",
+        "CSV of Prometheus, Grafana and MLflow",
+        (".csv", ".gz"),
+        lambda start: LongSource.of(start.opened(CsvSource.open)) is not None,
+        _open,
+        "timestamp,__name__,container,value\n"
+        + "".join(f"{10 * i},container_memory_usage_bytes,a,{i}\n" for i in range(6)),
+    ),
+)

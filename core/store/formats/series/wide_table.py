@@ -1,0 +1,203 @@
+"""Tables with one column per container: a time, and the same measurement of each beside it.
+
+Grafana exports panels so, its columns named by legends: ``{pod="a"}``, ``train-1``, ``CPU train-1``.
+They are turned: the legends name the executions, and what they share names the column.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.errors import InputError
+from core.store.formats.base import Format
+from core.store.formats.csv.reader import CsvSource
+from core.store.formats.series.long_table import check_written, legend
+from core.store.formats.series.series_table import coded, gather, named
+from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.cells.quantities import WRITTEN
+from core.traces.guessing.roles import cpu_score, further_role, memory_score
+from core.traces.guessing.times import is_time
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from core.store.formats.opening import Beginning
+    from core.traces.raw import RawTable
+    from core.traces.validation import Problem
+
+_TIMES = ("time", "timestamp", "datetime", "date", "_time")
+_QUANTITY = (
+    r"(?:container|pod|node|process)?[ _.]*(?:cpu|mem|memory|ram|gpu|network|net|disk|rss)"
+    r"(?:[ _.%]*(?:usage|used|util\w*|percent|pct|bytes|cores|millicores|seconds|total|working|set|in|out|"
+    r"receive|received|transmit|transmitted|read|write|memory|power|mib|gib|mb|gb|rate|load))*\s*(?:[\[(][^\])]*[\])])?"
+)
+_BEFORE = re.compile(rf"(?P<metric>{_QUANTITY})[ _.:/|-]+(?P<name>.+)", re.IGNORECASE)
+_AFTER = re.compile(rf"(?P<name>.+?)[ _.:/|-]+(?P<metric>{_QUANTITY})", re.IGNORECASE)
+# the name of a container: letters, and a number or a dash that tells it from others
+_STATISTIC = re.compile(r"(?i)p\d+|q\d+|\d+[smhd]|(?:mean|max|min|avg|std|var|sum|median|total)[_ .-]?\w*")
+_INSTANCE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d/-])[\w./:@-]{3,253}")
+
+
+def split(name: str) -> tuple[str, dict[str, str]] | None:
+    """The metric and the labels that a column's name says; None where it is no legend."""
+    found = legend(name)
+    if found is not None:
+        return found[0] or "value", found[1]
+    parts = _BEFORE.fullmatch(name.strip()) or _AFTER.fullmatch(name.strip())
+    return None if parts is None else (parts["metric"].strip(), {"name": parts["name"].strip()})
+
+
+def _said(names: Sequence[str]) -> list[tuple[str, dict[str, str]]] | None:
+    """What the columns beside the time are, if all of them are series."""
+    parts = [split(name) for name in names]
+    if all(part is not None for part in parts):
+        found = [part for part in parts if part is not None]
+        braces = any(legend(name) is not None for name in names)
+        return (
+            found
+            if braces or (len(names) > 1 and all(_instance(part["name"]) for _, part in found))
+            else None
+        )
+    roles = [cpu_score(name) or memory_score(name) or further_role(name) is not Role.OTHER for name in names]
+    if len(names) > 1 and not any(roles) and all(_instance(name) for name in names):
+        return [("value", {"name": name.strip()}) for name in names]
+    return None
+
+
+def _instance(name: str) -> bool:
+    """Whether a name can be that of a container, and is no statistic such as ``p95``."""
+    return bool(_INSTANCE.fullmatch(name.strip())) and not _STATISTIC.fullmatch(name.strip())
+
+
+@dataclass(frozen=True)
+class WideSource:
+    """A text table with one column per container, seen with one column per metric."""
+
+    source: CsvSource
+    time: str
+    series: tuple[tuple[str, tuple[str, str]], ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...] = ()
+    types: tuple[str, ...] = ()
+    n_rows: int | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self.source.path
+
+    @classmethod
+    def of(cls, source: CsvSource) -> WideSource | None:
+        """The same file with one column per metric, where it is a table with one column per container."""
+        cells = {
+            name: [row[i] for row in source.rows if i < len(row)] for i, name in enumerate(source.header)
+        }
+        time = next((name for name in source.header if name.strip().lower() in _TIMES), None)
+        if time is None or not is_time(cells[time]):
+            return None
+        style = style_of(cell for row in source.rows for cell in row)
+        names = [
+            name
+            for name in source.header
+            if name != time and any(c.strip() not in EMPTY for c in cells[name])
+        ]
+        if not names or not all(_numeric(cells[name], style) for name in names):
+            return None
+        said = _said(names)
+        if said is None:
+            return None
+        pairs = named([labels for _, labels in said], [metric for metric, _ in said])
+        if len(set(pairs)) < len(pairs):
+            return None  # two columns of one name: nobody can say which is which
+        metrics = tuple(dict.fromkeys(metric for _, metric in pairs))
+        series = tuple(zip(names, pairs, strict=True))
+        header = ("execution", "timestamp", *metrics)
+        return cls(source, time, series, header, _rows(cells, time, series, metrics), source.problems)
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns; a row is a time of a container.
+
+        Raises
+        ------
+        InputError
+            If the mapping takes a column for what it is not.
+        """
+        check_written(mapping, self.header, self.rows, self.path.name)
+        wide = self.source.read_exactly(
+            ColumnMapping(
+                features=tuple(MappedColumn(name, unit_key=WRITTEN) for name, _ in self.series),
+                time=self.time,
+                time_unit=mapping.time_unit if mapping.time else "s",
+            ),
+            progress,
+        )
+        n = wide.n_rows
+        lengths = [n] * len(self.series)
+        executions, metrics = (coded([pair[i] for _, pair in self.series], lengths) for i in (0, 1))
+        time = wide.time if wide.time is not None else np.arange(n, dtype=np.float64)
+        rows = wide.rows if wide.rows is not None else np.arange(n) + wide.first_row
+        every = len(self.series)
+        values = np.concatenate(wide.columns)
+        there = np.isfinite(values)  # a container that does not run has empty cells
+        table = gather(
+            type(executions)(executions.codes[there], executions.names),
+            type(metrics)(metrics.codes[there], metrics.names),
+            np.tile(time, every)[there],
+            values[there],
+            np.tile(rows, every)[there],
+        )
+        return table.raw(mapping, self.path.name, wide)
+
+
+def _numeric(cells: Sequence[str], style: object) -> bool:
+    filled = [cell for cell in cells if cell.strip() not in EMPTY]
+    return sum(read(cell, style) is not None for cell in filled) * 2 > len(filled)  # type: ignore[arg-type]
+
+
+def _rows(
+    cells: dict[str, list[str]],
+    time: str,
+    series: Sequence[tuple[str, tuple[str, str]]],
+    metrics: Sequence[str],
+) -> tuple[tuple[str, ...], ...]:
+    """The first rows as they will be, container by container."""
+    columns: dict[str, dict[str, list[str]]] = {}
+    for name, (execution, metric) in series:
+        columns.setdefault(execution, {})[metric] = cells[name]
+    few = max(20, 2_000 // max(len(columns), 1))
+    rows = []
+    for execution, there in columns.items():
+        for i, moment in enumerate(cells[time][:few]):
+            values = [
+                there[metric][i] if metric in there and i < len(there[metric]) else "" for metric in metrics
+            ]
+            if any(value.strip() not in EMPTY for value in values):
+                rows.append((execution, moment, *values))
+    return tuple(rows)
+
+
+def _open(start: Beginning) -> WideSource:
+    found = WideSource.of(start.opened(CsvSource.open))
+    if found is None:
+        raise InputError(f"“{start.path.name}” is not a table of series.", "Import it as it was recognised.")
+    return found
+
+
+FORMATS = (
+    Format(
+        "wide_table",
+        "CSV of Prometheus, Grafana and MLflow",
+        (".csv", ".gz"),
+        lambda start: WideSource.of(start.opened(CsvSource.open)) is not None,
+        _open,
+        "Time,cpu train-1,cpu train-2\n" + "".join(f"{10 * i},0.{i},0.5\n" for i in range(6)),
+    ),
+)

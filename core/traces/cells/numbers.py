@@ -1,0 +1,155 @@
+"""Numbers as people and programs write them: ``1234.5``, ``1.234,5``, ``1 234,5``, with or without a unit.
+
+Which mark separates decimals cannot be told from one cell (``1,234``), so a table's cells are looked at
+together: `style_of` takes the evidence of all, and a cell that stays ambiguous is not read.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What empty cells look like; the same list serves every reader.
+EMPTY = frozenset(
+    ("", "-", "--", "NA", "N/A", "n/a", "na", "[N/A]", "[Not Supported]", "NaN", "nan", "-nan", "NULL",
+     "Null", "null", "None", "none")
+)  # fmt: skip
+MOST_CELL = 80
+"""No number is longer than this many characters."""
+# each digit can match in one way only, so a cell of thousands of them is checked in one pass
+_PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*%?|[+-]?(inf|infinity)", re.IGNORECASE)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
+_PARTS = re.compile(
+    r"([+\-−]?)((?:\d[\d.,' \u00a0\u202f]*)?\d|\.\d+|\d+\.)(?:[eE]([+-]?\d+))?\s*([^\s\d.,'][^\d\s]{0,19})?"
+)
+_WEAK = re.compile(r"\d{1,3}\.\d{3}")
+_THOUSANDS = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f])\d{3})(?:\1\d{3})*")
+
+
+@dataclass(frozen=True, slots=True)
+class NumberStyle:
+    """How a table writes numbers: its decimal mark, and what separates thousands ("" where nothing does)."""
+
+    decimal: str = "."
+    group: str = ""
+
+
+POINT = NumberStyle()
+
+
+class Number(NamedTuple):
+    """A cell's number and the unit written behind it, "" where there is none."""
+
+    value: float
+    suffix: str
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a cell is a plain number (a percent sign may follow)."""
+    return bool(_PLAIN.fullmatch(text.strip()))
+
+
+def has_decimal_comma(text: str) -> bool:
+    """Tell whether a cell is a number written with a decimal comma."""
+    return bool(_DECIMAL_COMMA.fullmatch(text.strip()))
+
+
+def read(text: str, style: NumberStyle = POINT) -> Number | None:
+    """The number and the unit of a cell; None where it is something else, or could be two numbers.
+
+    Parameters
+    ----------
+    text
+        The cell; blanks around it do not count.
+    style
+        How its table writes numbers.
+    """
+    bare = text.strip()
+    found = _PARTS.fullmatch(bare) if len(bare) <= MOST_CELL else None
+    if found is None:
+        return Number(float(bare), "") if is_number(bare) and "%" not in bare else None
+    sign, digits, power, suffix = found.groups()
+    plain = _without_groups(digits, style)
+    if plain is None:
+        return None
+    value = float(f"{'-' if sign in ('-', '−') else ''}{plain}e{power or 0}")
+    return Number(value, suffix or "")
+
+
+def _without_groups(digits: str, style: NumberStyle) -> str | None:
+    """Digits with a decimal point and nothing else; None where they cannot be of this style."""
+    whole, mark, rest = digits.rpartition(style.decimal) if style.decimal in digits else (digits, "", "")
+    if whole.count(style.decimal) or (rest and not rest.isdigit()):
+        return None
+    if not whole.isdigit() and whole:
+        grouped = _THOUSANDS.fullmatch(whole)
+        if grouped is None or _same(grouped[1]) != _same(style.group):
+            return None
+        whole = re.sub(r"\D", "", whole)
+    return f"{whole or 0}{'.' if mark else ''}{rest}"
+
+
+def _same(mark: str) -> str:
+    """All kinds of blanks count as one."""
+    return " " if mark.isspace() else mark
+
+
+def style_of(cells: Iterable[str]) -> NumberStyle:
+    """How the cells of a table write numbers.
+
+    A mark with other than three digits behind it is a decimal mark, one that occurs twice separates
+    thousands, and of two different marks the last one is the decimal mark. A lone point with three digits
+    behind it counts where nothing else does; a lone comma counts never: ``1,234`` alone is not read.
+    """
+    return style_and_evidence(cells)[0]
+
+
+def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
+    """The style as `style_of` finds it, and whether any number shows it: ``1.234`` alone shows nothing."""
+    votes: dict[tuple[str, str], int] = {}
+    weak = plain = 0
+    for cell in cells:
+        found = _PARTS.fullmatch(cell.strip()) if len(cell) <= MOST_CELL else None
+        if found is None:
+            continue
+        vote = _vote(found[2])
+        if vote is not None:
+            votes[vote] = votes.get(vote, 0) + 1
+        weak += vote is None and bool(_WEAK.fullmatch(found[2]))
+        plain += found[2].isdigit() and len(found[2]) > 3
+    points = sum(count for (decimal, _), count in votes.items() if decimal == ".")
+    commas = sum(count for (decimal, _), count in votes.items() if decimal == ",")
+    decimal = "," if commas > points else "."
+    groups = {group: count for (mark, group), count in votes.items() if mark == decimal and group}
+    group = max(groups, key=lambda key: groups[key]) if groups else ""
+    shown = bool(votes) or not weak or bool(plain)
+    return NumberStyle(decimal, group or ("." if decimal == "," else "")), shown
+
+
+def ambiguous(text: str, style: NumberStyle) -> bool:
+    """Whether a cell is a number in another country's writing, and none in this one: ``1,234``."""
+    if read(text, style) is not None:
+        return False
+    return any(read(text, other) is not None for other in (NumberStyle(".", ","), NumberStyle(",", ".")))
+
+
+def _vote(digits: str) -> tuple[str, str] | None:
+    """The decimal mark and the separator of thousands that a number speaks for."""
+    marks = [_same(mark) for mark in re.sub(r"\d", "", digits)]
+    if not marks:
+        return None
+    kinds = list(dict.fromkeys(marks))
+    if len(kinds) == 2 and marks.count(kinds[1]) == 1 and kinds[1] in ".,":
+        return kinds[1], kinds[0]
+    if len(kinds) > 1:
+        return None
+    only = kinds[0]
+    if len(marks) > 1 or only in " '":
+        return ("," if only == "." else ".", only) if _THOUSANDS.fullmatch(digits) else None
+    before, _, after = digits.partition(only)
+    either = len(after) == 3 and 1 <= len(before) <= 3 and not before.startswith("0")
+    return None if either else (only, "")

@@ -1,0 +1,139 @@
+"""What does not look like containers: the questions that a look at the samples raises.
+
+A unit that is wrong by a factor, a column that does not name executions, times in another unit: all give
+numbers that are possible and wrong. Here the whole set is asked once whether it can be a set of containers,
+and each doubt is a sentence with a question mark that names the field of the mapping that would settle it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.traces.model import ROLE_NAMES, Role
+from core.units import GIB, MIB, Unit, format_bytes, format_duration, format_number, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from core.traces.model import FloatArray, TraceSet
+
+MOST_CORES = 256.0
+LEAST_CORES = 0.002
+LEAST_MEMORY, MOST_MEMORY = MIB, 24 * 1024 * GIB
+MOST_SHARE = 1.02
+MOST_WATTS = 5_000.0
+LEAST_PERIOD, MOST_PERIOD = 0.01, 86_400.0
+LONGEST = 3 * 366 * 86_400.0
+ABOVE_LIMIT = 0.2
+"""The share of samples above their limit from which the limit's unit is doubtful."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Something that does not look like containers.
+
+    Parameters
+    ----------
+    column
+        The column concerned; None where it is the whole table.
+    field
+        What would settle it: ``unit``, ``execution`` or ``time``.
+    sentence
+        What is odd, and the question that it raises.
+    """
+
+    column: str | None
+    field: str
+    sentence: str
+
+
+def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
+    """Everything about a set that does not look like containers, in the order of its features.
+
+    Parameters
+    ----------
+    traces
+        At least one sample.
+    """
+    found: list[Doubt] = []
+    for feature, values in zip(traces.features, traces.columns, strict=True):
+        highest = float(np.fmax.reduce(values, initial=-np.inf))
+        said = _of_usage(feature.role, feature.unit, highest) if np.isfinite(highest) else None
+        if said:
+            found.append(Doubt(feature.name, "unit", said))
+    found.extend(_of_limits(traces))
+    found.extend(_of_time(traces))
+    return tuple(found)
+
+
+def _of_usage(role: Role, unit: Unit, highest: float) -> str | None:
+    """What is odd about the highest value of a feature."""
+    asked = _ODD.get((unit, role))
+    return None if asked is None else asked(ROLE_NAMES.get(role, ""), highest)
+
+
+def _of_cores(name: str, highest: float) -> str | None:
+    if highest > MOST_CORES:
+        return f"{name} is up to {format_number(highest)} cores: is it percent or millicores?"
+    if 0 < highest < LEAST_CORES:
+        return f"{name} is {highest:.2g} cores at most: is it in another unit?"
+    return None
+
+
+def _of_bytes(name: str, highest: float) -> str | None:
+    if 0 < highest < LEAST_MEMORY:
+        return f"{name} is {format_bytes(highest)} at most: is it in MiB, MB or GiB?"
+    return (
+        f"{name} is up to {format_bytes(highest)}: is it in bytes or KiB?" if highest > MOST_MEMORY else None
+    )
+
+
+def _of_share(name: str, highest: float) -> str | None:
+    of = "percent of one core" if name == ROLE_NAMES[Role.CPU] else "in another unit"
+    return (
+        f"{name} is up to {format_share(highest)} of the whole: is it {of}?" if highest > MOST_SHARE else None
+    )
+
+
+def _of_watts(name: str, highest: float) -> str | None:
+    odd = highest > MOST_WATTS or 0 < highest < 1
+    return f"{name} is {format_number(highest)} W at most: is it in another unit?" if odd else None
+
+
+_ODD: dict[tuple[Unit, Role], Callable[[str, float], str | None]] = {
+    **{(Unit.CORES, role): _of_cores for role in (Role.CPU, Role.CPU_LIMIT)},
+    **{(Unit.BYTES, role): _of_bytes for role in (Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY)},
+    **{(Unit.SHARE, role): _of_share for role in (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)},
+    (Unit.WATTS, Role.GPU_POWER): _of_watts,
+}
+
+
+def _of_limits(traces: TraceSet) -> Iterator[Doubt]:
+    """Use above a limit: a kernel lets neither pass for long."""
+    for role, limit in ((Role.CPU, Role.CPU_LIMIT), (Role.MEMORY, Role.MEMORY_LIMIT)):
+        used, allowed = traces.feature(role), traces.feature(limit)
+        if used is None or allowed is None or used.unit is not allowed.unit:
+            continue
+        values, bounds = traces.column(used.name), traces.column(allowed.name)
+        share = _share_above(values, bounds)
+        if share > ABOVE_LIMIT:
+            said = f"{ROLE_NAMES[role]} is above its limit in {format_share(share)} of samples"
+            yield Doubt(used.name, "unit", f"{said}: is “{used.name}” or “{allowed.name}” in another unit?")
+
+
+def _share_above(values: FloatArray, bounds: FloatArray) -> float:
+    known = np.isfinite(values) & np.isfinite(bounds) & (bounds > 0)
+    return float((values[known] > 1.25 * bounds[known]).mean()) if known.any() else 0.0
+
+
+def _of_time(traces: TraceSet) -> Iterator[Doubt]:
+    if not LEAST_PERIOD <= traces.period <= MOST_PERIOD:
+        apart = f"{traces.period:.3g} s" if traces.period < 1 else format_duration(traces.period)
+        yield Doubt(None, "time", f"Samples are {apart} apart: is the time in another unit?")
+    lasts = traces.time[traces.offsets[1:] - 1] - traces.time[traces.offsets[:-1]]
+    if float(lasts.max(initial=0.0)) > LONGEST:
+        longest = format_duration(float(lasts.max()))
+        yield Doubt(None, "time", f"An execution lasts {longest}: is the time in another unit?")

@@ -1,0 +1,130 @@
+"""Guessing a mapping from columns' names and rows, for tables of no known layout.
+
+A column's role comes from the words of its name (`roles`), its unit from what is written and what its values
+exclude (`units`), the kind of its times from all its cells (`times`). What stays open is `UNKNOWN` in the
+mapping: nothing is imported before a person has said it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from core.traces.cells.dates import is_clock, is_date
+from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score
+from core.traces.guessing.times import time_unit_of
+from core.traces.guessing.units import Column, UnitGuess, unit_of
+from core.traces.guessing.words import key, words
+from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+MOST_FEATURES = 64
+INDEX = "index"  # the name of a first column that the header leaves out
+
+_TIME = (
+    "timestamp", "time_stamp", "time", "datetime", "date_time", "date", "ts", "epoch", "unix", "unix_time",
+    "unixtime", "local_time", "_time", "_timestamp", "seconds", "elapsed", "elapsed_time", "elapsed_s",
+    "time_s",
+    "time_ms", "time_sec", "time_seconds", "time_min", "t", "relative_time", "uptime", "sample_time", "when",
+)  # fmt: skip
+_EXECUTION = (
+    "execution", "execution_id", "exec_id", "exec", "run", "run_id", "run_name", "pod", "pod_id", "pod_name",
+    "container_name", "container_id", "container", "instance_id", "job_name", "job_id", "job", "task_id",
+    "task", "vm_id", "vm", "instance", "hostname", "host", "machine_id", "machine", "series", "name", "id",
+)  # fmt: skip
+# a pod's name does not tell its containers apart
+_TOGETHER = {"pod": ("container", "container_name"), "pod_name": ("container", "container_name"),
+             "pod_id": ("container", "container_name"), "job_name": ("run_id", "task_id"),
+             "job": ("run_id", "task_id")}  # fmt: skip
+
+
+def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnMapping | None:
+    """A mapping from names and values; None where no column has numbers."""
+    cells = {name: tuple(row[i].strip() for row in rows if i < len(row)) for i, name in enumerate(header)}
+    if header[:1] == (INDEX,) and not _mostly(is_date, cells[INDEX]):
+        header = header[1:]  # it numbers or names the rows
+    style = style_of(cell for column in cells.values() for cell in column)
+    numeric = [name for name in header if _mostly(lambda cell: read(cell, style) is not None, cells[name])]
+    time = _first(header, (*_TIME, INDEX), lambda name: name in numeric or _mostly(_dated, cells[name]))
+    if time is None:
+        time = next((name for name in header if _mostly(is_date, cells[name])), None)
+    names = [name for name in header if name != time]
+    execution = _first(names, _EXECUTION, lambda name: _names(cells[name], name in numeric))
+    features = [name for name in numeric if name not in (time, execution)]
+    mapped = _features([Column(name, cells[name], style) for name in features])
+    if not mapped:
+        return None
+    taken = {time, execution, *numeric}
+    texts = [n for n in header if n not in taken and any(cells[n]) and not _mostly(_dated, cells[n])]
+    parts = _further_parts(execution, texts, cells)
+    return ColumnMapping(
+        features=tuple(one for one, _ in mapped),
+        execution=execution,
+        execution_parts=parts,
+        time=time,
+        time_unit="none" if time is None else time_unit_of(cells[time], time),
+        period=1.0 if time is None else None,
+        attributes=tuple(name for name in texts if name not in parts)[:8],
+        assumed=(*(() if time else (PERIOD,)), *(one.column for one, sure in mapped if not sure)),
+    )
+
+
+def _dated(text: str) -> bool:
+    return is_date(text) or is_clock(text)
+
+
+def _first(names: Sequence[str], wanted: Sequence[str], fits: Callable[[str], bool]) -> str | None:
+    keys: dict[str, str] = {}
+    for name in names:
+        keys.setdefault(key(name), name)
+        keys.setdefault("_".join(words(name)), name)
+    return next((keys[one] for one in wanted if one in keys and fits(keys[one])), None)
+
+
+def _mostly(fits: Callable[[str], bool], texts: Sequence[str]) -> bool:
+    filled = [text for text in texts if text not in EMPTY]
+    return bool(filled) and sum(fits(text) for text in filled) * 2 > len(filled)
+
+
+def _names(texts: Sequence[str], numeric: bool) -> bool:
+    """Tell whether a column can hold names: strings, or whole numbers that repeat."""
+    filled = [text for text in texts if text not in EMPTY]
+    if not filled:
+        return False
+    if all(re.fullmatch(r"-?\d+", text) for text in filled):
+        return len(filled) == 1 or len(set(filled)) < len(filled)
+    return not numeric
+
+
+def _further_parts(
+    execution: str | None, texts: Sequence[str], cells: dict[str, tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The column that tells the containers of a pod, or the runs of a job, apart."""
+    if execution is None:
+        return ()
+    wanted = _TOGETHER.get(key(execution), ())
+    found = next((name for name in texts if key(name) in wanted), None)
+    varies = found is not None and len(set(cells[found]) - EMPTY) > 1
+    return (found,) if found is not None and varies else ()
+
+
+def _features(columns: Sequence[Column]) -> list[tuple[MappedColumn, bool]]:
+    """All numeric columns with roles and units, and whether the unit is sure; CPU and memory once each."""
+    names = [column.name for column in columns]
+    cpu = likeliest(names, cpu_score)
+    memory = likeliest([name for name in names if name != cpu], memory_score)
+    main = {cpu: Role.CPU, memory: Role.MEMORY}
+    return [_feature(column, main.get(column.name)) for column in columns[:MOST_FEATURES]]
+
+
+def _feature(column: Column, main: Role | None) -> tuple[MappedColumn, bool]:
+    """One column; a further one whose unit nobody knows stays a plain number, and says nothing else."""
+    role = main or further_role(column.name)
+    found = unit_of(column, role)
+    if main is None and found.key == UNKNOWN:
+        role, found = Role.OTHER, UnitGuess("plain")
+    return MappedColumn(column.name, role, found.key), not found.assumed

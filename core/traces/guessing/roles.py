@@ -1,0 +1,171 @@
+"""What a column measures, by the words of its name: CPU, memory, a limit, a GPU, network, disk, loss."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.traces.guessing.words import key, words
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_NO_CPU = frozenset(
+    (
+        *("limit", "limits", "request", "requests", "requested", "iowait", "system", "steal", "idle", "nice"),
+        *("throttled", "throttling", "periods", "quota", "shares", "weight", "temp", "temperature", "freq"),
+        *("frequency", "mhz", "ghz", "count", "capacity", "provisioned", "gpu", "load", "pressure", "clock"),
+    )
+)
+_NO_MEMORY = frozenset(
+    (
+        *(
+            "limit",
+            "limits",
+            "request",
+            "requests",
+            "requested",
+            "free",
+            "available",
+            "cap",
+            "capacity",
+            "gpu",
+        ),
+        *(
+            "provisioned",
+            "swap",
+            "cache",
+            "cached",
+            "buffers",
+            "failcnt",
+            "failures",
+            "faults",
+            "total",
+            "shared",
+        ),
+        *(
+            "virtual",
+            "virt",
+            "vms",
+            "vsz",
+            "gps",
+            "bandwidth",
+            "copy",
+            "clock",
+            "temp",
+            "temperature",
+            "mapped",
+        ),
+    )
+)
+_USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use"))
+_NOT_MEASURED = frozenset(("packets", "packet", "errors", "errs", "dropped", "drops", "ops", "iops", "count",
+                           "time", "ms", "pkts", "queue", "requests", "free"))  # fmt: skip
+_IN = frozenset(("in", "rx", "receive", "received", "recv", "download", "input", "ingress", "rcv"))
+_OUT = frozenset(
+    ("out", "tx", "transmit", "transmitted", "sent", "send", "upload", "output", "egress", "xmit")
+)
+_READ = frozenset(("read", "reads", "in", "input", "bread", "rd"))
+_WRITE = frozenset(("write", "writes", "written", "out", "output", "bwrtn", "wr", "wrtn"))
+_NETWORK = frozenset(("net", "network", "rx", "tx", "netio", "eth0"))
+_BLOCK = frozenset(("block", "blk", "blkio", "blockio", "disk", "fs", "bread", "bwrtn", "bytes"))
+
+
+def cpu_score(name: str) -> int:
+    """How much a name speaks for CPU usage; 0: not at all."""
+    said = words(name)
+    if not {"cpu", "processor", "cpus", "vcpu"} & set(said) or _NO_CPU & set(said):
+        return 0
+    better = bool(_USED & set(said)) or bool({"cores", "millicores", "percent", "perc", "pct"} & set(said))
+    exact = key(name) in (
+        "cpu",
+        "cpu_usage",
+        "cpu_cores",
+        "cpu_usage_cores",
+        "container_cpu_usage_seconds_total",
+    )
+    return 1 + 4 * better + 8 * exact + 2 * ("cores" in said)
+
+
+def memory_score(name: str) -> int:
+    """How much a name speaks for memory usage; 0: not at all."""
+    said = set(words(name))
+    if not {"mem", "memory", "rss", "ram", "kbmemused"} & said or _NO_MEMORY & said:
+        return 0
+    better = bool((_USED | {"bytes", "current", "working", "rss"}) & said)
+    exact = key(name) in (
+        "mem",
+        "memory",
+        "memory_usage",
+        "memory_bytes",
+        "container_memory_working_set_bytes",
+    )
+    # a percentage is second to a size
+    return max(1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & said), 1)
+
+
+def likeliest(names: Sequence[str], score: Callable[[str], int]) -> str | None:
+    """The name that speaks most for something, the first of equals; None where none does."""
+    best = max(names, key=score, default=None)
+    return best if best is not None and score(best) > 0 else None
+
+
+def further_role(name: str) -> Role:
+    """What a column beside CPU and memory measures; `Role.OTHER` where its name does not say."""
+    said = set(words(name))
+    asked = next((role for role, fits in _FURTHER if fits(said)), None)
+    if asked is not None:
+        return asked
+    return (
+        Role.LOSS if key(name) in ("loss", "train_loss", "training_loss", "train_epoch_loss") else Role.OTHER
+    )
+
+
+def _limit(said: set[str], of: set[str]) -> bool:
+    return bool({"limit", "limits"} & said) and bool(of & said) and not {"pct", "percent", "gpu"} & said
+
+
+def _gpu_memory(said: set[str]) -> bool:
+    if not {"gpu", "dcgm", "nvidia"} & said:
+        return False
+    used = {"used", "usage", "allocated", "fb"} & said
+    return (
+        bool(({"mem", "memory", "fb", "vram"} & said) and used)
+        and not {"free", "copy", "util", "reserved"} & said
+    )
+
+
+def _gpu(said: set[str]) -> bool:
+    wrong = {
+        "mem",
+        "memory",
+        "fb",
+        "power",
+        "temp",
+        "temperature",
+        "clock",
+        "count",
+        "copy",
+        "limit",
+        "enc",
+        "dec",
+    }
+    names = {"util", "utilization", "utilisation", "usage", "load", "percent", "pct", "busy"}
+    return "gpu" in said and not wrong & said and (bool(names & said) or len(said) == 1)
+
+
+def _direction(said: set[str], of: frozenset[str], way: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(of & said) and bool(way & said) and not other & said and not _NOT_MEASURED & said
+
+
+_FURTHER: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
+    (Role.CPU_LIMIT, lambda said: _limit(said, {"cpu", "cpus"})),
+    (Role.MEMORY_LIMIT, lambda said: _limit(said, {"mem", "memory"})),
+    (Role.GPU_POWER, lambda said: "gpu" in said and bool({"power", "watts"} & said) and "limit" not in said),
+    (Role.GPU_MEMORY, _gpu_memory),
+    (Role.GPU, _gpu),
+    (Role.NETWORK_IN, lambda said: _direction(said, _NETWORK, _IN, _OUT)),
+    (Role.NETWORK_OUT, lambda said: _direction(said, _NETWORK, _OUT, _IN)),
+    (Role.BLOCK_IN, lambda said: _direction(said, _BLOCK, _READ, _WRITE | _NETWORK)),
+    (Role.BLOCK_OUT, lambda said: _direction(said, _BLOCK, _WRITE, _READ | _NETWORK)),
+)

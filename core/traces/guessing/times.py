@@ -1,0 +1,62 @@
+"""The unit of a column of time: a kind of date, or the unit of its numbers, by its name and their size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.traces.cells.dates import kind_of
+from core.traces.cells.numbers import EMPTY, read
+from core.traces.guessing.words import words
+from core.traces.mapping import UNKNOWN
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# An epoch in seconds of the years 1973 to 5138 lies between 1e8 and 1e11; in milliseconds, microseconds and
+# nanoseconds, the same years are a thousand, a million and a billion times larger.
+_EPOCHS = (("ns", 1e17), ("us", 1e14), ("ms", 1e11), ("s", 1e8))
+_NAMED = {
+    **dict.fromkeys(("ns", "nanos", "nanoseconds", "unixnano"), "ns"),
+    **dict.fromkeys(("us", "µs", "micros", "microseconds", "usec"), "us"),
+    **dict.fromkeys(("ms", "millis", "milliseconds", "msec"), "ms"),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), "min"),
+    **dict.fromkeys(("h", "hour", "hours", "hrs"), "h"),
+}
+
+
+def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
+    """The units that a column of time can have: one where it is known, several where a person must say.
+
+    Parameters
+    ----------
+    name
+        The column's name: of small numbers, it tells seconds from milliseconds.
+    cells
+        Its cells in the order of the file.
+    """
+    filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
+    numbers = [abs(found.value) for found in map(read, filled) if found is not None and not found.suffix]
+    compact = numbers and all(len(cell) == 14 and cell.isdigit() for cell in filled)
+    if compact or len(numbers) * 2 <= len(filled):
+        return kind_of(filled) or ("s",)
+    size = sorted(numbers)[len(numbers) // 2]
+    return (next((unit for unit, low in _EPOCHS if size >= low), None) or _named(name),)
+
+
+def _named(name: str) -> str:
+    """The unit that a name says, seconds where it says none."""
+    return next((_NAMED[word] for word in reversed(words(name)) if word in _NAMED), "s")
+
+
+def time_unit_of(cells: Sequence[str], name: str = "") -> str:
+    """The unit of a column of time; `UNKNOWN` where a person must say."""
+    found = time_units(name, cells)
+    return found[0] if len(found) == 1 else UNKNOWN
+
+
+def is_time(cells: Sequence[str]) -> bool:
+    """Whether the cells of a column can be times: dates, times of day, or numbers."""
+    filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
+    numbers = sum(read(cell) is not None for cell in filled)
+    return bool(filled) and (numbers * 2 > len(filled) or bool(kind_of(filled)))

@@ -1,0 +1,201 @@
+"""The unit of a column: written in its cells or its name, shown by its values, or not known.
+
+What is written counts. Where nothing is written, values may exclude all units but one (no percentage of a
+machine is 360); else the unit stays `UNKNOWN`, and a person is asked. One assumption is made and reported:
+CPU without a unit that never exceeds `FEW_CORES` is in cores, memory of whole numbers beyond `MANY_BYTES` in
+bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.traces.cells.numbers import EMPTY
+from core.traces.cells.quantities import quantity, written_unit
+from core.traces.evidence import LEAST_MEMORY, MOST_CORES, MOST_MEMORY
+from core.traces.guessing.words import words
+from core.traces.mapping import UNKNOWN
+from core.traces.model import ROLE_UNITS, Role
+from core.units import FILE_UNITS, Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.traces.cells.numbers import NumberStyle
+
+FEW_CORES = 16.0
+MANY_BYTES = 2.0**24
+_PERCENT = frozenset(("percent", "pct", "perc", "percentage"))
+_CUMULATIVE = frozenset(("total", "cumulative", "counter"))
+_CORES = {"cores": "cores", "vcpus": "cores", "millicores": "millicores", "mcores": "millicores",
+          "mcpu": "millicores", "millicpu": "millicores", "nanocores": "nanocores"}  # fmt: skip
+_BYTES = {"bytes": "bytes", "byte": "bytes", "kib": "kib", "mib": "mib", "gib": "gib", "tib": "tib",
+          "kb": "kb",
+          "mb": "mb", "gb": "gb", "tb": "tb", "megabytes": "mb", "gigabytes": "gb"}  # fmt: skip
+_BITS = {"bps": "bit_per_s", "kbps": "kbit_per_s", "mbps": "mbit_per_s", "gbps": "gbit_per_s",
+         "mbit": "mbit_per_s", "kbit": "kbit_per_s", "gbit": "gbit_per_s", "bits": "bit_per_s"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the rows that are looked at: its name and its cells in the order of the file."""
+
+    name: str
+    cells: tuple[str, ...]
+    style: NumberStyle
+
+    def values(self, unit_key: str = "plain") -> list[float]:
+        """Its numbers; cells that are none are left out."""
+        found = (quantity(cell, FILE_UNITS[unit_key], self.style) for cell in self.cells if cell not in EMPTY)
+        return [one[0] for one in found if one is not None]
+
+    @property
+    def written(self) -> Unit | None:
+        """The quantity that its cells write behind their numbers; `Unit.SHARE` is a percent sign."""
+        return written_unit(self.cells, self.style)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitGuess:
+    """A unit, and whether it is only assumed."""
+
+    key: str
+    assumed: bool = False
+
+
+def unit_of(column: Column, role: Role) -> UnitGuess:
+    """The unit of a column with this role; one that its values contradict is not guessed."""
+    guess = _GUESSES.get(role)
+    if guess is None:
+        return UnitGuess("plain")
+    found = guess(column, words(column.name))
+    return UnitGuess(UNKNOWN) if found.key != UNKNOWN and _contradicted(column, role, found.key) else found
+
+
+def _contradicted(column: Column, role: Role, unit_key: str) -> bool:
+    """Whether no container has as much, or as little, as the column would have in a unit."""
+    unit = FILE_UNITS[unit_key]
+    values = [] if unit.cumulative or column.written is not None else column.values(unit_key)
+    most = max(values, default=0.0) * unit.factor
+    if not values or unit.unit not in (Unit.CORES, Unit.BYTES):
+        return False
+    if unit.unit is Unit.CORES:
+        return most > MOST_CORES
+    return most > MOST_MEMORY or (role is Role.MEMORY and 0 < most < LEAST_MEMORY)
+
+
+def choices(role: Role) -> tuple[str, ...]:
+    """The units that a column of a role can have, for the person who is asked."""
+    allowed = ROLE_UNITS.get(role, (Unit.PLAIN,))
+    return tuple(key for key, unit in FILE_UNITS.items() if unit.unit in allowed and _suits(key, role))
+
+
+def _suits(unit_key: str, role: Role) -> bool:
+    """Percentages of a machine are for what a machine has; a GPU's are of the GPU."""
+    if role in (Role.GPU, Role.GPU_MEMORY):
+        return not FILE_UNITS[unit_key].of_machine
+    return unit_key not in ("percent", "share")
+
+
+def _cpu(column: Column, said: Sequence[str]) -> UnitGuess:
+    written = column.written
+    if written is Unit.CORES:
+        return UnitGuess("cores")
+    if written is Unit.SHARE or _PERCENT & set(said):
+        return _percent_of_cpu(column, said)
+    counted = _counter_of_cpu(said)
+    if counted:
+        return UnitGuess(counted)
+    named = next((_CORES[word] for word in said if word in _CORES), None)
+    if named is not None:
+        return UnitGuess(named)
+    if said[-1:] == ("m",):
+        return UnitGuess("millicores")
+    values = column.values()
+    small = bool(values) and max(values) <= FEW_CORES
+    sure = written is None and small and not {"util", "utilization", "utilisation", "load"} & set(said)
+    return UnitGuess("cores", assumed=True) if sure else UnitGuess(UNKNOWN)
+
+
+def _percent_of_cpu(column: Column, said: Sequence[str]) -> UnitGuess:
+    """Of one core where it exceeds 100, or where the name says of what; else nobody can know."""
+    if {"core", "cores"} & set(said):
+        return UnitGuess("percent_of_core")
+    if {"machine", "host", "node", "limit", "request", "requested"} & set(said):
+        return UnitGuess("percent_of_machine")
+    values = column.values("percent")
+    # rounding makes 100.4 of a whole machine
+    return UnitGuess("percent_of_core" if values and max(values) > 101 else UNKNOWN)
+
+
+def _counter_of_cpu(said: Sequence[str]) -> str:
+    """The unit of CPU time that has been used so far, where the name says that it is one."""
+    parts = set(said)
+    for names, unit in (
+        ({"nanoseconds", "nanos", "ns", "nanosec"}, "cpu_nanoseconds_total"),
+        ({"usec", "us", "microseconds", "usecs"}, "cpu_us_total"),
+        ({"ms", "milliseconds", "msec"}, "cpu_ms_total"),
+        ({"seconds", "secs", "sec", "s"}, "cpu_seconds_total"),
+    ):
+        if names & parts and (_CUMULATIVE & parts or "usage" in parts) and "per_s" not in parts:
+            return unit
+    return "cpu_nanoseconds_total" if {"cpuacct"} & parts and "usage" in parts else ""
+
+
+def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
+    written = column.written
+    if written is Unit.BYTES:
+        return UnitGuess("bytes")
+    if written is Unit.SHARE or _PERCENT & set(said):
+        return UnitGuess("percent" if "gpu" in said else "percent_of_machine")
+    named = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
+    if named is not None:
+        return UnitGuess(named)
+    values = column.values()
+    whole = bool(values) and all(value == round(value) for value in values)
+    if written is None and whole and max(values) >= MANY_BYTES:
+        return UnitGuess("bytes", assumed=True)
+    return UnitGuess(UNKNOWN)
+
+
+def _gpu(column: Column, said: Sequence[str]) -> UnitGuess:
+    if column.written is Unit.SHARE or _PERCENT & set(said):
+        return UnitGuess("percent")
+    values = column.values()
+    if not values or max(values) > 100 or column.written is not None:
+        return UnitGuess(UNKNOWN)
+    return UnitGuess("percent", assumed=True) if max(values) > 1 else UnitGuess(UNKNOWN)
+
+
+def _power(column: Column, said: Sequence[str]) -> UnitGuess:
+    if column.written is Unit.WATTS or {"w", "watt", "watts"} & set(said):
+        return UnitGuess("watts")
+    return UnitGuess("milliwatts" if {"mw", "milliwatts"} & set(said) else UNKNOWN)
+
+
+def _rate(column: Column, said: Sequence[str]) -> UnitGuess:
+    """Bytes or bits per second, or bytes so far where the name says that they were counted."""
+    written = column.written
+    if written is Unit.BYTES_PER_SECOND:
+        return UnitGuess("bytes_per_s")
+    bits = next((_BITS[word] for word in said if word in _BITS), None)
+    size = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
+    if written is None and bits is not None:
+        return UnitGuess(bits)
+    if "per_s" in said or {"rate", "throughput", "sec", "persec", "second"} & set(said):
+        unit = "bytes" if size is None and written is Unit.BYTES else size
+        return UnitGuess(f"{unit}_per_s" if unit and f"{unit}_per_s" in FILE_UNITS else UNKNOWN)
+    total = "bytes" if written is Unit.BYTES else size
+    if total and f"{total}_total" in FILE_UNITS and _CUMULATIVE & set(said):
+        return UnitGuess(f"{total}_total")
+    return UnitGuess(UNKNOWN)
+
+
+_GUESSES: dict[Role, Callable[[Column, Sequence[str]], UnitGuess]] = {
+    **dict.fromkeys((Role.CPU, Role.CPU_LIMIT), _cpu),
+    **dict.fromkeys((Role.MEMORY, Role.MEMORY_LIMIT, Role.GPU_MEMORY), _memory),
+    Role.GPU: _gpu,
+    Role.GPU_POWER: _power,
+    **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT), _rate),
+}

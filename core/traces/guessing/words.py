@@ -1,0 +1,28 @@
+"""The words of a column's name, whatever separates them: ``container_cpu.usagePct [%]`` has five."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+MOST_NAME = 200
+# MiB and the like would fall apart at their capitals
+_SIZES = re.compile(r"(?<![A-Z])([KMGTPk]i?)B(?![a-z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_SPLIT = re.compile(r"[^a-z0-9%µ]+")
+
+
+@lru_cache(maxsize=4096)
+def words(name: str) -> tuple[str, ...]:
+    """The words of a name in lower case; a percent sign is the word ``percent``, ``/s`` is ``per_s``."""
+    text = _SIZES.sub(lambda found: f" {found[1].lower()}b ", name[:MOST_NAME])
+    text = re.sub(r"/\s*s(ec(ond)?s?)?\b", " per_s ", _HUMP.sub(" ", text))
+    text = text.replace("per_s", " pers ").replace("%", " percent ").lower()
+    found = ["per_s" if word == "pers" else word for word in _SPLIT.split(text) if word]
+    return tuple(found)
+
+
+def key(name: str) -> str:
+    """A name without its case, its unit in brackets and its punctuation."""
+    bare = re.sub(r"[\[(].*?[\])]", "", name[:MOST_NAME])
+    return re.sub(r"[^a-z0-9]+", "_", bare.lower()).strip("_")

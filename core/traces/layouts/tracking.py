@@ -1,0 +1,80 @@
+"""System metrics that experiment trackers record: Weights & Biases, and MLflow.
+
+W&B: ``system.cpu`` is the utilisation of all processors, ``system.proc.memory.rssMB`` in MiB, network figures
+are bytes since the start. MLflow takes psutil's and NVML's figures: percentages of the whole machine, memory
+in MB of 1000² bytes, network in MB since the start. Sources: their documentation of system metrics.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from core.traces.guessing.times import time_unit_of
+from core.traces.layouts.base import Layout
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from core.traces.layouts.base import Head
+
+_METRICS = tuple(
+    (re.compile(pattern), role, unit)
+    for pattern, role, unit in (
+        (r"system\.cpu", Role.CPU, "percent_of_machine"),
+        (r"system\.proc\.memory\.rssMB", Role.MEMORY, "mib"),
+        (r"system\.memory(?:_percent)?", Role.MEMORY, "percent_of_machine"),
+        (r"system\.gpu\.\d+\.gpu", Role.GPU, "percent"),
+        (r"system\.gpu\.\d+\.memoryAllocatedBytes", Role.GPU_MEMORY, "bytes"),
+        (r"system\.gpu\.\d+\.memoryAllocated", Role.GPU_MEMORY, "percent"),
+        (r"system\.gpu\.\d+\.powerWatts", Role.GPU_POWER, "watts"),
+        (r"system\.network\.recv", Role.NETWORK_IN, "bytes_total"),
+        (r"system\.network\.sent", Role.NETWORK_OUT, "bytes_total"),
+        (r"system/cpu_utilization_percentage", Role.CPU, "percent_of_machine"),
+        (r"system/system_memory_usage_megabytes", Role.MEMORY, "mb"),
+        (r"system/system_memory_usage_percentage", Role.MEMORY, "percent_of_machine"),
+        (r"system/gpu_\d+_utilization_percentage", Role.GPU, "percent"),
+        (r"system/gpu_\d+_memory_usage_megabytes", Role.GPU_MEMORY, "mb"),
+        (r"system/gpu_\d+_memory_usage_percentage", Role.GPU_MEMORY, "percent"),
+        (r"system/gpu_\d+_power_usage_watts", Role.GPU_POWER, "watts"),
+        (r"system/network_receive_megabytes", Role.NETWORK_IN, "mb_total"),
+        (r"system/network_transmit_megabytes", Role.NETWORK_OUT, "mb_total"),
+        (r"(?:train[/_])?loss", Role.LOSS, "plain"),
+    )
+)
+_ONCE = (Role.CPU, Role.MEMORY, Role.LOSS)
+_TIMES = ("timestamp", "_timestamp", "_runtime", "Relative Time (Process)", "Relative Time (Wall)")
+_RUNS = ("execution", "run_id", "run", "Run ID", "run_name", "Name")
+_OWN = ("timestamp", "_step", "step", "Step", *_TIMES, *_RUNS)
+
+
+def recognise(head: Head) -> ColumnMapping | None:
+    """The mapping of a table of this layout, or None."""
+    if not any(name.startswith(("system.", "system/")) for name in head.header):
+        return None
+    features, taken = [], set[tuple[Role, str]]()
+    for pattern, role, unit in _METRICS:
+        for name in head.header:
+            # one GPU's memory is often there twice, as bytes and as a percentage
+            which = "" if role in _ONCE else re.sub(r"\D", "", name)
+            if pattern.fullmatch(name) and (role, which) not in taken:
+                taken.add((role, which))
+                features.append(MappedColumn(name, role, unit))
+    time = next((name for name in _TIMES if name in head.header), None)
+    execution = next((name for name in _RUNS if name in head.header), None)
+    if not features or time is None:
+        return None
+    return ColumnMapping(
+        execution=execution,
+        time=time,
+        time_unit=time_unit_of(head.column(time), time),
+        features=tuple(sorted(features, key=lambda one: head.header.index(one.column))),
+    )
+
+
+LAYOUT = Layout(
+    "tracking",
+    "W&B or MLflow system metrics",
+    recognise,
+    example="*run_id,_timestamp,system.cpu,system.proc.memory.rssMB,system.gpu.0.gpu",
+)

@@ -1,0 +1,99 @@
+"""What a person has to say before a file can be imported: units that neither names nor values tell."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.guessing.times import time_units
+from core.traces.guessing.units import choices
+from core.traces.mapping import UNKNOWN
+from core.traces.model import ROLE_NAMES, Role
+from core.units import format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.traces.mapping import ColumnMapping, MappedColumn
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something that only a person knows.
+
+    Parameters
+    ----------
+    column
+        The column that it is about.
+    time
+        Whether it is about the unit of time, and not of a feature.
+    sentence
+        The question, with what the file shows.
+    choices
+        The keys of the units to choose from, the likelier ones first.
+    """
+
+    column: str
+    time: bool
+    sentence: str
+    choices: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The question as JSON holds it."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Question:
+        """The question that `to_dict` wrote."""
+        return cls(data["column"], data["time"], data["sentence"], tuple(data["choices"]))
+
+
+def questions(
+    mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> tuple[Question, ...]:
+    """The questions that a suggested mapping leaves open.
+
+    Parameters
+    ----------
+    mapping
+        The suggestion.
+    header, rows
+        The columns, and the first rows as strings.
+    """
+
+    def cells(name: str) -> list[str]:
+        place = header.index(name)
+        return [row[place].strip() for row in rows if place < len(row) and row[place].strip() not in EMPTY]
+
+    found = []
+    if mapping.time is not None and mapping.time_unit == UNKNOWN:
+        found.append(_of_time(mapping.time, cells(mapping.time)))
+    style = style_of(cell for row in rows for cell in row)
+    for one in mapping.features:
+        if one.unit_key == UNKNOWN:
+            values = [number.value for cell in cells(one.column) if (number := read(cell, style)) is not None]
+            found.append(
+                _of_feature(one, max(values, default=0.0), any("%" in cell for cell in cells(one.column)))
+            )
+    return tuple(found)
+
+
+def _of_time(name: str, cells: Sequence[str]) -> Question:
+    shown = cells[0] if cells else ""
+    sentence = f"“{shown}” in “{name}”: is the day or the month first?"
+    return Question(name, True, sentence, time_units(name, cells))
+
+
+def _of_feature(one: MappedColumn, highest: float, percent: bool) -> Question:
+    what = ROLE_NAMES.get(one.role, "It")
+    most = f"It is {format_number(highest)} at most in the first rows."
+    keys = choices(one.role)
+    if percent or (
+        one.role is Role.CPU and any(word in one.column.lower() for word in ("%", "percent", "pct"))
+    ):
+        shares = [key for key in keys if key.startswith("percent")]
+        return Question(
+            one.column, False, f"{what} in “{one.column}” is in percent: of what? {most}", tuple(shares)
+        )
+    return Question(one.column, False, f"In which unit is {what} in “{one.column}”? {most}", keys)

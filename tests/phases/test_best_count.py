@@ -1,0 +1,63 @@
+"""Choosing features and the number of phases for a person who asked for phases only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.phases import PhaseSettings
+from core.phases.choosing.best_count import fit_best_count
+from core.phases.choosing.features import useful_features
+from core.traces.model import Feature, Role, TraceSet
+from core.traces.synth import synthetic_traces
+from core.units import Unit
+
+
+def of(columns):
+    n = len(next(iter(columns.values()))[1])
+    features = tuple(Feature(name, role, Unit.PLAIN) for name, (role, _) in columns.items())
+    values = tuple(np.asarray(each, dtype=np.float64) for _, each in columns.values())
+    return TraceSet(features, values, np.arange(n) * 10.0, ("a",), np.array([0, n]), 10.0)
+
+
+def test_what_says_nothing_of_its_own_is_left_out_and_said_why():
+    cpu = np.array([1.0, 2, 1, 3, 0, 2])
+    found = useful_features(
+        of(
+            {
+                "cpu": (Role.CPU, cpu),
+                "cpu_percent": (Role.OTHER, 100 * cpu),
+                "memory": (Role.MEMORY, [5, 5, 6, 6, 7, 8]),
+                "constant": (Role.OTHER, [4] * 6),
+                "limit": (Role.CPU_LIMIT, [2, 2, 3, 3, 2, 2]),
+                "net": (Role.NETWORK_IN, [np.nan, 1, 2, 3, 4, 5]),
+            }
+        )
+    )
+    assert [feature.name for feature in found.features] == ["cpu", "memory"]
+    assert {one.name: one.reason for one in found.left_out} == {
+        "cpu_percent": "it says the same as cpu",
+        "constant": "it never changes",
+        "limit": "it is no usage",
+        "net": "it is missing in some samples",
+    }
+
+
+def test_traces_that_never_change_are_refused():
+    with pytest.raises(InputError, match="No feature of these traces varies"):
+        useful_features(of({"cpu": (Role.CPU, [1.0] * 6)}))
+
+
+def test_as_many_phases_as_there_are(tmp_path):
+    traces = synthetic_traces(12, seed=3)[0]
+    names = [feature.name for feature in useful_features(traces).features]
+    settings = PhaseSettings(epochs=20, seed=1)
+    model, choice = fit_best_count(traces, settings, names)
+    assert len(model.phases) == choice.recommended
+    assert 2 <= choice.recommended <= 8
+    assert [each.k for each in choice.candidates] == list(range(2, 9))
+    assert model.settings.phases == choice.recommended
+    assert sum(each.samples for each in model.statistics) > 0.9 * traces.n_samples
+    again, _ = fit_best_count(traces, settings, names)
+    np.testing.assert_array_equal(model.centres, again.centres)

@@ -1,0 +1,48 @@
+"""What was chosen for a file is offered for the next one of the same shape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.runtime.storage.chosen_mappings import ChosenMappings
+from core.store import inspect_file
+
+
+def inspected(tmp_path, header="time,name,cpu"):
+    path = tmp_path / "t.csv"
+    path.write_text(header + "\n" + "".join(f"{i},a,{20 + i}\n" for i in range(4)))
+    return inspect_file(path)
+
+
+def answered(mapping):
+    return replace(
+        mapping, features=tuple(replace(one, unit_key="percent_of_core") for one in mapping.features)
+    )
+
+
+def test_a_choice_is_offered_for_the_same_columns_only(tmp_path):
+    first = inspected(tmp_path)
+    assert first.mapping is not None
+    assert first.mapping.unknown == ("cpu",)
+    kept = ChosenMappings(tmp_path / "chosen.json")
+    assert kept.get(first) is None
+    kept.keep(first, answered(first.mapping), "monday.csv")
+    assert ChosenMappings(tmp_path / "chosen.json").get(inspected(tmp_path)) == (
+        answered(first.mapping),
+        "monday.csv",
+    )
+    assert kept.get(inspected(tmp_path, "time,pod,cpu")) is None
+
+
+def test_what_was_only_suggested_is_not_kept(tmp_path):
+    found = inspected(tmp_path)
+    kept = ChosenMappings(tmp_path / "chosen.json")
+    kept.keep(found, found.mapping, "monday.csv")
+    assert not (tmp_path / "chosen.json").exists()
+
+
+def test_a_damaged_file_of_choices_is_as_none(tmp_path):
+    path = tmp_path / "chosen.json"
+    for text in ("{", "[]", '{"x": 3}'):
+        path.write_text(text)
+        assert ChosenMappings(path).get(inspected(tmp_path)) is None

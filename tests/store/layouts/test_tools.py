@@ -1,0 +1,274 @@
+"""Files as tools write them: kubectl top, nvidia-smi, psrecord, Grafana, MLflow, W&B, DCGM, docker stats."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.store import inspect_file, read_with_report
+from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.model import Role
+from core.units import GIB, MIB, Unit
+from tests.store.layouts.files import of, write
+
+TOP = """NAMESPACE   POD       NAME   CPU(cores)   MEMORY(bytes)
+ml          train-1   main   544m         512Mi
+ml          train-1   side   2m           20Mi
+ml          train-2   main   1200m        2048Mi
+"""
+
+
+def test_kubectl_top_in_a_loop(tmp_path):
+    text = "".join(f"Sat Jan 31 12:00:{10 * i:02d} UTC 2026\n{TOP}" for i in range(4))
+    path = write(tmp_path, "top.txt", text)
+    assert inspect_file(path).label == "kubectl top"
+    traces, report = read_with_report(path)
+    assert traces.ids == ("ml/train-1/main", "ml/train-1/side", "ml/train-2/main")
+    assert of(traces, Role.CPU, "ml/train-1/main") == pytest.approx([0.544] * 4)
+    assert of(traces, Role.MEMORY, "ml/train-2/main") == [2048 * MIB] * 4
+    assert traces.period == 10
+    assert report.faultless
+
+
+def test_kubectl_top_without_times_says_that_they_are_assumed(tmp_path):
+    traces, report = read_with_report(write(tmp_path, "top.txt", TOP * 3))
+    assert traces.period == 15
+    assert [one.kind for one in report.harmful] == ["assumed_unit"]
+    assert "The file has no times" in report.harmful[0].message
+
+
+def test_kubectl_top_as_csv_is_told_by_its_cells(tmp_path):
+    text = "time,NAME,CPU(cores),MEMORY(bytes)\n" + "".join(
+        f"{1.7e9 + 15 * i:.0f},{name},{100 + i}m,{200 + i}Mi\n" for i in range(4) for name in "ab"
+    )
+    traces, report = read_with_report(write(tmp_path, "top.csv", text))
+    assert of(traces, Role.CPU, "b") == pytest.approx([0.1, 0.101, 0.102, 0.103])
+    assert of(traces, Role.MEMORY, "a") == [(200 + i) * MIB for i in range(4)]
+    assert report.faultless
+
+
+def test_nvidia_smi_keeps_every_gpu(tmp_path):
+    text = "timestamp, index, name, utilization.gpu [%], memory.used [MiB], power.draw [W]\n" + "".join(
+        f"2026/01/31 12:00:{5 * i:02d}.{100 + g}, {g}, A100, {10 * g + i} %, {1000 + g} MiB, {250 - i}.50 W\n"
+        for i in range(4)
+        for g in range(2)
+    )
+    path = write(tmp_path, "gpus.csv", text)
+    traces, report = read_with_report(path)
+    assert traces.ids == ("gpus",)
+    roles = [feature.role for feature in traces.features]
+    assert (roles.count(Role.GPU), roles.count(Role.GPU_MEMORY), roles.count(Role.GPU_POWER)) == (2, 2, 2)
+    assert traces.column("gpu 1 utilization").tolist() == pytest.approx([0.10, 0.11, 0.12, 0.13])
+    assert traces.column("gpu 0 memory_mib").tolist() == [1000 * MIB] * 4
+    assert traces.column("gpu 0 power_watts")[0] == 250.5
+    assert report.faultless
+
+
+def test_nvidia_smi_dmon(tmp_path):
+    head = "#Date   Time   gpu    pwr     sm    mem     fb\n#YYYYMMDD HH:MM:SS   Idx   W   %   %   MB\n"
+    text = head + "".join(
+        f" 20260131   12:00:{i:02d}      0    {200 + i}     9{i}     40   1024\n" for i in range(5)
+    )
+    traces, _ = read_with_report(write(tmp_path, "dmon.txt", text))
+    assert traces.column("gpu 0 utilization").tolist() == pytest.approx([0.9, 0.91, 0.92, 0.93, 0.94])
+    assert traces.column("gpu 0 power_watts")[-1] == 204
+    assert traces.period == 1
+
+
+def test_psrecord_counts_in_percent_of_one_core_and_in_mebibytes(tmp_path):
+    text = "# Elapsed time   CPU (%)     Real (MB)   Virtual (MB)\n" + "".join(
+        f"{i:12.3f} {150 + i:12.3f} {100.5:12.3f} {200.0:12.3f}\n" for i in range(4)
+    )
+    traces, report = read_with_report(write(tmp_path, "log.txt", text))
+    assert of(traces, Role.CPU) == pytest.approx([1.5, 1.51, 1.52, 1.53])
+    assert of(traces, Role.MEMORY) == pytest.approx([100.5 * MIB] * 4)
+    assert report.faultless
+
+
+def test_docker_stats_between_commas_with_and_without_a_header(tmp_path):
+    rows = [f"2026-01-31T12:00:{10 * i:02d}Z,train,54.49%,0.62GiB / 62.7GiB,1.2kB / 0B" for i in range(4)]
+    for head in ([], ["time,name,cpu,mem,net"]):
+        traces, report = read_with_report(write(tmp_path, "stats.csv", "\n".join([*head, *rows])))
+        assert traces.ids == ("train",)
+        assert of(traces, Role.CPU) == pytest.approx([0.5449] * 4)
+        assert of(traces, Role.MEMORY) == pytest.approx([0.62 * GIB] * 4)
+        assert of(traces, Role.MEMORY_LIMIT) == pytest.approx([62.7 * GIB] * 4)
+        assert report.faultless
+
+
+def test_grafana_long_and_wide_are_the_same_set(tmp_path):
+    wide = '"Time","CPU cores train-1","CPU cores train-2"\n' + "".join(
+        f"2026-01-31 12:00:{10 * i:02d},{0.5 + i},{1.5 + i}\n" for i in range(4)
+    )
+    long = "Series;Time;Value\n" + "".join(
+        f'"cpu_cores{{pod=""train-{p}""}}";2026-01-31T12:00:{10 * i:02d}Z;{p - 0.5 + i}\n'
+        for p in (1, 2)
+        for i in range(4)
+    )
+    for name, text in (("wide.csv", wide), ("long.csv", long)):
+        traces, _ = read_with_report(write(tmp_path, name, text))
+        assert traces.ids == ("train-1", "train-2")
+        assert of(traces, Role.CPU, "train-2") == [1.5, 2.5, 3.5, 4.5]
+
+
+def test_a_container_that_begins_late_has_no_rows_before(tmp_path):
+    text = "Time,cpu_cores train-1,cpu_cores train-2\n" + "".join(
+        f"{1.7e9 + 10 * i:.0f},{i},{i if i > 2 else ''}\n" for i in range(6)
+    )
+    traces, report = read_with_report(write(tmp_path, "late.csv", text))
+    assert [len(one.time) for one in traces.executions()] == [6, 3]
+    assert report.faultless
+
+
+def test_columns_that_are_statistics_are_no_containers(tmp_path):
+    text = "Time,cpu_p50,cpu_p95\n" + "".join(f"{i},0.5,0.9\n" for i in range(4))
+    assert [one.name for one in inspect_file(write(tmp_path, "p.csv", text)).columns] == [
+        "Time",
+        "cpu_p50",
+        "cpu_p95",
+    ]
+
+
+def test_formatted_values_of_a_long_table_have_their_own_units(tmp_path):
+    text = "metric,pod,time,value\n" + "".join(
+        f"cpu_percent,a,{10 * i},{50 + i}%\nmemory,a,{10 * i},{1 + i}.5 GiB\n" for i in range(4)
+    )
+    path = write(tmp_path, "formatted.csv", text)
+    found = inspect_file(path)
+    assert [one.column for one in found.questions] == ["cpu_percent"]
+    features = (
+        MappedColumn("cpu_percent", Role.CPU, "percent_of_core"),
+        MappedColumn("memory", Role.MEMORY, "bytes"),
+    )
+    mapping = ColumnMapping(features, execution="execution", time="timestamp")
+    traces, _ = read_with_report(path, mapping)
+    assert of(traces, Role.CPU) == pytest.approx([0.5, 0.51, 0.52, 0.53])
+    assert of(traces, Role.MEMORY) == [(1.5 + i) * GIB for i in range(4)]
+    with pytest.raises(InputError, match="say their unit"):
+        read_with_report(
+            path,
+            ColumnMapping(
+                (MappedColumn("memory", Role.MEMORY, "mib"),), execution="execution", time="timestamp"
+            ),
+        )
+
+
+def test_mlflow_and_wandb(tmp_path):
+    mlflow = "run_id,key,value,timestamp,step,is_nan\n" + "".join(
+        f"r1,{key},{value},{1_700_000_000_000 + 10_000 * i},{i},False\n"
+        for i in range(4)
+        for key, value in (
+            ("system/cpu_utilization_percentage", 50),
+            ("system/system_memory_usage_megabytes", 2000 + i),
+            ("system/gpu_0_utilization_percentage", 80),
+            ("system/gpu_1_utilization_percentage", 10),
+            ("loss", 1 / (i + 1)),
+        )
+    )
+    wandb = (
+        "_timestamp,system.cpu,system.proc.memory.rssMB,system.gpu.0.gpu,system.gpu.0.memoryAllocatedBytes\n"
+        + "".join(f"{1.7e9 + 15 * i},50,{2000 + i},80,{4 * GIB:.0f}\n" for i in range(4))
+    )
+    traces, _ = read_with_report(write(tmp_path, "mlflow.csv", mlflow))
+    assert of(traces, Role.MEMORY) == [(2000 + i) * 1e6 for i in range(4)]
+    assert [feature.role for feature in traces.features].count(Role.GPU) == 2
+    assert of(traces, Role.LOSS) == pytest.approx([1, 0.5, 1 / 3, 0.25])
+    assert traces.feature(Role.CPU).unit is Unit.SHARE
+    traces, _ = read_with_report(write(tmp_path, "wandb.csv", wandb))
+    assert of(traces, Role.MEMORY) == [(2000 + i) * MIB for i in range(4)]
+    assert of(traces, Role.GPU_MEMORY) == [4 * GIB] * 4
+
+
+def series(labels, values):
+    return {"metric": labels, "values": [[1.7e9 + 15 * i, str(value)] for i, value in enumerate(values)]}
+
+
+def answer(*found):
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": list(found)}})
+
+
+def test_dcgm_keeps_every_gpu_of_a_pod(tmp_path):
+    found = [
+        series(
+            {"__name__": name, "gpu": str(g), "exported_pod": "train", "exported_container": "main"},
+            [value + g] * 4,
+        )
+        for name, value in (
+            ("DCGM_FI_DEV_GPU_UTIL", 80),
+            ("DCGM_FI_DEV_FB_USED", 1000),
+            ("DCGM_FI_DEV_POWER_USAGE", 300),
+        )
+        for g in range(2)
+    ]
+    traces, _ = read_with_report(write(tmp_path, "dcgm.json", answer(*found)))
+    assert traces.ids == ("train/main",)
+    assert traces.column("DCGM_FI_DEV_GPU_UTIL gpu 1").tolist() == pytest.approx([0.81] * 4)
+    assert traces.column("DCGM_FI_DEV_FB_USED gpu 0").tolist() == [1000 * MIB] * 4
+
+
+def test_two_expressions_of_one_pod_are_joined_by_pod_and_time(tmp_path):
+    one = answer(*(series({"pod": pod}, np.arange(4) * 0.5) for pod in "ab"))
+    two = answer(*(series({"pod": pod, "container": "main"}, [5e8 + i for i in range(4)]) for pod in "ab"))
+    path = write(tmp_path, "two.json", f"[{one},{two}]")
+    found = inspect_file(path)
+    assert [column.name for column in found.columns] == ["execution", "timestamp", "value"]
+    path = write(
+        tmp_path,
+        "two.json",
+        f"[{one},{answer(*(series({'pod': pod}, [5e8 + i for i in range(4)]) for pod in 'ab'))}]",
+    )
+    features = (MappedColumn("value 1", Role.CPU, "cores"), MappedColumn("value 2", Role.MEMORY, "bytes"))
+    traces, _ = read_with_report(path, ColumnMapping(features, execution="execution", time="timestamp"))
+    assert traces.ids == ("a", "b")
+    assert of(traces, Role.CPU, "b") == [0, 0.5, 1, 1.5]
+
+
+def test_values_that_replace_others_are_counted(tmp_path):
+    text = "timestamp,__name__,pod,value\n" + "".join(
+        f"{10 * (i // 2)},memory_bytes,a,{1e9 + i}\n" for i in range(8)
+    )
+    traces, report = read_with_report(write(tmp_path, "twice.csv", text))
+    assert traces.n_samples == 4
+    assert report.count("duplicate_time") == 4
+    assert not report.faultless
+
+
+def test_pods_and_containers_name_an_execution_together(tmp_path):
+    text = "time,pod,container,cpu_cores\n" + "".join(
+        f"{10 * i},p,{name},{value + i}\n" for i in range(4) for name, value in (("x", 0), ("y", 5))
+    )
+    traces, report = read_with_report(write(tmp_path, "pods.csv", text))
+    assert traces.ids == ("p/x", "p/y")
+    assert of(traces, Role.CPU, "p/y") == [5, 6, 7, 8]
+    assert report.faultless
+
+
+def test_times_of_day_go_on_after_midnight(tmp_path):
+    clock = ["23:59:40", "23:59:50", "00:00:00", "00:00:10"]
+    text = "time,cpu_cores\n" + "".join(f"{at},{i}\n" for i, at in enumerate(clock))
+    traces, report = read_with_report(write(tmp_path, "night.csv", text))
+    assert traces.period == 10
+    assert of(traces, Role.CPU) == [0, 1, 2, 3]
+    assert report.count("past_midnight") == 1
+    assert report.faultless
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("t,cpu_cores,memory\n" + "".join(f"{i},1,2M\n" for i in range(4)), "assumed_suffix"),
+        ("t;cpu_cores\n" + "".join(f"{i};{1 + i}.234\n" for i in range(4)), "assumed_point"),
+        ("t;cpu_cores;b\n" + "".join(f"{i};{1 + i},234;1\n" for i in range(4)), "ambiguous_number"),
+        ("t,cpu_cores\n" + "".join(f"{i},{'x' if i == 3 else 1}\n" for i in range(8)), "unparsable"),
+        ("t,cpu_cores\n1,1\n1,2\n2,3\n3,1\n", "duplicate_time"),
+        ("t,cpu\n1,1\n2,2\n3,1\n", "assumed_unit"),
+    ],
+)
+def test_what_is_not_sure_is_no_faultless_import(text, kind, tmp_path):
+    _, report = read_with_report(write(tmp_path, "odd.csv", text))
+    assert kind in [one.kind for one in report.harmful]
+    assert not report.faultless
+    assert all(one.rows or one.row is None for one in report.harmful)

@@ -1,0 +1,179 @@
+"""Files as tools write them, from known traces; each says how exactly its numbers can be read back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.units import GIB, MIB
+from tests.store.written.truth import CPU_UNITS, MEMORY_UNITS, number, stamp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
+    from tests.store.written.truth import Truth
+
+
+@dataclass(frozen=True)
+class Written:
+    """A file: its name and text, the error of rounding in cores and bytes, and how it names executions.
+
+    `first` is the first sample that can be read: a counter's first value gives no usage.
+    """
+
+    name: str
+    text: str
+    cpu: float
+    memory: float
+    rename: Callable[[str], str] = str
+    first: int = 0
+
+
+def plain(known: Truth, chance: Random) -> Written:
+    """A table of samples with any names, units, order, separator and writing of numbers and times."""
+    cpu, memory = chance.choice(list(CPU_UNITS.values())), chance.choice(list(MEMORY_UNITS.values()))
+    separator = chance.choice((",", ";", "\t", "|"))
+    styles = ("point", "point", "comma", "grouped", *(("german",) if separator != "," else ()))
+    style = chance.choice(styles)
+    when = stamp(chance)
+    header = [
+        chance.choice(("time", "timestamp", "Date", "ts")),
+        chance.choice(("pod", "container", "job_id", "run")),
+    ]
+    columns = [*header, cpu[0], memory[0]]
+    order = chance.sample(range(4), 4)
+    rows = [(p, i) for p in range(len(known.names)) for i in range(known.samples)]
+    if chance.random() < 0.5:
+        rows.sort(key=lambda pair: pair[1])
+    if chance.random() < 0.1:
+        chance.shuffle(rows)
+
+    def cell(text: str) -> str:
+        return f'"{text}"' if separator in text or chance.random() < 0.02 else text
+
+    lines = [separator.join(cell(columns[k]) for k in order)]
+    for p, i in rows:
+        cells = (
+            when(known.time(i)),
+            known.names[p],
+            number(known.cpu[p, i] * cpu[1], cpu[2], style) + cpu[3],
+            number(known.memory[p, i] * memory[1], memory[2], style) + memory[3],
+        )
+        lines.append(separator.join(cell(cells[k]) for k in order))
+    text = chance.choice(("\n", "\n", "\r\n")).join(lines) + "\n"
+    return Written(
+        "plain.csv", text, 0.6 * 10.0 ** -cpu[2] / cpu[1] + 6e-4, 0.6 * 10.0 ** -memory[2] / memory[1] + 1
+    )
+
+
+def kubectl(known: Truth, chance: Random) -> Written:
+    """A loop of ``date; kubectl top pod``, printed or as CSV."""
+    when = stamp(chance)
+    csv = chance.random() < 0.4
+    lines = ["time,NAME,CPU(cores),MEMORY(bytes)"] if csv else []
+    for i in range(known.samples):
+        if not csv:
+            lines += [when(known.time(i)), "NAME      CPU(cores)   MEMORY(bytes)"]
+        for p, name in enumerate(known.names):
+            cells = [name, f"{known.cpu[p, i] * 1000:.0f}m", f"{known.memory[p, i] / MIB:.0f}Mi"]
+            lines.append(",".join([when(known.time(i)), *cells]) if csv else "   ".join(cells))
+    return Written("top.csv" if csv else "top.txt", "\n".join(lines) + "\n", 6e-4, 0.51 * MIB)
+
+
+def docker_stats(known: Truth, chance: Random) -> Written:
+    """``docker stats`` as JSON lines or cells with a separator, with a time on every line."""
+    as_json, when = chance.random() < 0.5, stamp(chance)
+    lines = []
+    for i in range(known.samples):
+        for p, name in enumerate(known.names):
+            share, size = f"{known.cpu[p, i] * 100:.2f}%", f"{known.memory[p, i] / GIB:.4f}GiB / 62.7GiB"
+            if as_json:
+                entry = {
+                    "Name": name,
+                    "CPUPerc": share,
+                    "MemUsage": size,
+                    "NetIO": f"{i}kB / 0B",
+                    "time": when(known.time(i)),
+                }
+                lines.append(json.dumps(entry))
+            else:
+                lines.append(f"{when(known.time(i))},{name},{share},{size},1.2kB / 0B")
+    return Written("stats.json" if as_json else "stats.csv", "\n".join(lines) + "\n", 6e-4, 0.6e-4 * GIB)
+
+
+def prometheus(known: Truth, chance: Random) -> Written:
+    """The answer to a range query of counters and gauges, or a client's table of it."""
+    cpu, memory = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"
+    total = (known.cpu * known.period).cumsum(axis=1)
+    as_json = chance.random() < 0.5
+    series, lines = [], ["timestamp,__name__,namespace,pod,container,value"]
+    for p, name in enumerate(known.names):
+        for metric, values in ((cpu, total[p]), (memory, known.memory[p])):
+            labels = {"namespace": "ml", "pod": name, "container": "main"}
+            pairs = [[known.time(i), repr(float(values[i]))] for i in range(known.samples)]
+            series.append({"metric": {"__name__": metric, **labels}, "values": pairs})
+            lines += [f"{time:.0f},{metric},ml,{name},main,{value}" for time, value in pairs]
+    answer = {"status": "success", "data": {"resultType": "matrix", "result": series}}
+    text = json.dumps(answer) if as_json else "\n".join(lines) + "\n"
+    return Written(
+        "answer.json" if as_json else "answer.csv", text, 1e-6, 0.5, lambda name: f"{name}/main", 1
+    )
+
+
+def grafana(known: Truth, chance: Random) -> Written:
+    """A panel's CSV with a column per series, CPU and memory in one, the values formatted or raw."""
+    when = stamp(chance)
+    formatted = chance.random() < 0.5
+    names = [f"{what} {name}" for name in known.names for what in ("CPU cores", "Memory bytes")]
+    lines = [",".join(f'"{name}"' for name in ("Time", *names))]
+    for i in range(known.samples):
+        cells = [when(known.time(i))]
+        for p in range(len(known.names)):
+            size = known.memory[p, i]
+            cells += [f"{known.cpu[p, i]:.3f}", f"{size / MIB:.2f} MiB" if formatted else f"{size:.0f}"]
+        lines.append(",".join(cells))
+    return Written("panel.csv", "\n".join(lines) + "\n", 6e-4, 0.006 * MIB if formatted else 1)
+
+
+def tracker(known: Truth, chance: Random) -> Written:
+    """System metrics of MLflow (a row per value) or W&B (a row per time), of a machine of 16 cores."""
+    mlflow = chance.random() < 0.5
+    lines = (
+        ["run_id,key,value,timestamp,step"]
+        if mlflow
+        else ["run_id,_timestamp,system.cpu,system.proc.memory.rssMB"]
+    )
+    for p, name in enumerate(known.names):
+        for i in range(known.samples):
+            share, when = known.cpu[p, i] / 16 * 100, known.time(i)
+            if mlflow:
+                lines.append(f"{name},system/cpu_utilization_percentage,{share:.4f},{when * 1000:.0f},{i}")
+                lines.append(
+                    f"{name},system/system_memory_usage_megabytes,{known.memory[p, i] / 1e6:.3f},"
+                    f"{when * 1000:.0f},{i}"
+                )
+            else:
+                lines.append(f"{name},{when},{share:.4f},{known.memory[p, i] / MIB:.3f}")
+    return Written("tracker.csv", "\n".join(lines) + "\n", 1e-4, 1100)
+
+
+def psrecord(known: Truth, _chance: Random) -> Written:
+    """A log of one process."""
+    lines = ["# Elapsed time   CPU (%)     Real (MB)   Virtual (MB)"]
+    for i in range(known.samples):
+        share, size = known.cpu[0, i] * 100, known.memory[0, i] / MIB
+        lines.append(f"{i * known.period:12.3f} {share:12.3f} {size:12.3f} {2 * size:12.3f}")
+    return Written("psrecord.txt", "\n".join(lines) + "\n", 1e-5, 600, lambda _name: "psrecord")
+
+
+WRITERS: dict[str, Callable[[Truth, Random], Written]] = {
+    "plain": plain,
+    "kubectl top": kubectl,
+    "docker stats": docker_stats,
+    "Prometheus": prometheus,
+    "Grafana": grafana,
+    "MLflow and W&B": tracker,
+    "psrecord": psrecord,
+}

@@ -1,0 +1,199 @@
+"""Single cells: numbers in any country's writing, quantities with units, dates; and what stays ambiguous."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.traces.cells.dates import clock_time, day_first_time, is_date, kind_of, month_first_time, named_time
+from core.traces.cells.numbers import NumberStyle, ambiguous, read, style_and_evidence, style_of
+from core.traces.cells.quantities import quantity, written_unit
+from core.units import FILE_UNITS, GIB, MIB, Unit
+
+COMMA, GROUPED = NumberStyle(",", "."), NumberStyle(".", ",")
+
+
+@pytest.mark.parametrize(
+    ("text", "style", "value"),
+    [
+        ("12", NumberStyle(), 12),
+        ("-1.5e3", NumberStyle(), -1500),
+        (".5", NumberStyle(), 0.5),
+        ("−2", NumberStyle(), -2),
+        ("1,234.5", GROUPED, 1234.5),
+        ("1.234,5", COMMA, 1234.5),
+        ("0,5", COMMA, 0.5),
+        ("1 234,5", NumberStyle(",", " "), 1234.5),
+        ("1,234", NumberStyle(), None),
+        ("1.5", COMMA, None),
+        ("12:00", NumberStyle(), None),
+        ("1_0", NumberStyle(), None),
+        ("0x1", NumberStyle(), None),
+        ("10.0.0.1", NumberStyle(), None),
+        ("9" * 200, NumberStyle(), float("9" * 200)),
+    ],
+)
+def test_a_number_is_read_in_its_writing(text, style, value):
+    found = read(text, style)
+    assert (found and found.value) == value
+
+
+@pytest.mark.parametrize(
+    ("cells", "style"),
+    [
+        (["0,5", "1,25"], COMMA),
+        (["1,234.5"], GROUPED),
+        (["1.234,5"], COMMA),
+        (["0.5", "1,234"], NumberStyle()),
+        (["1 234,5"], NumberStyle(",", " ")),
+        (["12,345,678"], GROUPED),
+        (["4.028", "439.468.717"], COMMA),
+        (["10.0.0.1", "31.01.2026", "x"], NumberStyle()),
+        ([], NumberStyle()),
+    ],
+)
+def test_a_table_shows_how_it_writes_numbers(cells, style):
+    assert style_of(cells) == style
+
+
+def test_a_number_that_can_be_two_is_not_shown_by_itself():
+    assert ambiguous("1,234", NumberStyle())
+    assert not ambiguous("1.5", NumberStyle())
+    assert style_and_evidence(["1.234", "5.678"]) == (NumberStyle(), False)
+    assert style_and_evidence(["1.234", "0.678"])[1]
+
+
+@given(st.floats(0.001, 1e9), st.integers(0, 3))
+def test_what_is_written_in_any_style_is_read_back(value, digits):
+    english = f"{value:,.{digits}f}"
+    german = english.translate(str.maketrans(",.", ".,"))
+    for text, style in ((english, GROUPED), (german, COMMA)):
+        found = read(text, style)
+        assert found is not None
+        assert found.value == float(f"{value:.{digits}f}")
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("544m", "cores", 0.544),
+        ("1", "cores", 1),
+        ("250m", "millicores", 250),
+        ("5n", "cores", 5e-9),
+        ("512Mi", "bytes", 512 * MIB),
+        ("512Mi", "mib", 512),
+        ("0.62GiB", "bytes", 0.62 * GIB),
+        ("1.5 MB", "bytes", 1.5e6),
+        ("54.49%", "percent_of_core", 54.49),
+        ("54%", "share_of_machine", 0.54),
+        ("7%", "plain", 7),
+        ("5%", "bytes", None),
+        ("5GiB", "cores", None),
+        ("512m", "bytes", None),
+        ("3 apples", "plain", None),
+        ("1.2kB", "bytes_total", 1200),
+        ("12 Mbit/s", "bytes_per_s", 1.5e6),
+        ("12 Mbps", "bytes_per_s", 1.5e6),
+        ("3 MB/s", "bytes_per_s", 3e6),
+        ("3 MiB/s", "kib_per_s", 3072),
+        ("3 mb/s", "bytes_per_s", None),
+        ("250 W", "watts", 250),
+        ("900 mW", "watts", 0.9),
+        ("2 KiB", "written", 2048),
+        ("30%", "written", 30),
+    ],
+)
+def test_a_quantity_is_in_its_columns_unit(text, unit, value):
+    found = quantity(text, FILE_UNITS[unit])
+    assert found is None if value is None else found is not None
+    assert value is None or found[0] == pytest.approx(value)
+
+
+def test_letters_alone_are_not_sure():
+    assert quantity("2M", FILE_UNITS["bytes"]) == (2e6, False)
+    assert quantity("2MiB", FILE_UNITS["bytes"]) == (2 * MIB, True)
+
+
+@pytest.mark.parametrize(
+    ("cells", "unit"),
+    [
+        (["544m", "1", "0"], Unit.CORES),
+        (["54%", "0"], Unit.SHARE),
+        (["1.5", "2"], None),
+        (["0B", "512MiB"], Unit.BYTES),
+        (["3 Mbit/s"], Unit.BYTES_PER_SECOND),
+        (["250 W"], Unit.WATTS),
+        (["--", "N/A"], None),
+    ],
+)
+def test_what_cells_measure_is_what_most_of_them_say(cells, unit):
+    assert written_unit(cells) is unit
+
+
+NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-01-31T12:00:00Z",
+        "2026-01-31 12:00",
+        "2026/01/31 12:00:00",
+        "2026-01-31T13:00:00+01:00",
+        "31 Jan 2026 12:00:00",
+        "Jan 31, 2026 12:00:00 PM",
+        "Sat Jan 31 12:00:00 UTC 2026",
+        "Sat, 31 Jan 2026 12:00:00 GMT",
+        "20260131T120000Z",
+        "20260131120000",
+        "2026-01-31 12:00:00,000",
+    ],
+)
+def test_dates_with_one_meaning(text):
+    assert named_time(text) == day_first_time(text) == month_first_time(text) == NOON
+    assert is_date(text)
+    assert kind_of([text]) == ("iso",)
+
+
+@pytest.mark.parametrize(
+    ("cells", "kinds"),
+    [
+        (["31/01/2026 12:00"], ("dmy",)),
+        (["01/31/2026 12:00"], ("mdy",)),
+        (["31.01.2026", "01.02.2026"], ("dmy",)),
+        (["01/02/2026 10:00:00", "01/02/2026 10:00:10"], ("dmy", "mdy")),
+        (["01/02/2026 23:59:50", "02/02/2026 00:00:00"], ("dmy",)),
+        (["02/01/2026 23:59:50", "02/02/2026 00:00:00"], ("mdy",)),
+        (["12:00:00", "12:00:05"], ("clock",)),
+        (["1 day, 02:00:00"], ("clock",)),
+        (["words"], ()),
+        ([], ()),
+    ],
+)
+def test_the_order_of_a_date_follows_from_the_whole_column(cells, kinds):
+    assert kind_of(cells) == kinds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("00:01:05", 65),
+        ("1:05 PM", 47_100),
+        ("36:00:00", 129_600),
+        ("2 days, 01:00:00", 176_400),
+        ("25:61:00", None),
+    ],
+)
+def test_times_of_day_and_spans(text, seconds):
+    assert clock_time(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-02-30", "2026-13-01", "1700000000", "31/31/2026", "0000-00-00", "x" * 500]
+)
+def test_what_is_no_date(text):
+    assert named_time(text) is None
+    assert not is_date(text)
