@@ -13,9 +13,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NewType
+from typing import TYPE_CHECKING, NewType
 
 from core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Seconds = NewType("Seconds", float)
 Cores = NewType("Cores", float)
@@ -74,7 +77,9 @@ FILE_UNITS: dict[str, FileUnit] = {
         FileUnit("percent_of_machine", "% of the machine or limit", Unit.SHARE, 1e-2, of_machine=True),
         FileUnit("share_of_machine", "share of the machine or limit, 0 to 1", Unit.SHARE, of_machine=True),
         FileUnit("cpu_seconds_total", "CPU seconds so far, growing", Unit.CORES, cumulative=True),
-        FileUnit("cpu_nanoseconds_total", "CPU nanoseconds so far, growing", Unit.CORES, 1e-9, cumulative=True),
+        FileUnit(
+            "cpu_nanoseconds_total", "CPU nanoseconds so far, growing", Unit.CORES, 1e-9, cumulative=True
+        ),
         FileUnit("bytes", "bytes", Unit.BYTES),
         FileUnit("kib", "KiB", Unit.BYTES, KIB),
         FileUnit("mib", "MiB", Unit.BYTES, MIB),
@@ -189,20 +194,27 @@ def format_change(value: float, digits: int = 1) -> str:
     return f"{'+' if 0 < value < math.inf else ''}{format_share(value, digits)}"
 
 
+_WRITERS: dict[Unit, Callable[[float], str]] = {
+    Unit.CORES: format_cores,
+    Unit.BYTES: format_bytes,
+    Unit.BYTES_PER_SECOND: format_rate,
+    Unit.WATTS: format_watts,
+    Unit.SHARE: format_share,
+    Unit.SECONDS: format_duration,
+    Unit.PLAIN: format_number,
+}
+
+
 def format_value(value: float, unit: Unit) -> str:
     """Write a value of a canonical unit for people."""
-    match unit:
-        case Unit.CORES:
-            return format_cores(value)
-        case Unit.BYTES:
-            return format_bytes(value)
-        case Unit.BYTES_PER_SECOND:
-            return format_rate(value)
-        case Unit.WATTS:
-            return format_watts(value)
-        case Unit.SHARE:
-            return format_share(value)
-        case Unit.SECONDS:
-            return format_duration(value)
-        case Unit.PLAIN:
-            return format_number(value)
+    return _WRITERS[unit](value)
+
+
+def phase_number(phase: int) -> int:
+    """The number by which people know a phase: 1 for φ1, whose id is 0; 0 for warm-up."""
+    return max(phase + 1, 0)
+
+
+def phase_name(phase: int) -> str:
+    """A phase as people read it: φ1, or warm-up."""
+    return "warm-up" if phase < 0 else f"φ{phase_number(phase)}"

@@ -9,6 +9,7 @@ from core.phases.describe import (
     phase_runs,
     phase_statistics,
 )
+from core.phases.dwell import suggested_minimum_dwell, with_minimum_dwell
 from core.phases.fitting import fit
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.online import OnlineDetector
@@ -41,4 +42,6 @@ __all__ = [
     "phase_statistics",
     "predict",
     "search",
+    "suggested_minimum_dwell",
+    "with_minimum_dwell",
 ]

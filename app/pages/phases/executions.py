@@ -65,6 +65,8 @@ def _list(selected: str) -> Node:
         options={
             "rowHeight": 54,
             "headerHeight": 0,
+            # there is no cell and no header to go to by Tab: the grid would look for one for ever
+            "tabIndex": -1,
             "context": {"chosen": selected},
             "rowClassRules": {"chosen": "isChosenExecution(params)"},
         },

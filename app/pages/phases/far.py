@@ -1,0 +1,66 @@
+"""The warning that a model was trained on other data than it is shown on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.cache import cached
+from app.context import address, workspace
+from app.ui.basics import Node, link_button, notice
+from core.phases.familiarity import Familiarity, familiarity
+from core.units import format_duration, format_number, format_share
+
+if TYPE_CHECKING:
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+
+_NAMED = 3
+
+
+def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
+    """How far the traces are from what the model was trained on; None where they are near."""
+    if model.trace_set_id == traces.id:
+        return None
+    space = workspace()
+    loaded = space.models.load(model.id)
+    if loaded.training.fingerprint == traces.fingerprint:
+        return None
+    found = cached(
+        lambda: familiarity(loaded, space.traces.load(traces.id)), "far", traces.fingerprint, model.id
+    )
+    if not found.far and found.known:
+        return None
+    kind = "primary" if found.far else "small"
+    way = link_button(
+        "Train on this set", address("/models", traces=traces.id, view="train"), "player-play", kind
+    )
+    if found.far:
+        strong = f"{model.name} was trained on other data."
+        return notice("warn", sentences(found), strong=strong, actions=[way])
+    return notice(
+        "info",
+        "The model was stored without the range of its training data: check that its phases make sense here.",
+        strong=f"How far these traces are from what {model.name} was trained on is not known.",
+        actions=[way],
+    )
+
+
+def sentences(found: Familiarity) -> str:
+    """What is different, in numbers."""
+    said = []
+    if found.other_period and found.period_ratio is not None:
+        ratio = found.period_ratio
+        times = format_number(max(ratio, 1 / ratio), 1)
+        times += " times as long" if ratio > 1 else " times as short"
+        said.append(
+            f"These traces are sampled every {format_duration(found.period)}, its training was every "
+            f"{format_duration(found.trained_period)} ({times})."
+        )
+    for each in found.strange[:_NAMED]:
+        above, below = format_share(each.above), format_share(each.below)
+        said.append(
+            f"{each.name}: {above} of samples are above the 99th percentile of the training, {below} below "
+            "the 1st (1% each is usual)."
+        )
+    if len(found.strange) > _NAMED:
+        said.append(f"So are {len(found.strange) - _NAMED} more features.")
+    return " ".join([*said, "What it calls phases here may mean little."])

@@ -1,0 +1,93 @@
+"""The minimum dwell time: what is merged into what, what never is, and what the data suggest."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.phases import phase_runs
+from core.phases.dwell import suggested_minimum_dwell, with_minimum_dwell
+from tests.oracles.slow_dwell import merged
+from tests.phases.making import trace_set
+
+
+def labelled(*executions, breaks=(), period=10.0):
+    traces = trace_set([np.ones((len(labels), 2)) for labels in executions], breaks=breaks, period=period)
+    return traces, np.array([label for labels in executions for label in labels], np.int16)
+
+
+def after(minimum, *executions, breaks=()):
+    traces, labels = labelled(*executions, breaks=breaks)
+    return with_minimum_dwell(traces, labels, minimum).tolist()
+
+
+def test_a_short_segment_joins_the_longer_neighbour_and_what_it_parted_becomes_one():
+    assert after(30, [0] * 4 + [1] + [0] * 3) == [0] * 8
+    assert after(30, [0] * 3 + [1] + [2] * 5) == [0] * 3 + [2] * 6
+    assert after(30, [0] * 3 + [1] + [2] * 3) == [0] * 4 + [2] * 3  # of equal neighbours the one before
+    assert after(20, [0, 1, 0, 1, 1, 1]) == [1] * 6  # the first has one neighbour only
+
+
+def test_a_stretch_that_is_too_short_as_a_whole_becomes_one_segment():
+    assert after(1000, [0, 1, 1, 2]) == [1] * 4
+    assert after(1000, [3] * 4) == [3] * 4
+
+
+def test_nothing_crosses_a_gap_an_execution_or_a_warm_up_which_stays():
+    assert after(30, [0] * 5 + [1], [1] * 5) == [0] * 6 + [1] * 5
+    assert after(30, [0] * 5 + [1] + [0] * 5, breaks=[5, 6]) == [0] * 5 + [1] + [0] * 5
+    assert after(30, [-1, 1] + [0] * 4 + [-1] + [2] * 3) == [-1] + [0] * 5 + [-1] + [2] * 3
+
+
+def test_no_minimum_changes_nothing():
+    assert after(0, [0, 1, 0, 2]) == [0, 1, 0, 2]
+
+
+phases = st.lists(st.integers(-1, 3), min_size=1, max_size=40)
+
+
+@given(st.lists(phases, min_size=1, max_size=3), st.sets(st.integers(1, 60), max_size=4), st.integers(1, 8))
+def test_it_is_the_slow_twin_and_twice_is_once(executions, gaps, periods):
+    n = sum(len(labels) for labels in executions)
+    traces, labels = labelled(*executions, breaks=sorted(gap for gap in gaps if gap < n))
+    minimum, once = periods * 10.0, with_minimum_dwell(traces, labels, periods * 10.0)
+    assert with_minimum_dwell(traces, once, minimum).tolist() == once.tolist()
+    assert (once[labels == -1] == -1).all()
+    assert (labels[once == -1] == -1).all()
+    for low, high in itertools.pairwise(traces.segments().tolist()):
+        for warm, part in itertools.groupby(range(low, high), key=lambda at: labels[at] == -1):
+            if warm:
+                continue
+            stretch = list(part)
+            segments = [
+                (phase, 10.0 * len(list(same))) for phase, same in itertools.groupby(labels[stretch].tolist())
+            ]
+            found = [
+                (phase, 10.0 * len(list(same))) for phase, same in itertools.groupby(once[stretch].tolist())
+            ]
+            assert found == merged(segments, minimum)
+            assert len(found) == 1 or min(seconds for _, seconds in found) >= minimum
+
+
+@pytest.mark.parametrize(
+    ("labels", "suggested"),
+    [
+        (([0] * 20 + [1]) * 2 + [1] * 30 + ([0] * 20 + [1]) * 2 + [1] * 30, 300.0),
+        ([0] * 20 + [1] * 20, 0.0),  # nothing is shorter than most
+        (([0] * 20 + [1]) * 8, 0.0),  # a phase that is brief by nature is none that flickers
+        ([-1] * 9, 0.0),
+    ],
+)
+def test_what_the_segments_suggest(labels, suggested):
+    traces, marked = labelled(labels)
+    found = suggested_minimum_dwell(phase_runs(traces, marked), traces.period)
+    if suggested:
+        assert 10.0 < found <= suggested
+        kept = with_minimum_dwell(traces, marked, found)
+        assert set(kept.tolist()) == set(labels)
+    else:
+        assert found == 0.0
