@@ -168,13 +168,23 @@ def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
     if len(lines) == 1:
         return []
     found, right = [], 0
+    brief = _brief([name for name, _ in lines])
     for place in reversed(range(len(lines))):
-        name, (shade, dash) = lines[place][0], _SHADES[place % len(_SHADES)]
+        name, (shade, dash) = brief[place], _SHADES[place % len(_SHADES)]
         text = f"{'—' if dash == 'solid' else '···'} {name}"
         font = {"size": 11, "color": theme.ink("ink" if shade == "ink" else "ink3")}
         found.append(theme.quantity_title(text, x=1.0, y=y, xanchor="right", xshift=-right, font=font))
         right += 7 * len(text) + 6
     return found
+
+
+def _brief(names: Sequence[str]) -> list[str]:
+    """Names without the words that all of them end in, which the lane's title says: ``GPU 0``."""
+    words = [name.split() for name in names]
+    same = 0
+    while same + 1 < min(map(len, words)) and len({each[-1 - same] for each in words}) == 1:
+        same += 1
+    return [" ".join(each[: len(each) - same]) for each in words]
 
 
 def _extent(entry: Series) -> list[float]:

@@ -117,7 +117,8 @@ def _range(feature: FeatureStatistics, scale: Scale) -> tuple[str, str]:
     low, high, median = feature.quantiles[0], feature.quantiles[4], feature.quantiles[2]
     sign = "%" if scale.label == "%" else ""
     unit = "" if sign else scale.label
-    digits = 0 if sign and high >= 0.1 else 1 if high / scale.size >= 10 else 2
+    top = high / scale.size
+    digits = 0 if top >= (10 if sign else 100) else 1 if top >= 10 or sign else 2
     ends = [format_number(end / scale.size, digits) for end in (low, high)]
     return f"{_short(median, scale)}{sign}", f"{'–'.join(ends)}{sign} {unit}".strip()
 

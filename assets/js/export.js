@@ -34,7 +34,9 @@
   function legend(graph) {
     const kinds = new Map();
     graph.data.forEach((trace) => {
-      if (trace.meta && trace.meta.key && !kinds.has(trace.meta.key)) kinds.set(trace.meta.key, trace.line);
+      const kind = trace.meta && trace.meta.key;
+      // lines of several GPUs have their names in the picture already
+      if (kind && /^Used$|^Limit$| allocation$/.test(kind) && !kinds.has(kind)) kinds.set(kind, trace.line);
     });
     const keys = Array.from(kinds, ([name, line]) => key(name, line));
     const names = graph.data.find((trace) => trace.meta && trace.meta.names);
@@ -51,7 +53,9 @@
   }
   function titled(graph, width, height) {
     const keys = legend(graph);
-    const rows = keys.length ? Math.ceil(keys.length / Math.max(1, Math.floor(width / 330))) : 0;
+    const longest = Math.max(0, ...keys.map((each) => each.name.length));
+    const entry = Math.min(width - 60, 60 + 6.2 * longest);
+    const rows = keys.length ? Math.ceil(keys.length / Math.max(1, Math.floor((width - 60) / entry))) : 0;
     const card = graph.closest(".card"), chart = graph.closest(".chart");
     const layout = JSON.parse(JSON.stringify(graph.layout));
     const own = layout.meta && layout.meta.title;
@@ -66,7 +70,7 @@
     layout.showlegend = keys.length > 0;
     layout.legend = {
       orientation: "h", x: 0, xanchor: "left", y: -(margin.b - (more - TITLE) + 6) / Math.max(1, height - margin.t - margin.b + more),
-      yanchor: "top", font: { size: 11, color: css("--ink2") }, entrywidth: 320, entrywidthmode: "pixels",
+      yanchor: "top", font: { size: 11, color: css("--ink2") }, entrywidth: entry - 40, entrywidthmode: "pixels",
     };
     Object.assign(layout, { width, height: height + more, autosize: false, paper_bgcolor: css("--surface") });
     layout.font = Object.assign({}, layout.font, { family: "Inter, system-ui, sans-serif" });

@@ -61,8 +61,9 @@
     } else if (run) head.append("not sampled");
     card.replaceChildren(head, ...lines.map((trace) => {
       const lane = trace.meta.lane, key = trace.meta.key;
-      const label = key === "Used" || key.startsWith(lane) ? (key === "Used" ? lane : key)
-        : key === "Limit" ? lane + " limit" : lane + ", " + key;
+      const kind = kindOf(trace);
+      const label = key === "Used" ? lane : kind === "key limit" ? lane + " limit"
+        : kind === "key alloc" ? lane + ", " + key : key;
       return row(label, valueOf(trace, at), kindOf(trace));
     }));
   }

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from core.phases.encoders import Labels
     from core.traces.model import TraceSet
 
-MOST_TIME, FEWEST = 0.25, 0.2
+MOST_TIME, FEWEST = 0.15, 0.2
 
 
 def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labels:
@@ -54,7 +54,7 @@ def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labe
 def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     """The minimum dwell time that the segments themselves suggest, in seconds; 0 where they do not flicker.
 
-    It is the longest time, in whole sampling periods, such that no phase has more than a quarter of its own
+    It is the longest time, in whole sampling periods, such that no phase has more than 15% of its own
     time in shorter segments, so that a phase that is brief by nature is kept. Where fewer than a fifth of all
     segments are shorter, there is no flicker worth smoothing.
 

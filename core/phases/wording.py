@@ -65,7 +65,9 @@ def _plain(each: PhaseStatistics, top_cpu: float, tops: Mapping[Role, float]) ->
     parts = [_cpu(each.cpu, top_cpu)] if each.cpu else []
     parts += [_memory(each.memory, each.memory_growth * each.median_stay / 60)] if each.memory else []
     parts += _gpu(each)
-    parts += [words for role, words in MOVING if _much(each.of(role), tops[role])]
+    said = (Role.NETWORK_IN, Role.BLOCK_IN) if each.gpu_idle and each.gpu_idle.loading else ()
+    moving = ((role, words) for role, words in MOVING if role not in said)
+    parts += [words for role, words in moving if _much(each.of(role), tops[role])]
     if not parts:
         parts = [f"{f.name} about {format_value(f.mean, f.unit)}" for f in each.features[:2]]
     text = ", ".join(parts)
@@ -104,7 +106,7 @@ def _gpu(each: PhaseStatistics) -> list[str]:
     if level == "GPU idle" or idle.share < WAITING:
         return [level]
     why = ": data loading" if idle.loading else ""
-    return [level, f"GPU idle {format_share(idle.share, 0)} of the time{why}"]
+    return [f"GPU idle {format_share(idle.share, 0)} of the time{why}"]
 
 
 def _much(moved: FeatureStatistics | None, top: float) -> bool:

@@ -108,5 +108,11 @@ def _names(title: str, lines: Sequence[Feature]) -> tuple[str, ...]:
     if len({len(each) for each in numbers}) == 1:
         for part in zip(*numbers, strict=True):
             if len(set(part)) == len(lines):
-                return tuple(f"{title} {number}" for number in part)
+                return tuple(_numbered(title, number) for number in part)
     return tuple(f"{title} {line.name}" for line in lines)
+
+
+def _numbered(title: str, number: str) -> str:
+    """``GPU 0``, and ``GPU 0 memory``."""
+    what, _, quantity = title.partition(" ")
+    return f"{what} {number} {quantity}".strip()

@@ -57,7 +57,7 @@ def dwell_picker(view: View) -> Node:
         value=f"{view.dwell:g}",
         allowDeselect=False,
         size="xs",
-        w=190,
+        w=216,
         rightSection=icon("selector", "sm"),
         comboboxProps={"width": "max-content", "position": "bottom-end"},
         **aria(label="Minimum dwell time: shorter segments join a neighbour"),
