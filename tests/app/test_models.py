@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from app.pages.models import choose, dialogs, expand, importing, page, search, train
+from app.pages.models import choose, detail, dialogs, expand, importing, page, search, train
 from app.pages.models import compare as model_compare
 from app.ui.links import Query
 from app.ui.phase_cards import balanced
