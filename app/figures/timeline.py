@@ -190,13 +190,19 @@ def _brief(names: Sequence[str]) -> list[str]:
 def _extent(entry: Series) -> list[float]:
     """The range of a lane's axis, in its unit: around use, limit and allocation, and zero."""
     size = entry.shown_in.size
-    used = np.concatenate([values[np.isfinite(values)] for _, values in entry.lines]) / size
-    highest = theme.extent(used)
+    ends = [_ends(values) for _, values in entry.lines]
+    lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
+    top = highest * 1.08 if highest > 0 else size
     for other in (entry.limit, entry.given):
-        if other is not None and np.isfinite(other).any():
-            highest = max(highest, float(np.nanmax(other)) / size * 1.04)
-    lowest = float(used.min()) if len(used) else 0.0
-    return [lowest * 1.04 if lowest < 0 else 0, highest]
+        if other is not None and len(other):
+            top = max(top, _ends(other)[1] * 1.04)
+    return [min(lowest, 0.0) * 1.04 / size, top / size]
+
+
+def _ends(values: FloatArray) -> tuple[float, float]:
+    """The least and the largest of values, those left out that are not numbers; 0 where there is none."""
+    known = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
 
 
 def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, float]) -> list[go.Scatter]:

@@ -13,6 +13,7 @@
     ["inter-latin-wght-normal.woff2", ""],
     ["inter-greek-wght-normal.woff2", "unicode-range:U+0370-03FF"],
   ];
+  /** @param {string[]} font */
   async function face([file, range]) {
     const answer = await fetch("/assets/fonts/" + file);
     const bytes = new Uint8Array(await answer.arrayBuffer());

@@ -52,5 +52,7 @@ def scale_of(unit: Unit, highest: float | None = None) -> Scale:
 
 def unit_scale(unit: Unit, values: FloatArray | None = None) -> Scale:
     """The scale for all of some values."""
-    known = None if values is None else values[np.isfinite(values)]
-    return scale_of(unit, float(known.max()) if known is not None and len(known) else None)
+    if values is None or unit not in {Unit.BYTES, Unit.BYTES_PER_SECOND}:
+        return scale_of(unit)
+    known = values[np.isfinite(values)]
+    return scale_of(unit, float(known.max()) if len(known) else None)

@@ -38,24 +38,22 @@ def merge(  # noqa: C901, PLR0912  # a compiled loop: its parts share a dozen ar
     before, after, into = np.empty(n, np.int64), np.empty(n, np.int64), np.arange(n)
     for stretch in range(len(bounds) - 1):
         low, high = bounds[stretch], bounds[stretch + 1]
-        waiting = [(0.0, np.int64(0)) for _ in range(0)]
-        for i in range(low, high):
-            before[i], after[i] = i - 1, i + 1
-            if until[i] - begin[i] < minimum:
-                waiting.append((until[i] - begin[i], np.int64(i)))
+        waiting: list[Any] = [(0.0, np.int64(0)) for _ in range(0)]
+        for at in range(low, high):
+            before[at], after[at] = at - 1, at + 1
+            if until[at] - begin[at] < minimum:
+                waiting.append((until[at] - begin[at], np.int64(at)))
         heapify(waiting)
         while waiting:
             length, i = heappop(waiting)
             if into[i] != i or length != until[i] - begin[i]:
                 continue
             left, right = before[i], after[i]
+            taker: Any = left
             if left < low and right >= high:
                 break
-            if left < low:
-                taker = right
-            elif right >= high or until[left] - begin[left] >= until[right] - begin[right]:
-                taker = left
-            else:
+            longer = right < high and (left < low or until[left] - begin[left] < until[right] - begin[right])
+            if longer:
                 taker = right
             into[i] = taker
             begin[taker], until[taker] = min(begin[taker], begin[i]), max(until[taker], until[i])
@@ -72,13 +70,13 @@ def merge(  # noqa: C901, PLR0912  # a compiled loop: its parts share a dozen ar
                 taker = left
             if until[taker] - begin[taker] < minimum:
                 heappush(waiting, (until[taker] - begin[taker], taker))
-    for i in range(n):
-        root = i
+    for at in range(n):
+        root = at
         while into[root] != root:
             root = into[root]
-        step = i
+        step = at
         while into[step] != root:
             after_step = into[step]
             into[step] = root
             step = after_step
-        phase[i] = phase[root]
+        phase[at] = phase[root]

@@ -13,7 +13,7 @@ import logging
 import zipfile
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -264,14 +264,15 @@ def _pack(found: Labelling) -> bytes:
     }
     text = json.dumps(about)
     buffer = io.BytesIO()
+    arrays: dict[str, Any] = {"as_labelled": found.as_labelled} if found.minimum_dwell else {}
     np.savez(
         buffer,
+        **arrays,
         labels=found.labels,
         offsets=found.offsets,
         start=found.runs.start,
         length=found.runs.length,
         seconds=found.runs.seconds,
-        **({"as_labelled": found.as_labelled} if found.minimum_dwell else {}),
         about=np.frombuffer(text.encode(), np.uint8),
     )
     return buffer.getvalue()

@@ -190,7 +190,7 @@ def test_a_recording_of_an_older_version_is_read_and_gone_on_with(tmp_path):
         traces = opened.traces(phased=False)
         assert traces.column("cpu_cores").tolist() == [1.0, 1.5, 0.0]
         assert traces.column("network_bytes_per_second").tolist() == [8.0, 1.5, 7.0]
-        assert np.isnan(traces.column("gpu")).tolist() == [True, True, False]
+        assert np.isnan(traces.column("gpu_share")).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("name", ["samples.upgraded", "fields.json", "samples.bin"])

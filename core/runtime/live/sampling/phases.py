@@ -31,7 +31,7 @@ LIVE_FEATURES = (
     Feature("throttled", Role.OTHER, Unit.SHARE),
     Feature("io_bytes_per_second"),
     Feature("network_bytes_per_second"),
-    Feature("gpu", Role.GPU, Unit.SHARE),
+    Feature("gpu_share", Role.GPU, Unit.SHARE),
     Feature("gpu_memory_bytes", Role.GPU_MEMORY, Unit.BYTES),
     Feature("gpu_power_watts", Role.GPU_POWER, Unit.WATTS),
 )
