@@ -106,14 +106,15 @@ def export_executions(trace_set_id: str) -> Response:
 
 
 def asked_dwell() -> float:
-    """The minimum dwell time of the address in seconds; 0, as labelled, without one.
+    """The minimum dwell time of the address in seconds; 0, as labelled, without one; of several the last.
 
     Raises
     ------
     InputError
         If it is no such time.
     """
-    text = request.args.get("dwell") or "0"
+    given = request.args.getlist("dwell")
+    text = given[-1] if given else "0"
     try:
         seconds = float(text)
     except ValueError:

@@ -23,6 +23,8 @@ ROOM_FOR_NAME = 0.03
 """The share of the visible time that a run needs to have room for its name."""
 MOST_RUNS = 1_200
 """The most runs drawn in one figure; a screen has not many more columns."""
+NO_NAME = "\u200b"
+"""Nothing to be seen, and yet a text: Plotly loses the places of empty ones when it draws again."""
 GAP = -2
 """Stands for no phase: nothing was sampled."""
 
@@ -118,7 +120,7 @@ def names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
         xaxis="x",
         yaxis=yaxis,
         mode="text",
-        text=[f"<b>{name}</b>" if room else "" for name, room in zip(texts, wide, strict=True)],
+        text=[f"<b>{name}</b>" if name and room else NO_NAME for name, room in zip(texts, wide, strict=True)],
         customdata=[
             [float(a), float(b), name, int(phase)]
             for a, b, name, phase in zip(begin, end, texts, runs.phases, strict=True)

@@ -118,7 +118,7 @@ def _range(feature: FeatureStatistics, scale: Scale) -> tuple[str, str]:
     sign = "%" if scale.label == "%" else ""
     unit = "" if sign else scale.label
     top = high / scale.size
-    digits = 0 if top >= (10 if sign else 100) else 1 if top >= 10 or sign else 2
+    digits = 0 if top >= (10 if sign else 100) else 1 if top >= 1 or sign else 2
     ends = [format_number(end / scale.size, digits) for end in (low, high)]
     return f"{_short(median, scale)}{sign}", f"{'–'.join(ends)}{sign} {unit}".strip()
 

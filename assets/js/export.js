@@ -119,7 +119,7 @@
   document.addEventListener("click", function (event) {
     const link = window.phasedock.dom.closest(event, "a[download]");
     const href = link && link.getAttribute("href");
-    if (href && (href.endsWith("?") || link.dataset.shown)) {
+    if (href && (/[?&]$/.test(href) || link.dataset.shown)) {
       link.dataset.shown = link.dataset.shown || href;
       link.setAttribute("href", link.dataset.shown + window.location.search.slice(1));
     }

@@ -7,6 +7,9 @@
   const STEPS = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800,
     3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2592000];
 
+  /* Nothing to be seen, and yet a text: Plotly loses the places of empty ones when their trace is drawn again. */
+  const NO_NAME = "\u200b";
+
   function swap(value, partners) {
     if (typeof value === "string") return partners[value.toLowerCase()] || value;
     if (Array.isArray(value)) {
@@ -43,7 +46,7 @@
       x: seen.map(([low, high]) => (low + high) / 2),
       text: seen.map(([low, high], at) => {
         const name = trace.customdata[at][2];
-        return high - low > room && name ? "<b>" + name + "</b>" : "";
+        return high - low > room && name ? "<b>" + name + "</b>" : NO_NAME;
       }),
     };
   }
@@ -109,12 +112,12 @@
       trace.meta && trace.meta.names ? Object.assign({}, trace, names(trace, range)) : trace
     );
     const owner = graph.closest('[id*="graph"]');
-    if (owner) api.set_props(JSON.parse(owner.id), { figure: { data, layout: Object.assign({}, graph.layout, { xaxis }) } });
+    if (meta.thinned) api.set_props("zoom", { data: all ? null : range });
+    else if (owner) api.set_props(JSON.parse(owner.id), { figure: { data, layout: Object.assign({}, graph.layout, { xaxis }) } });
     const url = new URL(window.location.href);
     if (all) { url.searchParams.delete("x0"); url.searchParams.delete("x1"); }
     else { url.searchParams.set("x0", range[0].toFixed(1)); url.searchParams.set("x1", range[1].toFixed(1)); }
     window.history.replaceState(window.history.state, "", url);
-    if (meta.thinned) api.set_props("zoom", { data: all ? null : range });
   }
 
   /* A figure with more or fewer lanes than the one before gets the room that it asks for. */

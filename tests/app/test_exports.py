@@ -53,7 +53,7 @@ def test_phases_are_exported_by_the_numbers_on_the_screen_before_and_after_a_min
 ) -> None:
     address = f"/api/traces/{traces.id}/phases/{model.id}.csv"
     plain = place.labels.get(traces.id, model.id)
-    table = saved(server, f"{address}?dwell=100")
+    table = saved(server, f"{address}?dwell=20&dwell=100")
     assert table["phase_number_as_labelled"].tolist() == (plain.labels + 1).tolist()
     assert table["phase_number"].tolist() == (place.labels.get(traces.id, model.id, 100).labels + 1).tolist()
     assert table["phase_number"].tolist() != table["phase_number_as_labelled"].tolist()

@@ -134,7 +134,7 @@ def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(
     )
     said = str(far_notice(other, model))
     assert "was trained on other data" in said
-    assert "5.0 times as long" in said
+    assert "5.0 times as rarely" in said
     assert re.search(r"\d+\.\d% of samples are above the 99th percentile", said)
     assert "btn primary" in said
     assert "Train on this set" in said

@@ -71,7 +71,7 @@ def _tools(view: View) -> list[Node]:
     title, base = "Reset zoom (Esc)", f"/api/traces/{view.traces}"
     files = [
         ("This timeline, CSV", f"{base}/timeline/{view.model}.csv?"),
-        ("Phases of every sample, CSV", f"{base}/phases/{view.model}.csv?"),
+        ("Phases of every sample, CSV", f"{base}/phases/{view.model}.csv?dwell={view.dwell:g}&"),
     ]
     return [
         button("Reset zoom", "zoom-reset", "small quiet", id="zoom-out", title=title),

@@ -67,7 +67,7 @@ def execution_timeline(
     told = {each.phase: each.description for each in found.statistics if each.phase >= 0}
     return timeline(
         traces.time - traces.time[0],
-        series(view, traces, name, overlay),
+        series(view, found, traces, name, overlay),
         _runs(found, name, float(traces.time[0]), traces),
         told or dict.fromkeys(found.phases, ""),
         window,
@@ -83,9 +83,11 @@ def _runs(found: Labelling, name: str, zero: float, traces: TraceSet) -> Runs:
     return Runs.of(begin, found.runs.seconds[part], found.runs.phase[part])
 
 
-def series(view: View, traces: TraceSet, name: str, overlay: tuple[str, str] | None) -> list[Series]:
+def series(
+    view: View, found: Labelling, traces: TraceSet, name: str, overlay: tuple[str, str] | None
+) -> list[Series]:
     """The lanes of an execution, with limits, and with what a policy gave of CPU and memory."""
-    found, (evaluation, policy) = view.labelling(), overlay or ("", "")
+    evaluation, policy = overlay or ("", "")
     given = allocations(evaluation, policy, name)
     return [
         Series(

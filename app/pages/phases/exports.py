@@ -40,8 +40,8 @@ def export_timeline(trace_set_id: str, model_id: str) -> Response:
     elapsed = traces.time - traces.time[0]
     start, end = window_of(asked.get("x0"), asked.get("x1")) or (0.0, float(elapsed[-1]))
     inside = np.flatnonzero((elapsed >= start) & (elapsed <= end))
-    columns = [column for lane in series(view, traces, name, drawn) for column in _columns(lane)]
     found = view.labelling()
+    columns = [column for lane in series(view, found, traces, name, drawn) for column in _columns(lane)]
     own = slice(int(found.offsets[found.ids.index(name)]), None)
     numbers = [np.maximum(labels[own][inside] + 1, 0) for labels in (found.labels, found.as_labelled)]
     head = ["execution", "time_s", *(title for title, _ in columns)]

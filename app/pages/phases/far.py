@@ -49,8 +49,7 @@ def sentences(found: Familiarity) -> str:
     said = []
     if found.other_period and found.period_ratio is not None:
         ratio = found.period_ratio
-        times = format_number(max(ratio, 1 / ratio), 1)
-        times += " times as long" if ratio > 1 else " times as short"
+        times = f"{format_number(max(ratio, 1 / ratio), 1)} times as {'rarely' if ratio > 1 else 'often'}"
         said.append(
             f"These traces are sampled every {format_duration(found.period)}, its training was every "
             f"{format_duration(found.trained_period)} ({times})."
@@ -63,4 +62,8 @@ def sentences(found: Familiarity) -> str:
         )
     if len(found.strange) > _NAMED:
         said.append(f"So are {len(found.strange) - _NAMED} more features.")
+    if not found.known:
+        said.append(
+            "How far their values are from its training is not known: it was stored without their range."
+        )
     return " ".join([*said, "What it calls phases here may mean little."])

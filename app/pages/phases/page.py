@@ -66,7 +66,7 @@ def layout(
     return [
         *_stores(choice, view, name),
         _head(choice, pair[1], view),
-        far_notice(*pair),
+        html.Div(far_notice(*pair), className="far"),
         phone_picker(names, name),
         html.Div([left, html.Div(right, className="stack")], className="phases"),
     ]
