@@ -6,7 +6,6 @@ hundreds of megabytes cost the server a few. A refusal is a sentence, as JSON.
 
 from __future__ import annotations
 
-import math
 import re
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from flask import Blueprint, Response, jsonify, request, stream_with_context
 from app.context import workspace
 from core.csv_export import csv_lines
 from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
+from core.phases import ApplicationSettings
 from core.runtime.storage.phase_labels import phases_by_execution
 from core.units import phase_number
 
@@ -114,14 +114,7 @@ def asked_dwell() -> float:
         If it is no such time.
     """
     given = request.args.getlist("dwell")
-    text = given[-1] if given else "0"
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = math.nan
-    if not 0 <= seconds < math.inf:
-        raise InputError(f"“{text}” is no minimum dwell time.", "Give seconds, 0 for as labelled.")
-    return seconds
+    return ApplicationSettings.read(given[-1] if given else "0").minimum_dwell
 
 
 @blueprint.get("/api/traces/<trace_set_id>/phases/<model_id>.csv")

@@ -14,13 +14,14 @@ from core.phases.fitting import fit
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.online import OnlineDetector
 from core.phases.prediction import encode, expand, predict
-from core.phases.settings import PRESETS, PhaseSettings
+from core.phases.settings import PRESETS, ApplicationSettings, PhaseSettings
 from core.phases.statistics import FeatureStatistics, PhaseStatistics
 
 __all__ = [
     "PRESETS",
     "QUANTILES",
     "WARM_UP",
+    "ApplicationSettings",
     "Candidate",
     "Choice",
     "Expansion",

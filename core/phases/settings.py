@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from core.errors import InputError
 from core.settings_fields import build, setting
 
 ENCODERS = {
@@ -104,6 +106,39 @@ class PhaseSettings:
             If a name is unknown or a value is out of bounds.
         """
         return build(cls, values)
+
+
+@dataclass(frozen=True)
+class ApplicationSettings:
+    """How a fitted model is applied to traces; it changes nothing of the model."""
+
+    minimum_dwell: float = setting(
+        0.0,
+        label="Minimum dwell time",
+        low=0.0,
+        high=1e9,
+        unit="s",
+        help="Shorter segments join a neighbour; 0 leaves all as the model labels them.",
+    )
+
+    @classmethod
+    def read(cls, minimum_dwell: str | float) -> ApplicationSettings:
+        """Settings from an address or a command.
+
+        Raises
+        ------
+        InputError
+            If a value is no number, or out of bounds.
+        """
+        try:
+            seconds = float(minimum_dwell)
+        except ValueError:
+            seconds = math.nan
+        if not math.isfinite(seconds):
+            raise InputError(
+                f"“{minimum_dwell}” is no minimum dwell time.", "Give seconds, 0 for as labelled."
+            )
+        return build(cls, {"minimum_dwell": seconds})
 
 
 PRESETS: dict[str, PhaseSettings] = {

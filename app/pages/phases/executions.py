@@ -65,8 +65,10 @@ def _list(selected: str) -> Node:
         options={
             "rowHeight": 54,
             "headerHeight": 0,
-            # there is no cell and no header to go to by Tab: the grid would look for one for ever
-            "tabIndex": -1,
+            # without a header, Tab has to find a cell to go to: the grid would look for one for ever
+            "suppressCellFocus": False,
+            "suppressHeaderFocus": True,
+            "tabToNextCell": {"function": "leaveExecutions(params)"},
             "context": {"chosen": selected},
             "rowClassRules": {"chosen": "isChosenExecution(params)"},
         },

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from app.context import workspace
+from core.errors import InputError
+from core.phases import ApplicationSettings
 from core.traces.lanes import Lane, chosen_lanes, lanes
 
 if TYPE_CHECKING:
@@ -72,10 +74,9 @@ def written_keys(shown: Sequence[Lane]) -> str:
 
 def _seconds(text: str | None) -> float | None:
     try:
-        seconds = float(text or "")
-    except ValueError:
+        return ApplicationSettings.read(text or "").minimum_dwell
+    except InputError:
         return None
-    return seconds if 0 <= seconds < math.inf else None
 
 
 def window_of(x0: str | None, x1: str | None) -> tuple[float, float] | None:

@@ -26,6 +26,8 @@
   }
   const rules = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   rules.isChosenExecution = (params) => Boolean(params.data) && params.data.name === chosenName(params.context);
+  /* The arrow keys go from one execution to the next; Tab goes on to what is behind the list. */
+  rules.leaveExecutions = () => false;
   function timeline() {
     return /** @type {PlotlyElement[]} */ (dom.all(".js-plotly-plot"))
       .find((plot) => plot.layout && plot.layout.meta && plot.layout.meta.time_axis);
@@ -41,7 +43,11 @@
     ["x0", "x1"].forEach((key) => url.searchParams.delete(key));
     window.history.replaceState(window.history.state, "", url);
     grid.redrawRows({ rowNodes: [before, next].filter(Boolean) });
-    if (next.rowIndex !== null) grid.ensureIndexVisible(next.rowIndex);
+    if (next.rowIndex !== null) {
+      grid.ensureIndexVisible(next.rowIndex);
+      const focused = document.activeElement;
+      if (focused && focused.closest("#executions .ag-root")) grid.setFocusedCell(next.rowIndex, "name");
+    }
     clearTimeout(pending);
     pending = setTimeout(function () {
       api.set_props("chosen-execution", { data: name });

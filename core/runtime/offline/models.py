@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError
-from core.phases import PhaseSettings, expand, fit, predict, with_minimum_dwell
+from core.phases import ApplicationSettings, PhaseSettings, expand, fit, predict, with_minimum_dwell
 from core.runtime.storage.phase_labels import phases_by_execution
 from core.store import inspect_file, read_with_report
 from core.store.formats.register import FORMATS
@@ -176,10 +176,13 @@ def label(
     ------
     MismatchError
         If the model does not fit the traces.
+    InputError
+        If the minimum dwell time is out of bounds.
     """
     loaded = load_model(model)
     traces = read(file, mapping)
-    labels = with_minimum_dwell(traces, predict(loaded, traces), minimum_dwell)
+    dwell = ApplicationSettings.read(minimum_dwell).minimum_dwell
+    labels = with_minimum_dwell(traces, predict(loaded, traces), dwell)
     return {name: phases for name, _, (phases,) in phases_by_execution(traces, labels)}
 
 
