@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from core.errors import InputError
 from core.settings_fields import build, setting
 
 ENCODERS = {
@@ -130,15 +128,7 @@ class ApplicationSettings:
         InputError
             If a value is no number, or out of bounds.
         """
-        try:
-            seconds = float(minimum_dwell)
-        except ValueError:
-            seconds = math.nan
-        if not math.isfinite(seconds):
-            raise InputError(
-                f"“{minimum_dwell}” is no minimum dwell time.", "Give seconds, 0 for as labelled."
-            )
-        return build(cls, {"minimum_dwell": seconds})
+        return build(cls, {"minimum_dwell": minimum_dwell})
 
 
 PRESETS: dict[str, PhaseSettings] = {
