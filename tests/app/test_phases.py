@@ -149,6 +149,18 @@ def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(
     assert "btn primary" not in str(far_notice(same, older))
 
 
+def test_a_model_that_cannot_read_these_traces_is_said_with_the_ways_out(
+    place: Workspace, model: ModelInfo
+) -> None:
+    made = small_traces(2)
+    units = [replace(feature, unit=Unit.SHARE) for feature in made.features]
+    odd = place.traces.add(replace(made, features=tuple(units)), None, name="odd")
+    said = str(layout(traces=odd.id, model=model.id))
+    assert "first does not fit odd." in said
+    assert "Train on this set" in said
+    assert "btn primary" in said
+
+
 def test_the_heading_says_how_often_it_was_sampled(traces: TraceSetInfo) -> None:
     made = wide_traces()
     heading = execution_heading(traces.id, made.ids[0])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app.cache import cached
-from app.context import address, workspace
-from app.ui.basics import Node, link_button, notice
+from app.context import workspace
+from app.ui.basics import Node, notice
+from app.ui.nothing_yet import train_on_this_set
 from core.phases.familiarity import Familiarity, familiarity
 from core.units import format_duration, format_number, format_share
 
@@ -29,10 +30,7 @@ def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
     )
     if not found.far and found.known:
         return None
-    kind = "primary" if found.far else "small"
-    way = link_button(
-        "Train on this set", address("/models", traces=traces.id, view="train"), "player-play", kind
-    )
+    way = train_on_this_set(traces.id, "primary" if found.far else "small")
     if found.far:
         strong = f"{model.name} was trained on other data."
         return notice("warn", sentences(found), strong=strong, actions=[way])

@@ -21,7 +21,7 @@ from app.pages.phases.overlay import overlays
 from app.pages.phases.view import View, window_of, written_keys
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import safe_page
-from app.ui.nothing_yet import no_model, no_traces
+from app.ui.nothing_yet import misfit, no_model, no_traces
 from app.ui.page import Page
 from app.ui.phase_cards import live
 from app.ui.phase_views import execution_names, execution_rows
@@ -54,6 +54,9 @@ def layout(
     pair = choice.pair()
     if pair is None:
         return [page_head("Phases"), _nothing_yet(choice)]
+    wrong = misfit(choice, "/phases")
+    if wrong is not None:
+        return [page_head("Phases"), wrong]
     view = View.read(pair[0].id, pair[1].id, query.get("lanes"), query.get("dwell"))
     names = execution_names(view.traces)
     name = execution or names[0]
