@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from core.traces.model import TraceSet
 
 MOST_TIME, FEWEST = 0.15, 0.2
+WORTH_COMPILING = 20_000
 
 
 def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labels:
@@ -47,7 +48,9 @@ def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labe
     bounds = np.append(np.flatnonzero(edge), len(runs.start))
     begin = traces.time[runs.start].astype(np.float64)
     phase = runs.phase.copy()
-    merge(bounds, phase, begin, begin + runs.seconds, float(minimum))
+    # compiling takes longer than going through a few thousand segments without it
+    merging = merge if len(phase) > WORTH_COMPILING else getattr(merge, "py_func", merge)
+    merging(bounds, phase, begin, begin + runs.seconds, float(minimum))
     return np.repeat(phase, runs.length)
 
 

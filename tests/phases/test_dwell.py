@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.phases import phase_runs
+from core.phases import dwell, phase_runs
 from core.phases.dwell import suggested_minimum_dwell, with_minimum_dwell
 from tests.oracles.slow_dwell import merged
 from tests.phases.making import trace_set
@@ -71,6 +71,14 @@ def test_it_is_the_slow_twin_and_twice_is_once(executions, gaps, periods):
             ]
             assert found == merged(segments, minimum)
             assert len(found) == 1 or min(seconds for _, seconds in found) >= minimum
+
+
+def test_many_segments_are_merged_by_a_compiled_loop_with_the_same_result(monkeypatch):
+    rng = np.random.default_rng(5)
+    traces, labels = labelled(rng.integers(-1, 4, 3_000).tolist(), rng.integers(0, 3, 500).tolist())
+    plain = with_minimum_dwell(traces, labels, 45.0)
+    monkeypatch.setattr(dwell, "WORTH_COMPILING", 0)
+    assert with_minimum_dwell(traces, labels, 45.0).tolist() == plain.tolist()
 
 
 def test_segments_that_flicker_suggest_a_minimum_and_no_phase_is_lost_by_it():

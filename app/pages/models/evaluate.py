@@ -43,7 +43,7 @@ def evaluation(info: ModelInfo, query: Query, chosen: str | None) -> html.Sectio
     return card(
         "Evaluate",
         html.Div(id="evaluate-result", className="stack"),
-        note="the phases of this model on a trace set",
+        note="the phases of this model on a trace set, as labelled",
         tools=[pick],
         id={"type": "evaluate", "model": info.id},
     )
