@@ -21,7 +21,7 @@ from core.traces.scales import Scale, unit_scale
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.traces.model import FloatArray
+    from core.traces.model import FloatArray, IntArray
     from core.units import Unit
 
 TOP, FOOT, GAP, ROW = 20, 24, 28, 18
@@ -87,6 +87,7 @@ def timeline(
     phases: Mapping[int, str] | Sequence[int] = (),
     window: tuple[float, float] | None = None,
     title: str = "",
+    breaks: IntArray | None = None,
 ) -> go.Figure:
     """Draw one execution.
 
@@ -105,6 +106,8 @@ def timeline(
         The seconds to show; all when left out.
     title
         What it is of, for pictures that are taken away.
+    breaks
+        The samples that come after a gap, ascending: no line is drawn over one.
     """
     banded = runs is not None and len(runs.phases) > 0
     end = float(runs.edges[-1]) if runs is not None and banded else float(elapsed[-1])
@@ -129,7 +132,7 @@ def timeline(
         if runs is not None and banded:
             between = tuple(figure.layout[f"yaxis{number}"].range)
             drawn.append(band(runs, tuple(told), f"y{number}", between, faint=True))
-        drawn += _lines(elapsed, entry, number, shown)
+        drawn += _lines(elapsed, entry, number, shown, np.empty(0, np.int64) if breaks is None else breaks)
     if runs is not None and banded:
         row = f"y{len(series) + 1}"
         drawn += [band(runs, tuple(told), row, (0.0, 1.0)), names(runs, row, shown)]
@@ -205,7 +208,9 @@ def _ends(values: FloatArray) -> tuple[float, float]:
     return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
 
 
-def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, float]) -> list[go.Scatter]:
+def _lines(
+    elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, float], breaks: IntArray
+) -> list[go.Scatter]:
     """Limit, allocation and use of a quantity, where there are any, thinned to what is shown."""
     scale = entry.shown_in
     low, high = np.searchsorted(elapsed, shown)
@@ -222,8 +227,8 @@ def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, 
         drawn.append((name, "Used" if len(entry.lines) == 1 else name, values, style))
     return [
         go.Scatter(
-            x=elapsed[kept],
-            y=values[kept] / scale.size,
+            x=x,
+            y=y / scale.size,
             xaxis="x",
             yaxis=f"y{number}",
             mode="lines",
@@ -236,4 +241,17 @@ def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, 
         for name, key, values, style in drawn
         if values is not None
         for kept in [minmax_indices(values[inside]) + inside.start]  # each line has its own extremes
+        for x, y in [_broken(elapsed, values, kept, breaks)]
     ]
+
+
+def _broken(
+    elapsed: FloatArray, values: FloatArray, kept: IntArray, breaks: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """The kept points of a line, with nothing in the middle of each gap."""
+    inside = breaks[(breaks > kept[0]) & (breaks <= kept[-1])] if len(kept) else breaks[:0]
+    if not len(inside):
+        return elapsed[kept], values[kept]
+    place = np.searchsorted(kept, inside)
+    between = (elapsed[inside - 1] + elapsed[inside]) / 2
+    return np.insert(elapsed[kept], place, between), np.insert(values[kept].astype(float), place, np.nan)

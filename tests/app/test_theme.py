@@ -101,6 +101,13 @@ def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap() -> 
     assert len(Runs.of(none, none, none).phases) == 0
 
 
+def test_no_line_is_drawn_over_a_gap() -> None:
+    elapsed = np.array([0.0, 1, 2, 10, 11])
+    drawn = timeline(elapsed, [Series("CPU", np.arange(5.0), Unit.CORES)], breaks=np.array([3])).data[0]
+    assert drawn.x.tolist() == [0, 1, 2, 6, 10, 11]
+    assert np.isnan(drawn.y).tolist() == [False, False, False, True, False, False]
+
+
 def test_names_stand_in_the_middle_of_what_is_seen_of_their_runs() -> None:
     runs = Runs(np.array([0.0, 100, 200]), np.array([0, 1]))
     drawn = names(runs, "y", (50.0, 150.0))

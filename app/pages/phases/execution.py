@@ -72,6 +72,7 @@ def execution_timeline(
         told or dict.fromkeys(found.phases, ""),
         window,
         f"{name} · {workspace().traces.get(view.traces).name}",
+        traces.breaks,
     )
 
 
