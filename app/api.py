@@ -15,7 +15,9 @@ from flask import Blueprint, Response, jsonify, request, stream_with_context
 from app.context import workspace
 from core.csv_export import csv_lines
 from core.errors import ConflictError, InputError, NotFoundError, PhaseDockError
+from core.phases import ApplicationSettings
 from core.runtime.storage.phase_labels import phases_by_execution
+from core.units import phase_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,32 +105,55 @@ def export_executions(trace_set_id: str) -> Response:
     )
 
 
+def asked_dwell() -> float:
+    """The minimum dwell time of the address in seconds; 0, as labelled, without one; of several the last.
+
+    Raises
+    ------
+    InputError
+        If it is no such time.
+    """
+    given = request.args.getlist("dwell")
+    return ApplicationSettings.read(given[-1] if given else "0").minimum_dwell
+
+
 @blueprint.get("/api/traces/<trace_set_id>/phases/<model_id>.csv")
 def export_phases(trace_set_id: str, model_id: str) -> Response:
-    """The phase of every sample as CSV: execution, seconds, phase."""
+    """The phase of every sample as CSV, as shown and as labelled, by the numbers on the screen."""
     space = workspace()
-    traces, labelling = space.traces.load(trace_set_id), space.labels.get(trace_set_id, model_id)
+    traces, found = space.traces.load(trace_set_id), space.labels.get(trace_set_id, model_id, asked_dwell())
 
-    def rows() -> Iterator[tuple[str, float, int]]:
-        for name, time, phases in phases_by_execution(traces, labelling.labels):
-            yield from zip(repeat(name), time, phases)
+    def rows() -> Iterator[tuple[str, float, int, int]]:
+        for name, time, (shown, plain) in phases_by_execution(traces, found.labels, found.as_labelled):
+            yield from zip(repeat(name), time, shown, plain)
 
     name = f"{space.traces.get(trace_set_id).name}-phases.csv"
-    return file_answer(csv_lines(("execution", "time_s", "phase"), rows()), name, "text/csv")
+    head = ("execution", "time_s", "phase_number", "phase_number_as_labelled")
+    return file_answer(csv_lines(head, rows()), name, "text/csv")
 
 
 @blueprint.get("/api/traces/<trace_set_id>/statistics/<model_id>.csv")
 def export_statistics(trace_set_id: str, model_id: str) -> Response:
     """Every phase's statistics of every feature as CSV, in canonical units."""
     space = workspace()
-    head = ["phase", "description", "samples", "share", "runs", "median_stay_s", "feature", "unit"]
+    head = [
+        "phase_number",
+        "description",
+        "samples",
+        "share",
+        "segments",
+        "median_dwell_s",
+        "feature",
+        "unit",
+    ]
     head += ["mean", "sd", "p5", "p25", "p50", "p75", "p95"]
     rows = [
         (
-            *(each.phase, each.description, each.samples, each.share, each.runs, each.median_stay),
+            *(phase_number(each.phase), each.description, each.samples, each.share),
+            *(each.runs, each.median_stay),
             *(feature.name, feature.unit.value, feature.mean, feature.sd, *feature.quantiles),
         )
-        for each in space.labels.get(trace_set_id, model_id).statistics
+        for each in space.labels.get(trace_set_id, model_id, asked_dwell()).statistics
         for feature in each.features
     ]
     name = f"{space.traces.get(trace_set_id).name}-statistics.csv"

@@ -210,3 +210,13 @@ _WRITERS: dict[Unit, Callable[[float], str]] = {
 def format_value(value: float, unit: Unit) -> str:
     """Write a value of a canonical unit for people."""
     return _WRITERS[unit](value)
+
+
+def phase_number(phase: int) -> int:
+    """The number by which people know a phase: 1 for φ1, whose id is 0; 0 for warm-up."""
+    return max(phase + 1, 0)
+
+
+def phase_name(phase: int) -> str:
+    """A phase as people read it: φ1, or warm-up."""
+    return "warm-up" if phase < 0 else f"φ{phase_number(phase)}"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from core.phases import PhaseSettings, fit, predict
+from core.phases.kernels.merging import merge
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.traces.synth import synthetic_traces
 
@@ -14,6 +17,7 @@ def compile_kernels() -> None:
     for solver in ("online", "momentum", "minibatch"):
         model = fit(traces, PhaseSettings(solver=solver, **small))
     predict(model, traces)
+    merge(np.array([0, 1]), np.zeros(1, np.int16), np.zeros(1), np.ones(1), 1.0)
     settings = EvaluationSettings(cycle=10 * traces.period, draws=10)
     evaluate(traces, model, settings, ("event", "quantile", "phasedock"))
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import plotly.graph_objects as go
 
 from app.figures import theme
-from app.figures.timeline import unit_scale
+from core.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.units import Unit
+    from core.traces.scales import Scale
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -32,16 +32,16 @@ class Box:
     mean: float
 
 
-def spread(title: str, boxes: Sequence[Box], unit: Unit, height: int = 168) -> go.Figure:
-    """Draw one box per phase, the first phase on top."""
-    scale, label = unit_scale(unit)
+def spread(title: str, boxes: Sequence[Box], scale: Scale, height: int = 168) -> go.Figure:
+    """Draw one box per phase, the first phase on top, in the unit of all views of the quantity."""
+    size, label = scale
     layout = _layout(
         max(height, 26 * len(boxes) + 46),
         f"{title}, {label}" if label else title,
         theme.axis(showgrid=True, rangemode="tozero", nticks=5),
         hovermode="closest",
     )
-    return go.Figure([_box(box, scale) for box in boxes], layout)
+    return go.Figure([_box(box, size) for box in boxes], layout)
 
 
 def _layout(height: int, title: str, xaxis: dict[str, Any], **more: Any) -> go.Layout:
@@ -77,21 +77,22 @@ def _box(box: Box, scale: float) -> go.Box:
     )
 
 
-def frequencies(counts: Sequence[tuple[int, int]], height: int = 168) -> go.Figure:
-    """Draw the share of samples in each phase; `counts` are (phase, samples)."""
-    total = sum(count for _, count in counts) or 1
-    shares = [count / total for _, count in counts]
+def frequencies(counts: Sequence[tuple[int, int, float]], height: int = 168) -> go.Figure:
+    """Draw each phase's share of time; `counts` are (phase, samples, share of all samples)."""
+    shares = [share for _, _, share in counts]
     bars = go.Bar(
-        y=[theme.phase_name(phase) for phase, _ in counts],
+        y=[theme.phase_name(phase) for phase, _, _ in counts],
         x=shares,
         orientation="h",
-        marker={"color": [theme.phase_colour(phase) for phase, _ in counts]},
-        text=[f"{share:.0%}  {count:,}" for share, (_, count) in zip(shares, counts, strict=True)],
+        marker={"color": [theme.phase_colour(phase) for phase, _, _ in counts]},
+        text=[f"{format_share(share)}  {count:,}" for _, count, share in counts],
         textposition="outside",
         textfont={"size": 11, "color": theme.ink("ink2")},
         cliponaxis=False,
         hoverinfo="skip",
         width=0.56,
     )
-    axis = theme.axis(showticklabels=False, range=[0, max(shares, default=1) * 1.45 or 1])
-    return go.Figure(bars, _layout(max(height, 26 * len(counts) + 46), "Share and number of samples", axis))
+    axis = theme.axis(showticklabels=False, range=[0, max(shares, default=1) * 1.5 or 1])
+    return go.Figure(
+        bars, _layout(max(height, 26 * len(counts) + 46), "Share of time and number of samples", axis)
+    )

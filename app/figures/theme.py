@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
+from core.units import phase_name
+
+__all__ = ["phase_name"]
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -63,11 +67,6 @@ def phase_colour(phase: int) -> str:
 def label_colour(phase: int) -> str:
     """The light colour of text on a phase's colour."""
     return "#000004" if phase < 0 else LABELS_ON_PHASES["light"][phase % 8]
-
-
-def phase_name(phase: int) -> str:
-    """A phase as people read it: φ1, or warm-up."""
-    return "warm-up" if phase < 0 else f"φ{phase + 1}"
 
 
 def dark_partners() -> dict[str, str]:

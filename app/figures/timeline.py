@@ -1,8 +1,8 @@
 """The timeline of one execution: its resources over time, and the phases it was in.
 
-CPU and memory are stacked over one time axis. The phases lie faintly behind both lines and at full
-colour, with their names, in a row beneath. A band is one heat-map row whose cells are the runs:
-this draws thousands of runs at once, where one shape per run takes seconds. Long lines are thinned.
+Lanes are stacked over one time axis, one quantity each, with a line per GPU where there are several. The
+phases lie faintly behind all lines and at full colour, with their names, in a row beneath. Long lines are
+thinned. What the browser says under the pointer it reads off the traces' `meta`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,25 @@ import numpy as np
 import plotly.graph_objects as go
 
 from app.figures import theme
-from core.units import GIB, MIB, Unit
+from app.figures.phase_band import Runs, band, names
+from app.figures.thinning import MOST_POINTS, minmax_indices
+from core.traces.scales import Scale, unit_scale
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from core.traces.model import FloatArray, IntArray
+    from core.units import Unit
 
-_SCALE = {Unit.BYTES: (GIB, "GiB"), Unit.CORES: (1.0, "cores"), Unit.SHARE: (0.01, "%")}
-_HEIGHT = 322
-ROOM_FOR_NAME = 0.03
-"""The share of the visible time that a run needs to have room for its name."""
-MOST_RUNS = 1_200
-"""The most runs drawn in one figure; a screen has not many more columns."""
-MOST_POINTS = 4_000
-"""The most samples drawn of one line."""
+TOP, FOOT, GAP, ROW = 20, 24, 28, 18
+"""Pixels above the first lane, below the last row, between lanes, and of the row of phases."""
+_SHADES = (("ink", "solid"), ("weight2", "solid"), ("ink", "1px,2px"), ("weight2", "1px,2px"))
+"""What tells the lines of one lane apart; phases have the colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One resource of an execution.
+    """One quantity of an execution.
 
     Parameters
     ----------
@@ -49,6 +48,14 @@ class Series:
         What a policy would have given, shape (n,), or None.
     policy
         That policy's name.
+    further
+        Further lines of the lane by name, each of shape (n,): those of further GPUs.
+    name
+        What the first line is called; `title` when left out.
+    scale
+        What the axis shows it in; as fits the values when left out.
+    sparse
+        Whether it is known now and then only, as a loss is: its points are connected.
     """
 
     title: str
@@ -57,59 +64,30 @@ class Series:
     limit: FloatArray | None = None
     given: FloatArray | None = None
     policy: str = ""
+    further: Sequence[tuple[str, FloatArray]] = ()
+    name: str = ""
+    scale: Scale | None = None
+    sparse: bool = False
 
+    @property
+    def shown_in(self) -> Scale:
+        """The scale of the axis."""
+        return self.scale or unit_scale(self.unit, self.values)
 
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """The runs of an execution: `edges` has shape (n_runs + 1,) in seconds, `phases` (n_runs,)."""
-
-    edges: FloatArray
-    phases: IntArray
-
-    @classmethod
-    def from_labels(cls, elapsed: FloatArray, labels: IntArray, period: float) -> Runs:
-        """Collapse one label per sample to runs; a run lasts until the next one begins."""
-        if not len(labels):
-            return cls(np.zeros(1), np.zeros(0, dtype=np.int16))
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(labels)) + 1])
-        edges = np.append(elapsed[starts], elapsed[-1] + period)
-        return cls(edges, labels[starts])
-
-    def within(self, start: float, end: float, most: int = MOST_RUNS) -> Runs:
-        """The runs to draw in a stretch of time: all of them, or only the phases that prevail.
-
-        Where more than `most` runs would have to share the width of a screen, each of `most` equal
-        stretches gets the phase that has most of its time.
-        """
-        low = max(int(np.searchsorted(self.edges, start, side="right")) - 1, 0)
-        high = int(np.searchsorted(self.edges, end, side="left"))
-        edges, phases = self.edges[low : high + 1], self.phases[low:high]
-        if len(phases) <= most:
-            return Runs(edges, phases)
-        bounds = np.linspace(edges[0], edges[-1], most + 1)
-        kinds, kind = np.unique(phases, return_inverse=True)
-        time = np.empty((most, len(kinds)))
-        for position in range(len(kinds)):
-            spent = np.concatenate([[0.0], np.cumsum(np.where(kind == position, np.diff(edges), 0.0))])
-            time[:, position] = np.diff(np.interp(bounds, edges, spent))
-        prevailing = kinds[time.argmax(axis=1)]
-        starts = np.concatenate([[0], np.flatnonzero(np.diff(prevailing)) + 1])
-        return Runs(np.append(bounds[starts], bounds[-1]), prevailing[starts])
-
-
-def unit_scale(unit: Unit, values: FloatArray | None = None) -> tuple[float, str]:
-    """What to divide a unit by for an axis, and what the axis then shows (MiB where all is below 1 GiB)."""
-    if unit is Unit.BYTES and values is not None and len(values) and np.nanmax(values) < GIB:
-        return MIB, "MiB"
-    return _SCALE.get(unit, (1.0, unit.value if unit is not Unit.PLAIN else ""))
+    @property
+    def lines(self) -> list[tuple[str, FloatArray]]:
+        """Every line of usage by its name."""
+        return [(self.name or self.title, self.values), *self.further]
 
 
 def timeline(
     elapsed: FloatArray,
     series: Sequence[Series],
     runs: Runs | None = None,
-    phases: Sequence[int] = (),
+    phases: Mapping[int, str] | Sequence[int] = (),
     window: tuple[float, float] | None = None,
+    title: str = "",
+    breaks: IntArray | None = None,
 ) -> go.Figure:
     """Draw one execution.
 
@@ -118,183 +96,162 @@ def timeline(
     elapsed
         Seconds since its first sample, shape (n,).
     series
-        The resources to stack, from top to bottom.
+        The lanes, from top to bottom.
     runs
         The phases it went through, or None to draw no band.
     phases
-        All phase ids of the model, so that colours are those of every other figure.
+        All phase ids of the model, so that colours are those of every other figure; with descriptions as a
+        mapping.
     window
         The seconds to show; all when left out.
+    title
+        What it is of, for pictures that are taken away.
+    breaks
+        The samples that come after a gap, ascending: no line is drawn over one.
     """
-    end = float(runs.edges[-1]) if runs is not None and len(runs.phases) else float(elapsed[-1])
+    banded = runs is not None and len(runs.phases) > 0
+    end = float(runs.edges[-1]) if runs is not None and banded else float(elapsed[-1])
     full = (0.0, end or 1.0)
     shown = window or full
     thinned = len(elapsed) > MOST_POINTS
     if runs is not None and thinned:
         runs = runs.within(*shown)
     figure = go.Figure(layout=_layout(series, shown, band=runs is not None))
-    figure.layout.meta = {"time_axis": True, "full": full, "thinned": thinned}
+    told = dict(phases) if isinstance(phases, dict) else dict.fromkeys(phases, "")
+    figure.layout.meta = {
+        "time_axis": True,
+        "full": full,
+        "thinned": thinned,
+        "title": title,
+        "phases": [
+            [phase, theme.phase_name(phase), theme.phase_colour(phase), text] for phase, text in told.items()
+        ],
+    }
+    drawn = []
     for number, entry in enumerate(series, start=1):
-        if runs is not None and len(runs.phases):
-            between = (0.0, figure.layout[f"yaxis{number}"].range[1])
-            figure.add_trace(_band(runs, phases, f"y{number}", between, faint=True))
-        figure.add_traces(_lines(elapsed, entry, number, shown))
-    if runs is not None and len(runs.phases):
+        if runs is not None and banded:
+            between = tuple(figure.layout[f"yaxis{number}"].range)
+            drawn.append(band(runs, tuple(told), f"y{number}", between, faint=True))
+        drawn += _lines(elapsed, entry, number, shown, np.empty(0, np.int64) if breaks is None else breaks)
+    if runs is not None and banded:
         row = f"y{len(series) + 1}"
-        figure.add_trace(_band(runs, phases, row, (0.0, 1.0)))
-        figure.add_trace(_names(runs, row, shown))
+        drawn += [band(runs, tuple(told), row, (0.0, 1.0)), names(runs, row, shown)]
+    figure.add_traces(drawn)
     return figure
 
 
 def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool) -> go.Layout:
-    foot, gap = (0.155, 0.1) if band else (0.0, 0.1)
-    height = (1 - foot - gap * (len(series) - 1)) / max(len(series), 1)
+    n, below = len(series), (GAP + ROW - 8) * band
+    lane = 165 if n == 1 else 106 if n == 2 else 84
+    inside = n * lane + (n - 1) * GAP + below
     layout = theme.frame(
-        _HEIGHT if len(series) > 1 else 210,
-        hoversubplots="axis",
-        margin={"l": 40, "r": 14, "t": 20, "b": 24},
-        xaxis=_time_axis(shown, len(series) + 1 if band else len(series)),
+        TOP + inside + FOOT,
+        hovermode=False,
+        margin={"l": 44, "r": 14, "t": TOP, "b": FOOT},
+        xaxis=theme.time_axis(*shown, anchor=f"y{n + 1 if band else n}"),
     )
-    titles = []
+    titles: list[dict[str, Any]] = []
     for number, entry in enumerate(series, start=1):
-        top = 1 - (number - 1) * (height + gap)
+        top = 1 - (number - 1) * (lane + GAP) / inside
         layout[f"yaxis{number}"] = theme.value_axis(
-            domain=[max(top - height, 0), min(top, 1)], range=[0, _highest(entry)], nticks=5
+            domain=[max(top - lane / inside, 0), min(top, 1)], range=_extent(entry), nticks=5
         )
-        _, label = unit_scale(entry.unit, entry.values)
-        title = f"{entry.title}, {label}" if label else entry.title
-        titles.append(theme.quantity_title(title, y=top + 0.008))
+        label = entry.shown_in.label
+        text = f"{entry.title}, {label}" if label else entry.title
+        titles += [theme.quantity_title(text, y=top + 2 / inside), *_line_names(entry, top + 2 / inside)]
     if band:
-        layout[f"yaxis{len(series) + 1}"] = theme.axis(domain=[0, 0.06], range=[0, 1], showticklabels=False)
+        layout[f"yaxis{n + 1}"] = theme.axis(domain=[0, ROW / inside], range=[0, 1], showticklabels=False)
     layout.annotations = titles
     return layout
 
 
-def _time_axis(shown: tuple[float, float], lowest: int) -> dict[str, Any]:
-    """The axis that all rows share, below the lowest of them."""
-    return theme.time_axis(
-        *shown,
-        anchor=f"y{lowest}",
-        unifiedhovertitle={"text": "%{x:.0f} s"},
-        spikemode="across",
-        spikethickness=1,
-        spikedash="solid",
-        spikecolor=theme.ink("line_strong"),
-    )
+def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
+    """The names of a lane's lines at its top right, each in its line's shade, where there are several."""
+    lines = entry.lines
+    if len(lines) == 1:
+        return []
+    found, right = [], 0
+    brief = _brief([name for name, _ in lines])
+    for place in reversed(range(len(lines))):
+        name, (shade, dash) = brief[place], _SHADES[place % len(_SHADES)]
+        text = f"{'—' if dash == 'solid' else '···'} {name}"
+        font = {"size": 11, "color": theme.ink("ink" if shade == "ink" else "ink3")}
+        found.append(theme.quantity_title(text, x=1.0, y=y, xanchor="right", xshift=-right, font=font))
+        right += 7 * len(text) + 6
+    return found
 
 
-def _highest(entry: Series) -> float:
-    """The upper end of a resource's axis, in the unit of the axis: above use, limit and allocation."""
-    scale, _ = unit_scale(entry.unit, entry.values)
-    highest = theme.extent(entry.values[np.isfinite(entry.values)] / scale)
-    if entry.limit is not None and np.isfinite(entry.limit).any():
-        highest = max(highest, float(np.nanmax(entry.limit)) / scale * 1.04)
-    if entry.given is not None and len(entry.given):
-        highest = max(highest, float(entry.given.max()) / scale * 1.04)
-    return highest
+def _brief(names: Sequence[str]) -> list[str]:
+    """Names without the words that all of them end in, which the lane's title says: ``GPU 0``."""
+    words = [name.split() for name in names]
+    same = 0
+    while same + 1 < min(map(len, words)) and len({each[-1 - same] for each in words}) == 1:
+        same += 1
+    return [" ".join(each[: len(each) - same]) for each in words]
 
 
-def _lines(elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, float]) -> list[go.Scatter]:
-    """Limit, allocation and use of a resource, where there are any, thinned to what is shown."""
-    scale, label = unit_scale(entry.unit, entry.values)
+def _extent(entry: Series) -> list[float]:
+    """The range of a lane's axis, in its unit: around use, limit and allocation, and zero."""
+    size = entry.shown_in.size
+    ends = [_ends(values) for _, values in entry.lines]
+    lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
+    top = highest * 1.08 if highest > 0 else size
+    for other in (entry.limit, entry.given):
+        if other is not None and len(other):
+            top = max(top, _ends(other)[1] * 1.04)
+    return [min(lowest, 0.0) * 1.04 / size, top / size]
+
+
+def _ends(values: FloatArray) -> tuple[float, float]:
+    """The least and the largest of values, those left out that are not numbers; 0 where there is none."""
+    known = values if np.isfinite(values.sum()) else values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if len(known) else (0.0, 0.0)
+
+
+def _lines(
+    elapsed: FloatArray, entry: Series, number: int, shown: tuple[float, float], breaks: IntArray
+) -> list[go.Scatter]:
+    """Limit, allocation and use of a quantity, where there are any, thinned to what is shown."""
+    scale = entry.shown_in
     low, high = np.searchsorted(elapsed, shown)
     inside = slice(max(int(low) - 1, 0), int(high) + 1)
     limit = {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px", "shape": "hv"}
     given = {"color": theme.ink("accent"), "width": 1.5, "shape": "hv"}
-    drawn = (
-        (f"{entry.title} limit", entry.limit, limit),
-        (f"{entry.policy} allocation", entry.given, given),
-        (entry.title, entry.values, {"color": theme.ink("ink"), "width": 1.4}),
-    )
+    drawn: list[tuple[str, str, FloatArray | None, dict[str, Any]]] = [
+        (f"{entry.title} limit", "Limit", entry.limit, limit),
+        (f"{entry.policy} allocation", f"{entry.policy} allocation", entry.given, given),
+    ]
+    for place, (name, values) in enumerate(entry.lines):
+        shade, dash = _SHADES[place % len(_SHADES)]
+        style = {"color": theme.ink(shade), "width": 1.4, "dash": dash}
+        drawn.append((name, "Used" if len(entry.lines) == 1 else name, values, style))
     return [
         go.Scatter(
-            x=elapsed[kept],
-            y=values[kept] / scale,
+            x=x,
+            y=y / scale.size,
             xaxis="x",
             yaxis=f"y{number}",
             mode="lines",
             name=name,
             line=style,
-            hovertemplate=f"%{{y:.2f}} {label}",
+            connectgaps=entry.sparse,
+            hoverinfo="skip",
+            meta={"lane": entry.title, "key": key, "unit": scale.label},
         )
-        for name, values, style in drawn
+        for name, key, values, style in drawn
         if values is not None
         for kept in [minmax_indices(values[inside]) + inside.start]  # each line has its own extremes
+        for x, y in [_broken(elapsed, values, kept, breaks)]
     ]
 
 
-def _band(
-    runs: Runs,
-    phases: Sequence[int],
-    yaxis: str,
-    between: tuple[float, float],
-    *,
-    faint: bool = False,
-) -> go.Heatmap:
-    """One row of cells, a cell per run; `faint` is the wash behind a line."""
-    rank = {phase: position for position, phase in enumerate([-1, *phases])}
-    cells = np.array([rank.get(int(phase), 0) for phase in runs.phases], dtype=np.int8)[None, :]
-    options: dict[str, Any] = {"hoverinfo": "skip"}
-    if faint:
-        options |= {"opacity": 0.13, "meta": {"opacity_dark": 0.17}}
-    return go.Heatmap(
-        x=runs.edges,
-        y=list(between),
-        z=cells,
-        zmin=-0.5,
-        zmax=len(rank) - 0.5,
-        colorscale=theme.discrete_scale(phases),
-        showscale=False,
-        xaxis="x",
-        yaxis=yaxis,
-        name="phases",
-        **options,
-    )
-
-
-def _names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
-    """The runs' names on the row beneath, where there is room; the browser updates them after a zoom."""
-    width = np.diff(runs.edges)
-    names = [theme.phase_name(int(phase)) if phase >= 0 else "" for phase in runs.phases]
-    room = ROOM_FOR_NAME * (shown[1] - shown[0])
-    return go.Scatter(
-        x=runs.edges[:-1] + width / 2,
-        y=np.full(len(names), 0.5),
-        xaxis="x",
-        yaxis=yaxis,
-        mode="text",
-        text=[f"<b>{name}</b>" if wide else "" for name, wide in zip(names, width > room, strict=True)],
-        customdata=[[float(w), name] for w, name in zip(width, names, strict=True)],
-        textfont={"size": 11, "color": [theme.label_colour(int(phase)) for phase in runs.phases]},
-        meta={"names": True},
-        hoverinfo="skip",
-        name="names",
-    )
-
-
-def minmax_indices(values: FloatArray, most: int = MOST_POINTS) -> IntArray:
-    """Indices of the samples to draw, ascending, at most `most` (and two more for the ends).
-
-    Samples are cut into equal stretches; each keeps its smallest and its largest value, so that every spike
-    survives.
-
-    Parameters
-    ----------
-    values
-        Shape (n,); NaN values are left out of the comparison.
-    most
-        The largest number of indices to return; all n when there are no more than that.
-    """
-    n = len(values)
-    if n <= most:
-        return np.arange(n)
-    stretches = max(most // 2, 1)
-    size = -(-n // stretches)
-    padded = np.full(size * stretches, np.nan)
-    padded[:n] = values
-    table = padded.reshape(stretches, size)[: -(-n // size)]
-    starts = np.arange(len(table)) * size
-    low = starts + np.argmin(np.where(np.isnan(table), np.inf, table), axis=1)
-    high = starts + np.argmax(np.where(np.isnan(table), -np.inf, table), axis=1)
-    chosen = np.unique(np.concatenate([low, high, [0, n - 1]]))
-    return chosen[chosen < n]
+def _broken(
+    elapsed: FloatArray, values: FloatArray, kept: IntArray, breaks: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """The kept points of a line, with nothing in the middle of each gap."""
+    inside = breaks[(breaks > kept[0]) & (breaks <= kept[-1])] if len(kept) else breaks[:0]
+    if not len(inside):
+        return elapsed[kept], values[kept]
+    place = np.searchsorted(kept, inside)
+    between = (elapsed[inside - 1] + elapsed[inside]) / 2
+    return np.insert(elapsed[kept], place, between), np.insert(values[kept].astype(float), place, np.nan)

@@ -64,6 +64,12 @@ def topbar(*, may_sign_out: bool = False) -> html.Header:
                         type="button",
                         className="searchbox only-desktop",
                     ),
+                    icon_button(
+                        "stack-2",
+                        "Choose traces, model and engine",
+                        id="open-choice",
+                        class_name="only-phone",
+                    ),
                     icon_button("search", "Search", id="open-search-phone", class_name="only-phone"),
                     dmc.ColorSchemeToggle(
                         lightIcon=icon("moon"),

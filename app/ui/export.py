@@ -26,7 +26,8 @@ def export_menu(
     file_name
         What the file is called, without its ending.
     files
-        (label, address) of further files.
+        (label, address) of further files. An address that ends in ``?`` or ``&`` gets what the
+        page's own address says, so that the file has what is shown.
     """
     named = [(graphs, "Picture")] if isinstance(graphs, str) else graphs
     pictures = [

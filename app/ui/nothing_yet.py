@@ -35,6 +35,12 @@ def train_a_model(choice: Choice) -> Node:
     return link_button("Train a model", address("/models", choice, view="train"), "player-play", "primary")
 
 
+def train_on_this_set(traces: str, kind: str = "primary") -> Node:
+    """The way to a model of some traces' own."""
+    href = address("/models", traces=traces, view="train")
+    return link_button("Train on this set", href, "player-play", kind)
+
+
 def misfit(choice: Choice, path: str) -> Node:
     """Why the model is of no use here; None where it fits, or where there is none.
 
@@ -54,9 +60,7 @@ def misfit(choice: Choice, path: str) -> Node:
         error.hint,
         strong=f"{pair[1].name} does not fit {pair[0].name}. {error.message}",
         actions=[
-            link_button("Continue without it", address(path, traces=pair[0].id), "arrow-right", "small"),
-            link_button(
-                "Train a model", address("/models", traces=pair[0].id, view="train"), "player-play", "small"
-            ),
+            train_on_this_set(pair[0].id),
+            link_button("Continue without it", address(path, traces=pair[0].id), "arrow-right"),
         ],
     )

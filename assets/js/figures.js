@@ -7,6 +7,9 @@
   const STEPS = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800,
     3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2592000];
 
+  /* Nothing to be seen, and yet a text: Plotly loses the places of empty ones when their trace is drawn again. */
+  const NO_NAME = "\u200b";
+
   function swap(value, partners) {
     if (typeof value === "string") return partners[value.toLowerCase()] || value;
     if (Array.isArray(value)) {
@@ -34,31 +37,49 @@
     return document.documentElement.getAttribute("data-mantine-color-scheme") === "dark" ? "dark" : "light";
   }
 
-  /* The names of runs that have room for one in the visible time. */
+  /* The names of runs that have room for one in the visible time, in the middle of what is seen of each.
+     A run is [begin, end, name, phase]. */
   function names(trace, range) {
     const room = (window.innerWidth < 768 ? 0.08 : 0.03) * (range[1] - range[0]);
-    return trace.customdata.map((run) => (run[0] > room && run[1] ? "<b>" + run[1] + "</b>" : ""));
+    const seen = trace.customdata.map((run) => [Math.max(run[0], range[0]), Math.min(run[1], range[1])]);
+    return {
+      x: seen.map(([low, high]) => (low + high) / 2),
+      text: seen.map(([low, high], at) => {
+        const name = trace.customdata[at][2];
+        return high - low > room && name ? "<b>" + name + "</b>" : NO_NAME;
+      }),
+    };
   }
 
-  /* Phones have room for fewer ticks and names. */
+  /* The zoom of the address, if it is of this figure's time. */
+  function addressed(meta) {
+    const query = new URL(window.location.href).searchParams;
+    const range = ["x0", "x1"].map((key) => parseFloat(query.get(key) || ""));
+    return range.every(Number.isFinite) && range[1] > range[0] && range[0] < meta.full[1] ? range : null;
+  }
+
+  /* A figure that is drawn again keeps the zoom of the address. Phones have room for fewer ticks and names. */
   function fit(figure) {
     const layout = figure.layout || {};
-    if (!layout.meta || !layout.meta.time_axis || window.innerWidth >= 768) return figure;
-    const range = layout.xaxis.range;
-    const ticks = timeTicks(range[0], range[1], 4);
-    layout.xaxis.tickvals = ticks.values;
-    layout.xaxis.ticktext = ticks.texts;
+    if (!layout.meta || !layout.meta.time_axis) return figure;
+    const zoom = layout.meta.phases ? addressed(layout.meta) : null;
+    const phone = window.innerWidth < 768;
+    if (!zoom && !phone) return figure;
+    const range = zoom || layout.xaxis.range;
+    const ticks = timeTicks(range[0], range[1], phone ? 4 : 8);
+    Object.assign(layout.xaxis, { range, tickvals: ticks.values, ticktext: ticks.texts });
     figure.data.forEach((trace) => {
-      if (trace.meta && trace.meta.names) trace.text = names(trace, range);
+      if (trace.meta && trace.meta.names) Object.assign(trace, names(trace, range));
     });
     return figure;
   }
 
   /* A time axis (marked by its figure's meta) says "5 min 55 s" in its hover, gets new ticks after a
-     zoom, and puts the zoom into the address, so that a colleague sees the same stretch. */
+     zoom, and puts the zoom into the address, so that a colleague sees the same stretch.
+     The listeners are kept with the plot's own: where it is made anew, they are gone, and set again. */
   function bind(graph) {
-    if (graph.phasedockBound || !graph.on) return;
-    graph.phasedockBound = true;
+    if (!graph || !graph.on || !graph._ev || graph._ev.phasedock) return;
+    graph._ev.phasedock = true;
     const isTime = () => graph.layout && graph.layout.meta && graph.layout.meta.time_axis;
     graph.on("plotly_hover", function (event) {
       if (!isTime() || !event.points.length) return;
@@ -66,7 +87,7 @@
       if (title) title.textContent = pd.format.duration(event.points[0].x);
     });
     graph.on("plotly_relayout", function (change) {
-      if (!isTime() || change["xaxis.tickvals"]) return;
+      if (!isTime()) return;
       const zoomed = change["xaxis.range[0]"] !== undefined;
       if (!zoomed && !change["xaxis.autorange"]) return;
       const full = graph.layout.meta.full;
@@ -74,26 +95,43 @@
       showRange(graph, [Math.max(range[0], full[0]), Math.min(range[1], full[1])]);
     });
   }
+  /* Whoever zooms or reads a value comes with the pointer first, however late the plot was drawn. */
+  ["pointerover", "pointerdown"].forEach((kind) =>
+    document.addEventListener(kind, (event) => bind(pd.dom.closest(event, ".js-plotly-plot")), true)
+  );
+  /* The figure is handed to its component anew: what is changed in the plot alone, the component undoes when
+     it draws itself again, which it does after every zoom. */
   function showRange(graph, range) {
     const meta = graph.layout.meta;
     const all = range[0] <= meta.full[0] && range[1] >= meta.full[1];
     const ticks = timeTicks(range[0], range[1], window.innerWidth < 768 ? 4 : 8);
-    window.Plotly.relayout(graph, {
-      "xaxis.range": range, "xaxis.tickvals": ticks.values, "xaxis.ticktext": ticks.texts,
+    const xaxis = Object.assign({}, graph.layout.xaxis, {
+      range, autorange: false, tickvals: ticks.values, ticktext: ticks.texts,
     });
-    const at = graph.data.findIndex((trace) => trace.meta && trace.meta.names);
-    if (at >= 0) window.Plotly.restyle(graph, { text: [names(graph.data[at], range)] }, [at]);
+    const data = graph.data.map((trace) =>
+      trace.meta && trace.meta.names ? Object.assign({}, trace, names(trace, range)) : trace
+    );
+    const owner = graph.closest('[id*="graph"]');
+    if (meta.thinned) api.set_props("zoom", { data: all ? null : range });
+    else if (owner) api.set_props(JSON.parse(owner.id), { figure: { data, layout: Object.assign({}, graph.layout, { xaxis }) } });
     const url = new URL(window.location.href);
     if (all) { url.searchParams.delete("x0"); url.searchParams.delete("x1"); }
     else { url.searchParams.set("x0", range[0].toFixed(1)); url.searchParams.set("x1", range[1].toFixed(1)); }
     window.history.replaceState(window.history.state, "", url);
-    if (meta.thinned) api.set_props("zoom", { data: all ? null : range });
+  }
+
+  /* A figure with more or fewer lanes than the one before gets the room that it asks for. */
+  function makeRoom(figure) {
+    const layout = figure.layout || {};
+    if (!layout.meta || !layout.meta.phases) return;
+    const place = pd.dom.all(".timeline .dash-graph").find((each) => each.style.height);
+    if (place && place.style.height !== layout.height + "px") place.style.height = layout.height + "px";
   }
 
   api.figures = {
     draw: function (figure, _colours, partners) {
       if (!figure) return api.no_update;
-      [60, 400].forEach((wait) => setTimeout(() => document.querySelectorAll(".js-plotly-plot").forEach(bind), wait));
+      makeRoom(figure);
       if (scheme() === "light") return fit(JSON.parse(JSON.stringify(figure)));
       const dark = swap(figure, partners);
       (dark.data || []).forEach((trace) => {

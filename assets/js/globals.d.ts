@@ -67,7 +67,10 @@ interface PlotlyElement extends HTMLElement {
   data: any[];
   // deno-lint-ignore no-explicit-any
   on(event: string, listener: (event: any) => void): void;
-  phasedockBound?: boolean;
+  // deno-lint-ignore no-explicit-any
+  _ev?: any;
+  // deno-lint-ignore no-explicit-any
+  _fullData?: any[];
 }
 
 /** Functions that the columns of tables name. */

@@ -33,6 +33,15 @@
     const element = document.getElementById(id);
     if (element) element.click();
   }
+  /* On a phone the choice of traces, model and engine is at the end of the menu. */
+  document.addEventListener("click", function (event) {
+    if (!dom.closest(event, "#open-choice")) return;
+    click("open-menu");
+    setTimeout(function () {
+      const field = document.getElementById("phone-traces");
+      if (field) field.scrollIntoView({ block: "center" });
+    }, 350);
+  });
   document.addEventListener("keydown", function (event) {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
@@ -63,10 +72,11 @@
     choose: function (traces, model, engine, search, resolved) {
       const query = new URLSearchParams(search || "");
       if (traces && traces !== resolved.traces) {
-        ["model", "execution", "x0", "x1"].forEach((key) => query.delete(key));
+        ["model", "execution", "x0", "x1", "lanes", "dwell"].forEach((key) => query.delete(key));
         query.set("traces", traces);
       } else if (model && model !== resolved.model) {
         if (resolved.traces) query.set("traces", resolved.traces);
+        query.delete("dwell");
         query.set("model", model);
       } else if (engine && engine !== resolved.engine) {
         query.set("engine", engine);

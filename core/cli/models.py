@@ -73,7 +73,7 @@ def model_import_ai4dl(
 def model_expand(
     model: Model,
     file: File,
-    phase: Annotated[int, typer.Option(help="Id of the phase to divide, as printed by predict (φ1 is 0).")],
+    phase: Annotated[int, typer.Option(min=1, help="Number of the phase to divide: 3 for φ3.")],
     into: Annotated[int, typer.Option(help="Number of new phases.")],
     out: Out,
     seed: Annotated[int, typer.Option(help="The same seed gives the same phases.")] = 0,
@@ -84,13 +84,19 @@ def model_expand(
     """Divide a phase into new ones; labels of other samples do not change."""
     from core.runtime.offline import models as offline
 
-    expanded = offline.divide(model, file, phase, into, out, seed=seed, mapping=mapping, force=force)
+    expanded = offline.divide(model, file, phase - 1, into, out, seed=seed, mapping=mapping, force=force)
     _model_answer(expanded, out, as_json, {"divided": phase})
 
 
 def _model_answer(model: PhaseModel, out: Path, as_json: bool, facts: dict[str, Any]) -> None:
     if as_json:
-        phases = [each.to_dict() for each in model.statistics]
-        print_json({"model": str(out), "phases": list(model.phases), **facts, "statistics": phases})
+        from core.units import phase_number
+
+        numbers = [phase_number(phase) for phase in model.phases]
+        phases = [
+            {"phase_number": phase_number(values.pop("phase")), **values}
+            for values in (each.to_dict() for each in model.statistics)
+        ]
+        print_json({"model": str(out), "phase_numbers": numbers, **facts, "statistics": phases})
     else:
         show.model(model, out, facts)

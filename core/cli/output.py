@@ -14,7 +14,7 @@ from rich.table import Table
 
 from core.plain_text import without_controls
 from core.traces.validation import many
-from core.units import format_duration, format_number, format_share, format_value
+from core.units import format_duration, format_number, format_share, format_value, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -119,12 +119,11 @@ def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
         )
     if trained.statistics:
         table = _table(
-            "phase", "id", "share", "CPU", "memory", "dwell time", "description", right=(1, 2, 3, 4, 5)
+            "phase", "share", "CPU", "memory", "median dwell time", "description", right=(1, 2, 3, 4)
         )
         for each in trained.statistics:
             table.add_row(
                 phase_name(each.phase),
-                str(each.phase),
                 format_share(each.share),
                 _mean(each.cpu),
                 _mean(each.memory),
@@ -138,7 +137,7 @@ def model(trained: PhaseModel, out: Path, facts: Mapping[str, Any]) -> None:
 
 
 def labels(by_execution: Mapping[str, Sequence[int]]) -> None:
-    """Each execution's phases as runs."""
+    """Each execution's phases, by their numbers, as runs."""
     table = _table("execution", "samples", "phases", right=(1,))
     for name, values in by_execution.items():
         table.add_row(plain(name), f"{len(values):,}", _runs(values))
@@ -214,11 +213,6 @@ def _share_of(value: float | None) -> str:
     return "–" if value is None else format_share(value)
 
 
-def phase_name(phase: int) -> str:
-    """A phase's name for people: φ1 is the phase with id 0."""
-    return "warm-up" if phase < 0 else f"φ{phase + 1}"
-
-
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Progress | None]:
     """A bar on standard error while the block runs."""
@@ -242,7 +236,7 @@ def _runs(values: Sequence[int]) -> str:
             runs[-1][1] += 1
         else:
             runs.append([value, 1])
-    shown = " ".join(f"{phase_name(phase)}×{length}" for phase, length in runs[:_RUNS_SHOWN])
+    shown = " ".join(f"{phase_name(number - 1)}×{length}" for number, length in runs[:_RUNS_SHOWN])
     return shown if len(runs) <= _RUNS_SHOWN else f"{shown} … and {len(runs) - _RUNS_SHOWN} more"
 
 

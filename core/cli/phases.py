@@ -17,13 +17,21 @@ def register(app: typer.Typer) -> None:
 
 
 @answers
-def predict(model: Model, file: File, mapping: Mapping = None, as_json: Json = False) -> None:
-    """Print the phase of every sample, by execution."""
+def predict(
+    model: Model,
+    file: File,
+    minimum_dwell: Annotated[
+        float, typer.Option(min=0, help="Seconds; shorter segments join a neighbour. 0: as labelled.")
+    ] = 0.0,
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Print the phase of every sample, by execution: 1 is φ1, and 0 is warm-up."""
     from core.runtime.offline import models as offline
 
-    labels = offline.label(model, file, mapping)
+    labels = offline.label(model, file, mapping, minimum_dwell)
     if as_json:
-        print_json({"executions": labels})
+        print_json({"phase_numbers": labels})
     else:
         show.labels(labels)
 

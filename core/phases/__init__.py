@@ -9,17 +9,19 @@ from core.phases.describe import (
     phase_runs,
     phase_statistics,
 )
+from core.phases.dwell import suggested_minimum_dwell, with_minimum_dwell
 from core.phases.fitting import fit
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.online import OnlineDetector
 from core.phases.prediction import encode, expand, predict
-from core.phases.settings import PRESETS, PhaseSettings
+from core.phases.settings import PRESETS, ApplicationSettings, PhaseSettings
 from core.phases.statistics import FeatureStatistics, PhaseStatistics
 
 __all__ = [
     "PRESETS",
     "QUANTILES",
     "WARM_UP",
+    "ApplicationSettings",
     "Candidate",
     "Choice",
     "Expansion",
@@ -41,4 +43,6 @@ __all__ = [
     "phase_statistics",
     "predict",
     "search",
+    "suggested_minimum_dwell",
+    "with_minimum_dwell",
 ]

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.phases.matching import main_feature
-from core.phases.statistics import FeatureStatistics, PhaseStatistics, five_numbers
+from core.phases.statistics import FeatureStatistics, GpuIdle, PhaseStatistics, five_numbers
 from core.phases.wording import descriptions
 from core.traces.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy.typing as npt
 
     from core.phases.encoders import Labels
     from core.traces.model import FloatArray, IntArray, TraceSet
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 
 WARM_UP = -1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+IDLE_GPU = 0.05
+FEEDING = (Role.CPU, Role.BLOCK_IN, Role.NETWORK_IN)
+LOADING = 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,8 @@ class Runs:
     phase
         The phase of each.
     seconds
-        How long each lasted, its last sample's period included.
+        How long each lasted: until the next one begins, and the last before a gap or the end for one period
+        after its last sample. Those of a stretch without a gap add up to its duration.
     """
 
     start: IntArray
@@ -53,8 +59,11 @@ def phase_runs(traces: TraceSet, labels: Labels) -> Runs:
     begins[traces.segments()[:-1]] = True
     start = np.flatnonzero(begins)
     end = np.append(start[1:], len(labels))
-    seconds = traces.time[end - 1] - traces.time[start] + traces.period
-    return Runs(start, end - start, labels[start], seconds)
+    last = np.isin(end, traces.segments())
+    until = np.where(
+        last, traces.time[end - 1] + traces.period, traces.time[np.minimum(end, len(labels) - 1)]
+    )
+    return Runs(start, end - start, labels[start], until - traces.time[start])
 
 
 def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) -> tuple[PhaseStatistics, ...]:
@@ -90,6 +99,7 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
                     _feature(f.name, f.role, f.unit, values[picked])
                     for f, values in zip(traces.features, traces.columns, strict=True)
                 ),
+                gpu_idle=gpu_idle(traces, picked),
             )
         )
     return tuple(
@@ -113,6 +123,48 @@ def _between(ordered: FloatArray, place: FloatArray) -> FloatArray:
     below = place.astype(np.int64)
     above = np.minimum(below + 1, len(ordered) - 1)
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+def gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
+    """How much of some samples all their GPUs idle, and whether data is being loaded meanwhile.
+
+    A GPU idles below 5% of its use. Data is being loaded where, while the GPUs idle, the processors are used
+    more, or more is read from disk or network, than while the GPUs work.
+
+    Parameters
+    ----------
+    traces
+        The trace set.
+    picked
+        The samples to look at, shape (n,).
+
+    Returns
+    -------
+    GpuIdle or None
+        None without a GPU in the set, or without samples.
+    """
+    used = [
+        values[picked]
+        for feature, values in zip(traces.features, traces.columns, strict=True)
+        if feature.role is Role.GPU
+    ]
+    known = np.isfinite(used).any(axis=0) if used else np.zeros(0, dtype=bool)
+    if not known.any():
+        return None
+    idle = np.nanmax(np.array(used)[:, known], axis=0) < IDLE_GPU
+    share = float(idle.mean())
+    if not 0.0 < share < 1.0:
+        return GpuIdle(share, loading=False)
+    feeding = [main_feature(traces.features, role) for role in FEEDING]
+    columns = [traces.column(each.name)[picked][known] for each in feeding if each is not None]
+    return GpuIdle(share, loading=any(_more_while(values, idle) for values in columns))
+
+
+def _more_while(values: FloatArray, idle: npt.NDArray[np.bool_]) -> bool:
+    """Whether values are clearly larger where `idle` is true than where it is not."""
+    there = np.isfinite(values)
+    while_idle, else_ = values[there & idle], values[there & ~idle]
+    return bool(len(while_idle) and len(else_) and while_idle.mean() > LOADING * max(else_.mean(), 1e-12))
 
 
 def _growth(traces: TraceSet, labels: Labels) -> dict[int, float]:

@@ -13,6 +13,7 @@ from core.phases.clustering import fit_centres
 from core.phases.describe import phase_statistics
 from core.phases.encoder_kinds import ENCODERS
 from core.phases.encoders import nearest_of
+from core.phases.familiarity import training_ranges
 from core.phases.matching import default_features, named_features
 from core.phases.model import PhaseModel, TrainingRecord
 from core.phases.numbering import reading_order
@@ -95,7 +96,13 @@ def fit(
     progress(CLUSTERING, "Describing phases", **last)
     statistics = phase_statistics(traces, predict(model, traces), model.phases)
     record = TrainingRecord(
-        errors, traces.n_samples, traces.n_executions, len(windows.starts), fingerprint(traces), traces.period
+        errors,
+        traces.n_samples,
+        traces.n_executions,
+        len(windows.starts),
+        fingerprint(traces),
+        traces.period,
+        training_ranges([traces.column(feature.name) for feature in chosen]),
     )
     progress(1.0, "Done", **last)
     return replace(model, training=record, statistics=statistics)

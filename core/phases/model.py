@@ -52,6 +52,8 @@ class TrainingRecord:
         The trace set's fingerprint (`core.traces.fingerprint`), empty if unknown.
     period
         Its sampling period in seconds, 0 if unknown.
+    ranges
+        The 1st and 99th percentile of each feature; empty if unknown, as in older models.
     """
 
     errors: tuple[float, ...] = ()
@@ -60,6 +62,7 @@ class TrainingRecord:
     n_codes: int = 0
     fingerprint: str = ""
     period: float = 0.0
+    ranges: tuple[tuple[float, float], ...] = ()
 
     @property
     def final_error(self) -> float | None:

@@ -106,6 +106,31 @@ class PhaseSettings:
         return build(cls, values)
 
 
+@dataclass(frozen=True)
+class ApplicationSettings:
+    """How a fitted model is applied to traces; it changes nothing of the model."""
+
+    minimum_dwell: float = setting(
+        0.0,
+        label="Minimum dwell time",
+        low=0.0,
+        high=1e9,
+        unit="s",
+        help="Shorter segments join a neighbour; 0 leaves all as the model labels them.",
+    )
+
+    @classmethod
+    def read(cls, minimum_dwell: str | float) -> ApplicationSettings:
+        """Settings from an address or a command.
+
+        Raises
+        ------
+        InputError
+            If a value is no number, or out of bounds.
+        """
+        return build(cls, {"minimum_dwell": minimum_dwell})
+
+
 PRESETS: dict[str, PhaseSettings] = {
     "Quick": PhaseSettings(epochs=30),
     "Paper (AI4DL)": PhaseSettings(epochs=2_000, solver="online"),

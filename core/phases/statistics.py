@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.traces.model import Role
+from core.traces.scales import Scale, scale_of
 from core.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,22 @@ class FeatureStatistics:
 
 
 @dataclass(frozen=True, slots=True)
+class GpuIdle:
+    """How much of a phase its GPUs idle.
+
+    Parameters
+    ----------
+    share
+        The share of its samples in which all of a container's GPUs idle.
+    loading
+        Whether data is being loaded meanwhile: more is computed by processors, or read, than otherwise.
+    """
+
+    share: float
+    loading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class PhaseStatistics:
     """One phase over a labelled trace set.
 
@@ -54,6 +72,8 @@ class PhaseStatistics:
         Every feature's statistics in the set's order.
     description
         A plain description that no other phase of the model has.
+    gpu_idle
+        How much of it the GPUs idle; None where nothing is known of a GPU.
     """
 
     phase: int
@@ -64,6 +84,11 @@ class PhaseStatistics:
     memory_growth: float
     features: tuple[FeatureStatistics, ...]
     description: str = ""
+    gpu_idle: GpuIdle | None = None
+
+    def named(self, name: str) -> FeatureStatistics | None:
+        """The statistics of a feature, or None where these traces did not have it."""
+        return next((each for each in self.features if each.name == name), None)
 
     def of(self, role: Role) -> FeatureStatistics | None:
         """The statistics of the feature that stands for a role, or None."""
@@ -99,6 +124,7 @@ class PhaseStatistics:
             )
             for each in values["features"]
         )
+        idle = values.get("gpu_idle")  # models made before there were GPUs have none
         return cls(
             phase=int(values["phase"]),
             samples=int(values["samples"]),
@@ -108,6 +134,7 @@ class PhaseStatistics:
             memory_growth=float(values["memory_growth"]),
             features=features,
             description=str(values["description"]),
+            gpu_idle=GpuIdle(float(idle["share"]), bool(idle["loading"])) if idle else None,
         )
 
 
@@ -115,3 +142,14 @@ def five_numbers(values: Iterable[float]) -> tuple[float, float, float, float, f
     """The five percentiles of a feature as a tuple."""
     a, b, c, d, e = (float(value) for value in values)
     return a, b, c, d, e
+
+
+def scale_for(statistics: Sequence[PhaseStatistics], role: Role, unit: Unit) -> Scale:
+    """The one unit in which a quantity is shown of all phases: that of the highest 95th percentile of any."""
+    highest = [
+        each.quantiles[4]
+        for phase in statistics
+        for each in phase.features
+        if each.unit is unit and each.role is role
+    ]
+    return scale_of(unit, max(highest, default=math.nan))

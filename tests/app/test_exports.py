@@ -38,14 +38,30 @@ def test_phases_of_the_page_are_those_of_the_command_line(
     server: Flask, place: Workspace, traces: TraceSetInfo, model: ModelInfo, tmp_path: Path
 ) -> None:
     table = saved(server, f"/api/traces/{traces.id}/phases/{model.id}.csv")
-    assert list(table.columns) == ["execution", "time_s", "phase"]
+    assert list(table.columns) == ["execution", "time_s", "phase_number", "phase_number_as_labelled"]
     samples = place.traces.load(traces.id)
     assert table["time_s"].tolist() == samples.time.tolist()
     plain = write_csv(tmp_path / "t.csv", replace(samples, ids=("a", "b", "c")))
     said = offline.label(save_model(place.models.load(model.id), tmp_path / "m"), plain)
     assert [said[name] for name in "abc"] == [
-        part["phase"].tolist() for _, part in table.groupby("execution", sort=False)
+        part["phase_number"].tolist() for _, part in table.groupby("execution", sort=False)
     ]
+
+
+def test_phases_are_exported_by_the_numbers_on_the_screen_before_and_after_a_minimum_dwell_time(
+    server: Flask, place: Workspace, traces: TraceSetInfo, model: ModelInfo
+) -> None:
+    address = f"/api/traces/{traces.id}/phases/{model.id}.csv"
+    plain = place.labels.get(traces.id, model.id)
+    table = saved(server, f"{address}?dwell=20&dwell=100")
+    assert table["phase_number_as_labelled"].tolist() == (plain.labels + 1).tolist()
+    assert table["phase_number"].tolist() == (place.labels.get(traces.id, model.id, 100).labels + 1).tolist()
+    assert table["phase_number"].tolist() != table["phase_number_as_labelled"].tolist()
+    assert (plain.labels == plain.as_labelled).all()
+    numbers = saved(server, f"/api/traces/{traces.id}/statistics/{model.id}.csv")["phase_number"]
+    assert set(numbers) == {*range(1, 4), 0}
+    wrong = server.test_client().get(f"{address}?dwell=-1", base_url="http://127.0.0.1")
+    assert wrong.status_code == 422
 
 
 @pytest.mark.parametrize("what", ["executions.csv", "phases/{}.csv"])

@@ -14,6 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from app.pages.models import choose, detail, dialogs, expand, importing, page, search, train
 from app.pages.models import compare as model_compare
 from app.ui.links import Query
+from app.ui.phase_cards import balanced
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.errors import ConflictError, InputError
@@ -104,9 +105,9 @@ def test_default_features_are_left_to_the_library(place: Workspace, traces: Trac
     chosen = train.default_features(traces.features)
     task = train.submit(traces.id, PhaseSettings(), chosen, "")
     assert place.tasks.get(task).params["features"] is None
-    assert place.tasks.get(task).params["name"] == "crbm-10-k5"
+    assert place.tasks.get(task).params["name"] == f"5 phases · {traces.name}"
     again = train.submit(traces.id, PhaseSettings(), chosen, "")
-    assert place.tasks.get(again).params["name"] == "crbm-10-k5-2"
+    assert place.tasks.get(again).params["name"] == f"5 phases · {traces.name} (2)"
 
 
 def test_no_feature_is_refused(traces: TraceSetInfo) -> None:
@@ -277,4 +278,4 @@ def test_a_failed_task_shows_its_sentence(place: Workspace, traces: TraceSetInfo
 
 @pytest.mark.parametrize(("count", "columns"), [(1, 1), (4, 4), (5, 3), (6, 3), (7, 4), (9, 3)])
 def test_cards_stand_in_rows_of_about_the_same_length(count: int, columns: int) -> None:
-    assert detail.balanced(count) == columns
+    assert balanced(count, 4) == columns

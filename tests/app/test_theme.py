@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from app.figures import theme
+from app.figures.phase_band import GAP, Runs, band, names
 from app.figures.strips import gradient
-from app.figures.timeline import Runs, Series, minmax_indices, timeline
+from app.figures.thinning import minmax_indices
+from app.figures.timeline import Series, timeline
 from core.units import Unit
 
 TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"
@@ -89,11 +91,43 @@ def test_a_moment_of_another_limit_is_drawn_however_long_the_execution() -> None
     assert np.min(drawn["vpa allocation"]) == 0.5
 
 
-def test_runs_collapse_labels_and_end_one_period_after_the_last_sample() -> None:
-    runs = Runs.from_labels(np.array([0.0, 5, 10, 15, 20]), np.array([-1, -1, 2, 2, 0]), 5.0)
-    assert runs.phases.tolist() == [-1, 2, 0]
-    assert runs.edges.tolist() == [0, 10, 20, 25]
-    assert len(Runs.from_labels(np.zeros(0), np.zeros(0, dtype=int), 5.0).phases) == 0
+def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap() -> None:
+    begin, seconds = np.array([0.0, 10, 40]), np.array([10.0, 10, 5])
+    runs = Runs.of(begin, seconds, np.array([-1, 2, 0]))
+    assert runs.phases.tolist() == [-1, 2, GAP, 0]
+    assert runs.edges.tolist() == [0, 10, 20, 40, 45]
+    assert np.isnan(band(runs, (0, 1, 2), "y", (0.0, 1.0)).z[0]).tolist() == [False, False, True, False]
+    none = np.zeros(0)
+    assert len(Runs.of(none, none, none).phases) == 0
+
+
+def test_no_line_is_drawn_over_a_gap() -> None:
+    elapsed = np.array([0.0, 1, 2, 10, 11])
+    drawn = timeline(elapsed, [Series("CPU", np.arange(5.0), Unit.CORES)], breaks=np.array([3])).data[0]
+    assert drawn.x.tolist() == [0, 1, 2, 6, 10, 11]
+    assert np.isnan(drawn.y).tolist() == [False, False, False, True, False, False]
+
+
+def test_names_stand_in_the_middle_of_what_is_seen_of_their_runs() -> None:
+    runs = Runs(np.array([0.0, 100, 200]), np.array([0, 1]))
+    drawn = names(runs, "y", (50.0, 150.0))
+    assert drawn.x.tolist() == [75, 125]
+    assert [list(run) for run in drawn.customdata] == [[0, 100, "φ1", 0], [100, 200, "φ2", 1]]
+
+
+def test_every_line_says_what_it_is_and_in_which_unit() -> None:
+    n = np.arange(50) * 1.0
+    lanes = [
+        Series("CPU", n / 50, Unit.CORES, n, n, "vpa"),
+        Series("GPU", n / 50, Unit.SHARE, further=[("GPU 1", n / 100)], name="GPU 0"),
+    ]
+    figure = timeline(n, lanes, Runs(np.array([0.0, 50]), np.array([1])), {0: "Idle", 1: "Busy"}, title="job")
+    said = [dict(line.meta) for line in figure.data if line.meta and "lane" in line.meta]
+    assert [each["key"] for each in said] == ["Limit", "vpa allocation", "Used", "GPU 0", "GPU 1"]
+    assert {(each["lane"], each["unit"]) for each in said} == {("CPU", "cores"), ("GPU", "%")}
+    assert figure.layout.meta["phases"][1][1::2] == ["φ2", "Busy"]
+    assert figure.layout.meta["title"] == "job"
+    assert figure.layout.height > timeline(n, lanes[:1]).layout.height
 
 
 def test_a_few_runs_are_kept_and_many_become_a_bar_code_of_what_prevails() -> None:

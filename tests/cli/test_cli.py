@@ -112,14 +112,16 @@ def test_training_saves_the_librarys_model(csv, tmp_path):
     out = tmp_path / "model.zip"
     common = ("model", "train", csv, "--phases", 3, "--epochs", 2, "--hidden", 4, "--seed", 7)
     said = run_json(*common, "--out", out)
-    assert said["phases"] == [0, 1, 2]
+    assert said["phase_numbers"] == [1, 2, 3]
     assert said["epochs"] == 2
     assert said["final_error"] > 0
     again = run_json(*common, "--out", out, "--force")
     assert again["final_error"] == said["final_error"]
     loaded = load_model(out)
     assert loaded.settings.seed == 7
-    assert [each["phase"] for each in said["statistics"]] == [each.phase for each in loaded.statistics]
+    assert [each["phase_number"] for each in said["statistics"]] == [
+        each.phase + 1 for each in loaded.statistics
+    ]
 
 
 def test_training_shows_a_table_with_units(csv, tmp_path):
@@ -137,22 +139,22 @@ def test_predicting_prints_labels_by_execution_and_nothing_else(csv, model):
     traces = read_traces(csv)
     labels = predict(load_model(model), traces)
     said = run_json("predict", model, csv)
-    assert list(said) == ["executions"]
-    assert list(said["executions"]) == list(traces.ids)
-    for name, values in said["executions"].items():
-        np.testing.assert_array_equal(values, labels[traces.slice_of(name)])
+    assert list(said) == ["phase_numbers"]
+    assert list(said["phase_numbers"]) == list(traces.ids)
+    for name, values in said["phase_numbers"].items():  # as on the screen: 1 is φ1, and 0 is warm-up
+        np.testing.assert_array_equal(values, labels[traces.slice_of(name)] + 1)
     shown = run("predict", model, csv).stdout
     assert "warm-up×3" in shown
 
 
 def test_expanding_divides_one_phase(csv, model, tmp_path):
     out = tmp_path / "expanded"
-    said = run_json("model", "expand", model, csv, "--phase", 1, "--into", 2, "--out", out)
-    assert said["phases"] == [0, 2, 3, 4]
-    before, after = (run_json("predict", each, csv)["executions"] for each in (model, out))
+    said = run_json("model", "expand", model, csv, "--phase", 2, "--into", 2, "--out", out)
+    assert said["phase_numbers"] == [1, 3, 4, 5]
+    before, after = (run_json("predict", each, csv)["phase_numbers"] for each in (model, out))
     for name in before:
         pairs = set(zip(before[name], after[name], strict=True))
-        assert pairs <= {(-1, -1), (0, 0), (2, 2), (1, 3), (1, 4)}
+        assert pairs <= {(0, 0), (1, 1), (3, 3), (2, 4), (2, 5)}
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ def test_expanding_divides_one_phase(csv, model, tmp_path):
         (("predict", "nowhere", "{csv}"), "nowhere"),
         (("predict", "{model}", "nothing.csv"), "nothing.csv"),
         (("traces", "check", "nothing.csv"), "nothing.csv"),
-        (("model", "expand", "{model}", "{csv}", "--phase", "9", "--into", "2", "--out", "{tmp}/x"), "φ10"),
+        (("model", "expand", "{model}", "{csv}", "--phase", "10", "--into", "2", "--out", "{tmp}/x"), "φ10"),
         (("model", "train", "{csv}", "--epochs", "0", "--out", "{tmp}/x"), "pochs"),
         (("model", "train", "{csv}", "--solver", "magic", "--out", "{tmp}/x"), "olver"),
         (("model", "train", "{csv}", "--out", "{model}"), "already"),
@@ -207,7 +209,7 @@ def test_wrong_settings_stop_the_start(command, monkeypatch):
 
 def test_the_bundled_model_fits_the_bundled_traces():
     said = run_json("predict", DATA / RECORDED.model, DATA / RECORDED.traces)
-    assert len(said["executions"]) >= 40
+    assert len(said["phase_numbers"]) >= 40
 
 
 @pytest.mark.skipif(not REFERENCE.is_dir(), reason="AI4DL's published files are not here")
@@ -215,7 +217,9 @@ def test_the_published_model_predicts_what_its_authors_saw(tmp_path):
     run("model", "import-ai4dl", REFERENCE, "--out", tmp_path / "m")
     said = run_json("predict", tmp_path / "m", REFERENCE / "sample.csv")
     expected = json.loads((REFERENCE / "expected_phases.json").read_text())["executions"]
-    assert said["executions"] == {name: each["phases"] for name, each in expected.items()}
+    assert said["phase_numbers"] == {
+        name: [phase + 1 for phase in each["phases"]] for name, each in expected.items()
+    }
 
 
 def test_ctrl_c_has_its_own_code():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -124,6 +126,47 @@ def test_spikes_and_uneven_levels_in_words():
         "CPU spikes, steady memory",
         "Moderate CPU, varying, uneven memory",
     ]
+
+
+GPUS = (Feature("gpu0", Role.GPU, Unit.SHARE), Feature("gpu1", Role.GPU, Unit.SHARE))
+READ = Feature("read", Role.BLOCK_IN, Unit.BYTES_PER_SECOND)
+
+
+def with_gpus(*blocks):
+    """Descriptions of blocks of (cpu, gpu0, gpu1, read), each a phase of its own."""
+    table = [np.column_stack([np.broadcast_to(column, 50) for column in columns]) for columns in blocks]
+    traces = trace_set([np.concatenate(table)], features=(CPU, *GPUS, READ))
+    labels = np.repeat(np.arange(len(blocks)), 50).astype(np.int16)
+    return phase_statistics(traces, labels, range(len(blocks)))
+
+
+def test_gpus_that_wait_are_said_with_the_reason_only_where_the_samples_show_it():
+    waits = np.where(np.arange(50) % 7 == 0, 0.0, 0.95)
+    loads = np.where(waits == 0, 4.0, 1.0)
+    found = with_gpus((loads, waits, waits, 0), (1.0, waits, waits, 0), (2.0, waits, 0.9, 0), (3.0, 0, 0, 0))
+    assert found[0].gpu_idle.share == pytest.approx(8 / 50)
+    assert found[0].description.endswith("GPU idle 16% of the time: data loading")
+    assert found[1].description.endswith("GPU idle 16% of the time")
+    assert found[2].description.endswith("busy GPU")  # the other one works
+    assert found[3].description.endswith("GPU idle")
+    back = PhaseStatistics.from_dict(found[0].to_dict())
+    assert back == found[0]
+    older = found[0].to_dict()
+    del older["gpu_idle"]
+    assert PhaseStatistics.from_dict(older).gpu_idle is None
+
+
+def test_what_goes_over_disks_is_said_where_it_is_much():
+    found = with_gpus((1.0, 0.5, 0.5, 80 * 2**20), (1.0, 0.9, 0.9, 2**18))
+    assert found[0].description.endswith("moderate GPU, reading from disk")
+    assert found[1].description.endswith("busy GPU")
+
+
+def test_segments_last_until_the_next_one_begins_however_irregular_the_sampling():
+    traces = trace_set([np.ones((6, 2))], breaks=[4])
+    traces = replace(traces, time=np.array([0.0, 8, 20, 29, 100, 111]))
+    runs = phase_runs(traces, np.array([0, 0, 1, 1, 1, 0], np.int16))
+    assert runs.seconds.tolist() == [20, 19, 11, 10]  # to the next; to the gap; to the next; to the end
 
 
 def test_phases_that_read_alike_are_told_apart_by_the_first_fact_that_differs():

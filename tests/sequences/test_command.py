@@ -49,15 +49,16 @@ def test_the_json_has_what_the_library_says(files):
     assert sum(edge["count"] for edge in said["transitions"]) == analysis.sequences.n_runs
     for row in said["matrix"]["rows"]:
         assert sum(row["p"]) == pytest.approx(1.0)
-        assert row["seen"] == graph.visits[graph.numbers[tuple(row["after"])]]
+        state = tuple(int(name.removeprefix("φ")) - 1 for name in row["after"])
+        assert row["seen"] == graph.visits[graph.numbers[state]]
     assert set(said["packed"]) == set(analysis.sequences.ids)
     assert sum(stay["runs"] for stay in said["stays"]) == analysis.sequences.n_runs
 
 
 def test_warm_up_may_count_like_a_phase(files):
     said = json.loads(run(*files, "--warmup", "own", "--step", "sample", "--json").stdout)
-    assert said["matrix"]["columns"][0] == -1
-    assert all(path["elements"][0]["phases"][0] == -1 for path in said["paths"])
+    assert said["matrix"]["columns"][0] == "warm-up"
+    assert all(path["elements"][0]["phases"][0] == "warm-up" for path in said["paths"])
     graph = expected(*files, Warmup.OWN).graph(1, Step.SAMPLE)
     assert sum(edge["count"] for edge in said["transitions"]) == graph.visits.sum()
 

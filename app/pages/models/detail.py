@@ -8,13 +8,14 @@ from dash import html
 
 from app.figures.models.error_curve import error_curve
 from app.pages.models.listing import action, encoder_words, format_error, origin_badges, phase_badges
-from app.ui.basics import Node, aria, card, contents, icon, link_button, phase_badge, plain_table, state_badge
+from app.ui.basics import Node, card, contents, icon, link_button, phase_badge, plain_table, state_badge
 from app.ui.export import export_menu
 from app.ui.forms import text_of
 from app.ui.graph import graph
-from app.ui.phase_views import phase_card
+from app.ui.phase_cards import live, phase_cards, usual_lanes
 from app.ui.tasks.words import when
 from core.settings_fields import describe
+from core.traces.model import ROLE_NAMES
 from core.traces.validation import many
 from core.units import Unit, format_bytes, format_duration, format_number, format_value
 
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
     from core.phases import PhaseModel
     from core.runtime.infos import ModelInfo
 
-ROLES = {
-    "cpu": "CPU",
-    "memory": "Memory",
-    "cpu_limit": "CPU limit",
-    "memory_limit": "Memory limit",
-    "loss": "Loss",
-    "other": "Other",
-}
+ROLES = {role.value: name for role, name in ROLE_NAMES.items()} | {"phase": "Phase", "other": "Other"}
 
 
 def _facts(info: ModelInfo, model: PhaseModel) -> Iterable[tuple[str, Node]]:
@@ -87,24 +81,10 @@ def head(info: ModelInfo, model: PhaseModel, query: Query) -> html.Section:
     )
 
 
-def balanced(count: int, most: int = 4) -> int:
-    """How many cards stand in a row, at most `most`, so that the rows are about equally long."""
-    rows = -(-count // most)
-    return -(-count // max(rows, 1))
-
-
 def cards(model: PhaseModel) -> Node:
     """A card per phase with its statistics on the training traces; its bare phases if there are none."""
-    live = [each for each in model.statistics if each.phase >= 0]
-    if live:
-        return html.Div(
-            [phase_card(each) for each in live],
-            style={"--columns": str(balanced(len(live)))},
-            className="cards",
-            tabIndex="0",
-            role="region",
-            **aria(label="Phases"),
-        )
+    if live(model.statistics):
+        return phase_cards(model.statistics, usual_lanes(model.statistics), most=4)
     return card(
         "Phases",
         html.Div([phase_badge(phase) for phase in model.phases], className="row wrap"),

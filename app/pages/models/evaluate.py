@@ -11,7 +11,8 @@ from app.context import workspace
 from app.figures.spread import frequencies
 from app.ui.basics import Node, card, contents, icon, link_button, notice, phase_badge, plain_table
 from app.ui.graph import graph
-from app.ui.phase_views import BEFORE_A_WINDOW, PHASE_HEAD, phase_numbers
+from app.ui.phase_cards import live
+from app.ui.phase_statistics import PHASE_HEAD, described, phase_numbers
 from core.errors import PhaseDockError
 from core.traces.validation import many
 
@@ -42,7 +43,7 @@ def evaluation(info: ModelInfo, query: Query, chosen: str | None) -> html.Sectio
     return card(
         "Evaluate",
         html.Div(id="evaluate-result", className="stack"),
-        note="the phases of this model on a trace set",
+        note="the phases of this model on a trace set, as labelled",
         tools=[pick],
         id={"type": "evaluate", "model": info.id},
     )
@@ -56,7 +57,7 @@ def result(model_id: str, trace_set_id: str) -> list[Node]:
         labelling = space.labels.get(trace_set_id, model_id)
     except PhaseDockError as error:
         return [notice("warn", error.hint, strong=error.message)]
-    figure = frequencies([(each.phase, each.samples) for each in labelling.statistics if each.phase >= 0])
+    figure = frequencies([(each.phase, each.samples, each.share) for each in live(labelling.statistics)])
     query = f"traces={trace_set_id}&model={model_id}"
     return [
         html.Div(
@@ -91,7 +92,7 @@ def _table(statistics: Sequence[PhaseStatistics]) -> html.Div:
     rows = [
         (
             phase_badge(each.phase),
-            each.description if each.phase >= 0 else BEFORE_A_WINDOW,
+            described(each),
             *phase_numbers(each),
         )
         for each in statistics

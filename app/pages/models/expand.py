@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import dash
 import dash_mantine_components as dmc
-from dash import Dash, Input, Output, State, dcc, html, set_props
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, set_props
 
 from app.context import workspace
 from app.pages.models.detail import expansions
@@ -29,7 +29,7 @@ def _option(model: PhaseModel, phase: int) -> tuple[str, str]:
     return str(phase), f"φ{phase + 1}  {description}".strip()
 
 
-def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node]:
+def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None, asked: int | None) -> list[Node]:
     sets = workspace().traces.list()
     ids = [each.id for each in sets]
     first = next((each for each in (info.trace_set_id, chosen) if each in ids), None)
@@ -37,7 +37,7 @@ def _fields(info: ModelInfo, model: PhaseModel, chosen: str | None) -> list[Node
         select(
             "expand-phase",
             [_option(model, phase) for phase in model.phases],
-            str(_longest_phase(model)),
+            str(asked if asked in model.phases else _longest_phase(model)),
             label="Phase to divide",
             className="field",
         ),
@@ -77,8 +77,25 @@ def _longest_phase(model: PhaseModel) -> int:
     return busiest.phase if busiest is not None and busiest.phase in model.phases else model.phases[0]
 
 
-def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Section:
-    """The form, the expansions so far, and the task if one is under way."""
+def asked_phase(number: str | None) -> int | None:
+    """The phase that an address asks to expand by its number on the screen, or None."""
+    return int(number) - 1 if number and number.isdecimal() and len(number) < 6 else None
+
+
+def expansion(
+    info: ModelInfo, model: PhaseModel, chosen: str | None, number: str | None = None
+) -> html.Section:
+    """The form, the expansions so far, and the task if one is under way.
+
+    Parameters
+    ----------
+    info, model
+        The model.
+    chosen
+        The trace set that the address names.
+    number
+        The number of the phase that the address asks to expand: its form is gone to at once.
+    """
     tree = expansions(model)
     tasks = [task for task in panel.tasks_of("expand", {"model": info.id}) if not task.state.ended]
     return card(
@@ -86,11 +103,12 @@ def expansion(info: ModelInfo, model: PhaseModel, chosen: str | None) -> html.Se
         html.Div(
             [
                 *([tree] if tree is not None else []),
-                html.Div(_fields(info, model, chosen), className="formgrid"),
+                html.Div(_fields(info, model, chosen, asked_phase(number)), className="formgrid"),
                 html.Div(id="expand-problem"),
                 html.Div(button("Expand", "git-branch", id="expand-start"), className="row"),
                 panel.place("expand-live", panel.panel(tasks, "", "", "") if tasks else []),
                 dcc.Store(id="expand-model", data=info.id),
+                dcc.Store(id="expand-asked", data=number),
             ],
             className="stack",
         ),
@@ -121,6 +139,11 @@ def submit(model_id: str, phase: str | None, into: Any, trace_set_id: str | None
 
 def register(app: Dash) -> None:
     """Connect the form."""
+    app.clientside_callback(
+        ClientsideFunction("models", "goToExpand"),
+        Output("expand-start", "title"),
+        Input("expand-asked", "data"),
+    )
 
     @app.callback(
         Output("expand-problem", "children"),

@@ -73,7 +73,7 @@ def _library(query: Query, model: ModelInfo | None, trace_set_id: str | None) ->
         model_detail.head(model, loaded, query),
         model_detail.cards(loaded),
         evaluate.evaluation(model, query, trace_set_id),
-        expand.expansion(model, loaded, trace_set_id),
+        expand.expansion(model, loaded, trace_set_id, query.get("expand")),
         html.Div(
             [
                 html.Div([model_detail.loss(loaded), model_detail.features(loaded)], className="stack"),

@@ -18,6 +18,7 @@ from core.errors import InputError, PhaseDockError
 from core.phases import PRESETS, PhaseSettings
 from core.settings_fields import describe
 from core.traces.model import Role
+from core.traces.validation import many
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from core.traces.model import Feature
 
 FORM = "train"
+_LONGEST_NAME = 110
 MAIN = ("phases", "encoder", "hidden", "history", "epochs", "learning_rate")
 FURTHER = ("solver", "batch_size", "patience", "warmup", "seed")
 _NOT_BY_DEFAULT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
@@ -139,7 +141,7 @@ def form(query: Query, traces: TraceSetInfo) -> html.Section:
                 dmc.TextInput(
                     id="train-name",
                     label="Name",
-                    placeholder="Leave empty to name it after its settings",
+                    placeholder="Leave empty to name it after its phases and traces",
                     size="xs",
                     className="field",
                 ),
@@ -172,11 +174,10 @@ def view(query: Query, traces: TraceSetInfo | None) -> list[Node]:
     return [html.Div([form(query, traces), panel.place("train-live", shown)], className="grid cols-main top")]
 
 
-def model_name(settings: PhaseSettings, taken: Sequence[str]) -> str:
-    """A name after the settings that no model has yet: ``crbm-10-k5``, ``crbm-10-k5-2``."""
-    size = settings.history if settings.encoder == "window" else settings.hidden
-    base = f"{settings.encoder}-{size}-k{settings.phases}"
-    names = [base, *(f"{base}-{number}" for number in range(2, len(taken) + 3))]
+def model_name(settings: PhaseSettings, traces: str, taken: Sequence[str]) -> str:
+    """A name that no model has yet: ``5 phases · Recorded jobs``, ``5 phases · Recorded jobs (2)``."""
+    base = f"{many(settings.phases, 'phase')} · {traces}"[:_LONGEST_NAME]
+    names = [base, *(f"{base} ({number})" for number in range(2, len(taken) + 3))]
     return next(name for name in names if name not in taken)
 
 
@@ -200,7 +201,7 @@ def submit(trace_set_id: str, settings: PhaseSettings, features: Sequence[str], 
     if not features:
         raise InputError("No feature is chosen.", "Choose at least one, usually CPU and memory.")
     ordered = [feature.name for feature in traces.features if feature.name in features]
-    called = name.strip() or model_name(settings, taken_names())
+    called = name.strip() or model_name(settings, traces.name, taken_names())
     params = {
         "trace_set": trace_set_id,
         "settings": settings.to_dict(),

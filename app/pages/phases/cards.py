@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dash import dcc, html
 
+from app.cache import cached
+from app.context import address, workspace
+from app.pages.phases.controls import lanes_menu
 from app.pages.phases.execution import execution_heading, execution_timeline
 from app.pages.phases.overlay import Overlays, picker, sentence
 from app.ui.basics import Node, button, card
 from app.ui.export import export_menu
 from app.ui.graph import graph
-from app.ui.phase_views import spread_figures
+from app.ui.phase_cards import live, phase_cards
+from app.ui.phase_statistics import spread_figures, statistics_table
+from core.traces.validation import many
+from core.units import format_duration, phase_number
+
+if TYPE_CHECKING:
+    from app.pages.phases.view import View
 
 
 def timeline_card(
-    of: tuple[str, str],
-    name: str,
-    window: tuple[float, float] | None,
-    over: Overlays | None,
-    policy: str | None,
-    *,
-    limited: bool,
+    view: View, name: str, window: tuple[float, float] | None, over: Overlays | None, policy: str | None
 ) -> Node:
     """The timeline of an execution.
 
     Parameters
     ----------
-    of, name
-        The ids of the trace set and of the model; the execution.
+    view, name
+        What is shown; the execution.
     window
         The seconds to show, or None for all.
     over, policy
         The comparison whose allocations may be drawn, and the policy whose allocation is; None for none.
-    limited
-        Whether limits were recorded.
     """
-    evaluation, heading = over.evaluation if over else "", execution_heading(of[0], name)
-    figure = execution_timeline(*of, name, window, (evaluation, policy or ""))
-    keys = _keys(given=over is not None, limited=limited)
+    evaluation, heading = over.evaluation if over else "", execution_heading(view.traces, name)
+    figure = execution_timeline(view, name, window, (evaluation, policy or ""))
+    keys = _keys(given=over is not None, limited=any(lane.limit is not None for lane in view.lanes))
     return card(
         html.Span(heading.title, id="execution-title"),
-        graph("timeline", figure, f"CPU and memory of {name} over time, with its phases"),
+        graph("timeline", figure, f"What {name} used over time, with its phases"),
         html.Div(keys, className="keys only-phone"),
         html.P(sentence(evaluation, policy, name), id="overlay-note", className="small ink3", role="status"),
         dcc.Store(id="overlay-from", data=evaluation),
@@ -48,7 +51,8 @@ def timeline_card(
         tools=[
             html.Div(keys, className="keys only-desktop"),
             picker(over, policy) if over else None,
-            *_tools(of),
+            lanes_menu(view),
+            *_tools(view),
         ],
         class_name="timeline",
     )
@@ -63,31 +67,56 @@ def _keys(*, given: bool, limited: bool) -> list[Node]:
     ]
 
 
-def _tools(of: tuple[str, str]) -> list[Node]:
-    title = "Reset zoom (Esc)"
-    phases = ("Phases of every sample, CSV", f"/api/traces/{of[0]}/phases/{of[1]}.csv")
+def _tools(view: View) -> list[Node]:
+    title, base = "Reset zoom (Esc)", f"/api/traces/{view.traces}"
+    files = [
+        ("This timeline, CSV", f"{base}/timeline/{view.model}.csv?"),
+        ("Phases of every sample, CSV", f"{base}/phases/{view.model}.csv?dwell={view.dwell:g}&"),
+    ]
     return [
         button("Reset zoom", "zoom-reset", "small quiet", id="zoom-out", title=title),
-        export_menu("timeline", "timeline", [phases]),
+        export_menu("timeline", "timeline", files),
     ]
 
 
-def spread_card(of: tuple[str, str]) -> Node:
-    """What each phase uses of each resource; `of` are the ids of the trace set and of the model."""
-    figures, note = spread_figures(*of)
-    shorts = [label.removeprefix("Spread of ").partition(" ")[0] for label, _ in figures]
+def details(view: View) -> list[Node]:
+    """What stands below the timeline: what each phase is and uses, over all executions."""
+    found = view.labelling()
+
+    def expand(phase: int) -> str:
+        return address("/models", None, traces=view.traces, model=view.model, expand=phase_number(phase))
+
+    note = "over all samples of the trace set"
+    if view.dwell:
+        note += f"; segments shorter than {format_duration(view.dwell)} merged"
+    csv = f"/api/traces/{view.traces}/statistics/{view.model}.csv?dwell={view.dwell:g}"
+    return [
+        phase_cards(found.statistics, view.lanes, expand),
+        _spread_card(view),
+        statistics_table(found.statistics, view.lanes, csv, note),
+    ]
+
+
+def _spread_card(view: View) -> Node:
+    found = view.labelling()
+    figures = cached(lambda: spread_figures(found.statistics, view.lanes), "spread", *view.key())
+    samples = sum(each.samples for each in live(found.statistics))
+    info = workspace().traces.get(view.traces)
+    counts = f"{many(info.n_executions, 'execution')}, {many(samples, 'labelled sample')}"
+    names = [f"spread-{place}" for place in range(len(figures))]
+    csv = f"/api/traces/{view.traces}/statistics/{view.model}.csv?dwell={view.dwell:g}"
     return card(
         "Spread by phase",
         html.Div(
-            [graph(f"spread-{position}", figure, label) for position, (label, figure) in enumerate(figures)],
+            [graph(name, figure, label) for name, (_, label, figure) in zip(names, figures, strict=True)],
             className="spread",
         ),
-        note=note,
+        note=f"whiskers 5th to 95th percentile; {counts}",
         tools=[
             export_menu(
-                [(f"spread-{position}", short) for position, short in enumerate(shorts)],
+                [(name, title) for name, (title, _, _) in zip(names, figures, strict=True)],
                 "spread by phase",
-                [("Statistics of every feature, CSV", f"/api/traces/{of[0]}/statistics/{of[1]}.csv")],
+                [("Statistics of every feature, CSV", csv)],
             )
         ],
     )

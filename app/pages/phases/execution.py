@@ -6,17 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.context import workspace
-from app.figures.timeline import Runs, Series, timeline
+from app.figures.phase_band import Runs
+from app.figures.timeline import Series, timeline
 from app.pages.phases.overlay import allocations
 from app.ui.phase_views import attributes
+from core.phases.statistics import scale_for
 from core.traces.model import Role
 from core.traces.validation import many
-from core.units import Unit, format_duration
+from core.units import format_duration
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-    from core.traces.model import FloatArray, TraceSet
+    from app.pages.phases.view import View
+    from core.runtime.storage.phase_labels import Labelling
+    from core.traces.model import TraceSet
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     table = workspace().traces.summary(trace_set_id)
     row = table.loc[table["execution"] == name].iloc[0]
     groups = [str(row[name]) for name in attributes(table)]
-    pace = float(row["duration_s"]) / max(int(row["samples"]) - 1, 1)
+    pace = float(row["duration_s"]) / max(int(row["samples"]), 1)
     folder, _, title = name.rpartition("/")
     said = [folder] if folder else groups[:2]
     said += [format_duration(float(row["duration_s"])), many(int(row["samples"]), "sample")]
@@ -42,8 +46,7 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
 
 
 def execution_timeline(
-    trace_set_id: str,
-    model_id: str,
+    view: View,
     name: str,
     window: tuple[float, float] | None = None,
     overlay: tuple[str, str] | None = None,
@@ -52,39 +55,56 @@ def execution_timeline(
 
     Parameters
     ----------
-    trace_set_id, model_id, name
-        The execution, and the model that labels it.
+    view, name
+        What is shown, and the execution.
     window
         The seconds to show; all when left out.
     overlay
         The comparison's key and the policy whose allocation is drawn, or None.
     """
-    space = workspace()
-    labelling = space.labels.get(trace_set_id, model_id)
-    traces = space.traces.execution(trace_set_id, name)
-    start = int(labelling.offsets[labelling.ids.index(name)])
-    labels = labelling.labels[start : start + traces.n_samples]
-    elapsed = traces.time - traces.time[0]
-    runs = Runs.from_labels(elapsed, labels, traces.period)
-    return timeline(elapsed, _series(traces, name, overlay), runs, labelling.phases, window)
+    found = view.labelling()
+    traces = workspace().traces.execution(view.traces, name)
+    told = {each.phase: each.description for each in found.statistics if each.phase >= 0}
+    return timeline(
+        traces.time - traces.time[0],
+        series(view, found, traces, name, overlay),
+        _runs(found, name, float(traces.time[0]), traces),
+        told or dict.fromkeys(found.phases, ""),
+        window,
+        f"{name} · {workspace().traces.get(view.traces).name}",
+        traces.breaks,
+    )
 
 
-def _series(traces: TraceSet, name: str, overlay: tuple[str, str] | None) -> list[Series]:
-    """CPU and memory, or the first two features of a set that has neither."""
+def _runs(found: Labelling, name: str, zero: float, traces: TraceSet) -> Runs:
+    """The runs of one execution with the durations that cards and tables have."""
+    place = found.ids.index(name)
+    part = slice(int(found.run_offsets[place]), int(found.run_offsets[place + 1]))
+    begin = traces.time[found.runs.start[part] - int(found.offsets[place])] - zero
+    return Runs.of(begin, found.runs.seconds[part], found.runs.phase[part])
+
+
+def series(
+    view: View, found: Labelling, traces: TraceSet, name: str, overlay: tuple[str, str] | None
+) -> list[Series]:
+    """The lanes of an execution, with limits, and with what a policy gave of CPU and memory."""
     evaluation, policy = overlay or ("", "")
     given = allocations(evaluation, policy, name)
-    found = [
-        Series(title, values, feature.unit, _limit(traces, limit, feature.unit), given.get(role), policy)
-        for title, role, limit in (
-            ("CPU", Role.CPU, Role.CPU_LIMIT),
-            ("Memory", Role.MEMORY, Role.MEMORY_LIMIT),
+    return [
+        Series(
+            lane.title,
+            traces.column(lane.features[0].name),
+            lane.unit,
+            None if lane.limit is None else traces.column(lane.limit.name),
+            given.get(lane.role),
+            policy,
+            [
+                (title, traces.column(feature.name))
+                for title, feature in zip(lane.names[1:], lane.features[1:], strict=True)
+            ],
+            lane.names[0],
+            scale_for(found.statistics, lane.role, lane.unit),
+            lane.role is Role.LOSS,
         )
-        if (feature := traces.feature(role)) is not None and (values := traces.values(role)) is not None
+        for lane in view.lanes
     ]
-    plain = zip(traces.features[:2], traces.columns[:2], strict=True)
-    return found or [Series(feature.name, values, feature.unit) for feature, values in plain]
-
-
-def _limit(traces: TraceSet, role: Role, unit: Unit) -> FloatArray | None:
-    feature = traces.feature(role)
-    return traces.values(role) if feature is not None and feature.unit is unit else None

@@ -52,7 +52,9 @@ def _find() -> dmc.TextInput:
 
 def _list(selected: str) -> Node:
     column = {
-        "field": "name",
+        "colId": "name",
+        # a cell is drawn again when its value changes, as a strip does with another minimum dwell time
+        "valueGetter": {"function": "params.data.name + params.data.strip"},
         "cellRenderer": "ExecutionCell",
         "flex": 1,
         "getQuickFilterText": {"function": "params.data.name + ' ' + params.data.note"},
@@ -65,6 +67,10 @@ def _list(selected: str) -> Node:
         options={
             "rowHeight": 54,
             "headerHeight": 0,
+            # without a header, Tab has to find a cell to go to: the grid would look for one for ever
+            "suppressCellFocus": False,
+            "suppressHeaderFocus": True,
+            "tabToNextCell": {"function": "leaveExecutions(params)"},
             "context": {"chosen": selected},
             "rowClassRules": {"chosen": "isChosenExecution(params)"},
         },

@@ -12,15 +12,20 @@ from dash import dcc, html
 
 from app.context import Choice, address, chosen
 from app.pages.phases.callbacks import register
-from app.pages.phases.cards import spread_card, timeline_card
+from app.pages.phases.cards import details, timeline_card
+from app.pages.phases.controls import dwell_picker
 from app.pages.phases.executions import executions_card, phone_picker
+from app.pages.phases.exports import blueprint
+from app.pages.phases.far import far_notice
 from app.pages.phases.overlay import overlays
+from app.pages.phases.view import View, window_of, written_keys
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import safe_page
-from app.ui.nothing_yet import no_model, no_traces
+from app.ui.nothing_yet import misfit, no_model, no_traces
 from app.ui.page import Page
-from app.ui.phase_views import execution_names, execution_rows, phase_cards, statistics_table
-from core.traces.model import Role
+from app.ui.phase_cards import live
+from app.ui.phase_views import execution_names, execution_rows
+from core.units import phase_number
 
 if TYPE_CHECKING:
     from core.runtime.infos import ModelInfo
@@ -42,56 +47,53 @@ def layout(
     x1: str | None = None,
     overlay: str | None = None,
     evaluation: str | None = None,
-    **_query: str,
+    **query: str,
 ) -> Node:
     """Lay the page out for what the address names."""
     choice = chosen(traces, model)
     pair = choice.pair()
     if pair is None:
         return [page_head("Phases"), _nothing_yet(choice)]
-    of = (pair[0].id, pair[1].id)
-    names = execution_names(of[0])
+    wrong = misfit(choice, "/phases")
+    if wrong is not None:
+        return [page_head("Phases"), wrong]
+    view = View.read(pair[0].id, pair[1].id, query.get("lanes"), query.get("dwell"))
+    names = execution_names(view.traces)
     name = execution or names[0]
-    limited = any(f.role in (Role.CPU_LIMIT, Role.MEMORY_LIMIT) for f in pair[0].features)
     over = overlays(choice, evaluation)
     right = [
-        timeline_card(of, name, _window(x0, x1), over, overlay, limited=limited),
-        phase_cards(*of),
-        spread_card(of),
-        statistics_table(*of),
+        timeline_card(view, name, window_of(x0, x1), over, overlay),
+        html.Div(details(view), id="phase-details", className="stack"),
     ]
-    left = executions_card(execution_rows(*of), len(names), name)
+    left = executions_card(execution_rows(view.traces, view.model, view.dwell), len(names), name)
     return [
-        *_stores(choice, name),
-        _head(choice, pair[1]),
+        *_stores(choice, view, name),
+        _head(choice, pair[1], view),
+        html.Div(far_notice(*pair), className="far"),
         phone_picker(names, name),
         html.Div([left, html.Div(right, className="stack")], className="phases"),
     ]
 
 
-def _stores(choice: Choice, name: str) -> list[Node]:
+def _stores(choice: Choice, view: View, name: str) -> list[Node]:
     """What is chosen, for the callbacks and the page's script."""
     return [
         dcc.Store(id="choice", data=choice.query()),
         dcc.Store(id="zoom"),
+        dcc.Store(id="shown", data={"lanes": written_keys(view.lanes), "dwell": f"{view.dwell:g}"}),
         dcc.Store(id="chosen-execution", data=name),
         dcc.Store(id="nothing"),
     ]
 
 
-def _head(choice: Choice, model: ModelInfo) -> Node:
+def _head(choice: Choice, model: ModelInfo, view: View) -> Node:
     numbered = "numbered as published" if model.origin == "ai4dl" else "ordered by CPU then memory"
-    expand = link_button("Expand a phase", address("/models", choice), "hierarchy-2")
-    return page_head("Phases", f"{len(model.phases)} phases, {numbered}", [expand])
-
-
-def _window(x0: str | None, x1: str | None) -> tuple[float, float] | None:
-    """The zoom of an address; None for anything that is not a span of time."""
-    try:
-        start, end = float(x0 or ""), float(x1 or "")
-    except ValueError:
-        return None
-    return (start, end) if end > start >= 0 else None
+    longest = max(live(view.labelling().statistics), key=lambda each: each.share, default=None)
+    phase = longest.phase if longest is not None else view.labelling().phases[0]
+    href = address("/models", choice, expand=phase_number(phase))
+    expand = link_button("Expand a phase", href, "hierarchy-2")
+    lead = f"{len(model.phases)} phases, {numbered}"
+    return page_head("Phases", lead, [dwell_picker(view), expand])
 
 
 PAGE = Page(
@@ -101,6 +103,7 @@ PAGE = Page(
     1,
     layout,
     register,
+    routes=(blueprint,),
     keys=(
         ("↑ ↓", "On Phases: previous or next execution"),
         ("Esc", "On Phases: reset zoom"),

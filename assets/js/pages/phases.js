@@ -13,6 +13,7 @@
   const told = new Map();
   const ECHO_MS = 2000;
 
+  const same = (some, others) => some.split(",").sort().join() === others.split(",").sort().join();
   function list() {
     try { return window.dash_ag_grid.getApi("executions"); } catch { return null; }
   }
@@ -25,6 +26,8 @@
   }
   const rules = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   rules.isChosenExecution = (params) => Boolean(params.data) && params.data.name === chosenName(params.context);
+  /* The arrow keys go from one execution to the next; Tab goes on to what is behind the list. */
+  rules.leaveExecutions = () => false;
   function timeline() {
     return /** @type {PlotlyElement[]} */ (dom.all(".js-plotly-plot"))
       .find((plot) => plot.layout && plot.layout.meta && plot.layout.meta.time_axis);
@@ -40,7 +43,11 @@
     ["x0", "x1"].forEach((key) => url.searchParams.delete(key));
     window.history.replaceState(window.history.state, "", url);
     grid.redrawRows({ rowNodes: [before, next].filter(Boolean) });
-    if (next.rowIndex !== null) grid.ensureIndexVisible(next.rowIndex);
+    if (next.rowIndex !== null) {
+      grid.ensureIndexVisible(next.rowIndex);
+      const focused = document.activeElement;
+      if (focused && focused.closest("#executions .ag-root")) grid.setFocusedCell(next.rowIndex, "name");
+    }
     clearTimeout(pending);
     pending = setTimeout(function () {
       api.set_props("chosen-execution", { data: name });
@@ -93,6 +100,21 @@
     step: function () {
       step(api.callback_context.triggered[0].prop_id.startsWith("step-on") ? 1 : -1);
       return api.no_update;
+    },
+    /* Lanes and minimum dwell time go into the address; the zoom stays, and one lane at least. */
+    shown: function (lanes, dwell, before) {
+      const url = new URL(window.location.href);
+      if (!lanes || !lanes.length) {
+        api.set_props("lanes", { value: before.lanes.split(",").map(decodeURIComponent) });
+        return api.no_update;
+      }
+      const after = { lanes: lanes.map(encodeURIComponent).join(","), dwell: dwell || "0" };
+      if (same(after.lanes, before.lanes) && after.dwell === before.dwell) return api.no_update;
+      if (!same(after.lanes, before.lanes)) url.searchParams.set("lanes", after.lanes);
+      if (after.dwell !== before.dwell) url.searchParams.set("dwell", after.dwell);
+      window.history.replaceState(window.history.state, "", url);
+      const ends = ["x0", "x1"].map((key) => parseFloat(url.searchParams.get(key) || ""));
+      return Object.assign(after, { window: ends.every(Number.isFinite) ? ends : null });
     },
     filter: function (text, options) {
       return Object.assign({}, options, { quickFilterText: text || "" });

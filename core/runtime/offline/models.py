@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError
-from core.phases import PhaseSettings, expand, fit, predict
+from core.phases import ApplicationSettings, PhaseSettings, expand, fit, predict, with_minimum_dwell
 from core.runtime.storage.phase_labels import phases_by_execution
 from core.store import inspect_file, read_with_report
 from core.store.formats.register import FORMATS
@@ -160,18 +160,30 @@ def divide(
     return expanded
 
 
-def label(model: Path, file: Path, mapping: Path | None = None) -> dict[str, list[int]]:
-    """The phase ids of every sample, by execution; −1 is warm-up.
+def label(
+    model: Path, file: Path, mapping: Path | None = None, minimum_dwell: float = 0.0
+) -> dict[str, list[int]]:
+    """The phase of every sample by the numbers on the screen, by execution: 1 is φ1, and 0 is warm-up.
+
+    Parameters
+    ----------
+    model, file, mapping
+        The model, the traces, and how their columns are read.
+    minimum_dwell
+        Seconds: shorter segments join a neighbour; 0 leaves all as labelled.
 
     Raises
     ------
     MismatchError
         If the model does not fit the traces.
+    InputError
+        If the minimum dwell time is out of bounds.
     """
     loaded = load_model(model)
     traces = read(file, mapping)
-    exported = phases_by_execution(traces, predict(loaded, traces))
-    return {name: phases for name, _, phases in exported}
+    dwell = ApplicationSettings.read(minimum_dwell).minimum_dwell
+    labels = with_minimum_dwell(traces, predict(loaded, traces), dwell)
+    return {name: phases for name, _, (phases,) in phases_by_execution(traces, labels)}
 
 
 def read_mapping(path: Path | None) -> ColumnMapping | None:

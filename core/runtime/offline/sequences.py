@@ -16,8 +16,10 @@ from core.runtime.storage.sequences import SequenceAnalysis
 from core.sequences import END, Step, Warmup, phase_sequences
 from core.store.phase_models.archive import load_model
 from core.traces.summary import summarise
+from core.units import phase_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from core.sequences import DwellTimes, TransitionGraph
@@ -62,7 +64,7 @@ class FoundSequences:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The sequences as JSON takes them; −2 is the end of an execution, −1 is warm-up."""
+        """The sequences as JSON takes them; phases go by their names: φ1, warm-up, end."""
         analysis, graph = self.analysis, self.graph
         ids, packed = analysis.sequences.ids, analysis.packed
         edges = zip(graph.source, graph.target, graph.count, graph.probability, strict=True)
@@ -76,7 +78,8 @@ class FoundSequences:
                 {
                     "path": str(path),
                     "elements": [
-                        {"phases": list(each.phases), "repeated": each.repeats > 1} for each in path.elements
+                        {"phases": _names(each.phases), "repeated": each.repeats > 1}
+                        for each in path.elements
                     ],
                     "count": path.count,
                     "share": path.share,
@@ -88,17 +91,17 @@ class FoundSequences:
             ],
             "transitions": [
                 {
-                    "from": list(graph.name(int(s))),
-                    "to": list(graph.name(int(t))),
+                    "from": _names(graph.name(int(s))),
+                    "to": _names(graph.name(int(t))),
                     "count": int(n),
                     "p": float(p),
                 }
                 for s, t, n, p in edges
             ],
             "matrix": {
-                "columns": [*graph.phases, END],
+                "columns": _names([*graph.phases, END]),
                 "rows": [
-                    {"after": list(state), "seen": seen, "p": row}
+                    {"after": _names(state), "seen": seen, "p": row}
                     for state, seen, row in zip(
                         graph.states, graph.visits.tolist(), graph.matrix()[0].tolist(), strict=True
                     )
@@ -111,10 +114,18 @@ class FoundSequences:
         }
 
 
+def _name(phase: int) -> str:
+    return "end" if phase == END else phase_name(phase)
+
+
+def _names(phases: Iterable[int]) -> list[str]:
+    return [_name(phase) for phase in phases]
+
+
 def _dwell(phase: int, times: DwellTimes, within: tuple[float, ...]) -> dict[str, Any]:
     chances = {f"{seconds:g}": times.leave_within(seconds) for seconds in within}
     return {
-        "phase": phase,
+        "phase": _name(phase),
         "runs": times.n_runs,
         "median_s": times.median,
         "mean_s": times.mean,

@@ -11,15 +11,23 @@ import io
 import json
 import logging
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from core.phases import PhaseStatistics, Runs, phase_runs, phase_statistics, predict
+from core.phases import (
+    PhaseStatistics,
+    Runs,
+    phase_runs,
+    phase_statistics,
+    predict,
+    suggested_minimum_dwell,
+    with_minimum_dwell,
+)
 from core.runtime.storage.cache import ByteCache, share_of_memory
 from core.runtime.storage.files import sweep_older, write_atomically
 from core.runtime.storage.sources import code_digest
@@ -37,7 +45,7 @@ _LOG = logging.getLogger(__name__)
 Labels = npt.NDArray[np.int16]
 _SHARE = 0.1
 _KEPT_SECONDS = 30 * 86400.0
-_FORMAT = 2
+_FORMAT = 3
 _CODE = ("core.phases", "core.traces")
 
 
@@ -59,6 +67,13 @@ class Labelling:
         Each phase over this trace set, warm-up last if there is any.
     runs
         Maximal stretches of one phase, in the order of samples.
+    as_labelled
+        The phase of each sample as the model gives it, shape (n_samples,): the same as `labels` without a
+        minimum dwell time.
+    minimum_dwell
+        The minimum dwell time in seconds that `labels`, `statistics` and `runs` have; 0 for none.
+    suggested_dwell
+        The minimum dwell time that the segments as labelled suggest; 0 where they do not flicker.
     """
 
     ids: tuple[str, ...]
@@ -67,6 +82,9 @@ class Labelling:
     phases: tuple[int, ...]
     statistics: tuple[PhaseStatistics, ...]
     runs: Runs
+    as_labelled: Labels
+    minimum_dwell: float = 0.0
+    suggested_dwell: float = 0.0
 
     @cached_property
     def run_offsets(self) -> IntArray:
@@ -106,24 +124,28 @@ class Labelling:
         )
 
 
-def phases_by_execution(traces: TraceSet, labels: Labels) -> Iterator[tuple[str, list[float], list[int]]]:
-    """The phases of one execution after the other, as every export has them.
+def phases_by_execution(
+    traces: TraceSet, *columns: Labels
+) -> Iterator[tuple[str, list[float], tuple[list[int], ...]]]:
+    """The phases of one execution after the other, as every export has them: by the numbers on the screen.
 
     Parameters
     ----------
     traces
         The executions.
-    labels
-        The phase of each sample, shape (n_samples,).
+    columns
+        The phase ids of each sample, each of shape (n_samples,).
 
     Yields
     ------
     tuple
-        An execution's name, the times of its samples in seconds, and their phases; −1 is warm-up.
+        An execution's name, the times of its samples in seconds, and per column their phases' numbers: 1 is
+        φ1, and 0 is warm-up.
     """
     for position, name in enumerate(traces.ids):
         part = slice(int(traces.offsets[position]), int(traces.offsets[position + 1]))
-        yield name, traces.time[part].tolist(), labels[part].tolist()
+        numbers = tuple(np.maximum(labels[part] + 1, 0).tolist() for labels in columns)
+        yield name, traces.time[part].tolist(), numbers
 
 
 class PhaseLabels:
@@ -143,8 +165,15 @@ class PhaseLabels:
         self._folder = folder
         self._kept: ByteCache[Labelling] = ByteCache(share_of_memory(_SHARE), _weight)
 
-    def get(self, trace_set: str, model: str) -> Labelling:
+    def get(self, trace_set: str, model: str, minimum_dwell: float = 0.0) -> Labelling:
         """The phases of a trace set under a model. Shared: do not modify it.
+
+        Parameters
+        ----------
+        trace_set, model
+            Their ids.
+        minimum_dwell
+            Seconds: shorter segments join a neighbour (`core.phases.dwell`); 0 leaves all as labelled.
 
         Raises
         ------
@@ -154,32 +183,64 @@ class PhaseLabels:
             If the model does not fit the set.
         """
         key = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
-        return self._kept.get(key, lambda: self._make(key, trace_set, model))
+        dwell = max(float(minimum_dwell), 0.0)
+        kept = (*key, f"{dwell:g}") if dwell else key
+        return self._kept.get(kept, lambda: self._make(key, trace_set, model, dwell))
+
+    def default_dwell(self, trace_set: str, model: str) -> float:
+        """The minimum dwell time to show phases with, in seconds, unless another is asked for.
+
+        It is what the segments suggest (`core.phases.dwell.suggested_minimum_dwell`); none for a published
+        AI4DL model, whose phases are shown as its authors' code gives them.
+        """
+        if self._models.get(model).origin == "ai4dl":
+            return 0.0
+        return self.get(trace_set, model).suggested_dwell
 
     def sweep(self) -> int:
         """Remove labels that were made long ago; they are made again when needed."""
         return sweep_older(self._folder, _KEPT_SECONDS)
 
-    def _make(self, key: tuple[str, str], trace_set: str, model: str) -> Labelling:
+    def _make(self, key: tuple[str, str], trace_set: str, model: str, dwell: float) -> Labelling:
         phases = self._models.load(model)
         ids = tuple(self._traces.summary(trace_set)["execution"].tolist())
-        depends = ":".join([*key, code_digest(_CODE)])
+        depends = ":".join([*key, *([f"{dwell:g}"] if dwell else []), code_digest(_CODE)])
         path = self._folder / f"{hashlib.sha256(depends.encode()).hexdigest()[:32]}.npz"
         found = _read(path, ids, phases.phases)
         if found is None:
-            found = _compute(self._traces.load(trace_set), phases, key[0])
+            traces = self._traces.load(trace_set)
+            if dwell:
+                found = _smoothed(traces, self.get(trace_set, model), dwell)
+            else:
+                found = _compute(traces, phases, key[0])
             try:
                 write_atomically(path, _pack(found))
             except OSError:
                 _LOG.warning("labels could not be kept on the disk", exc_info=True)
-        found.labels.flags.writeable = False
+        for values in (found.labels, found.as_labelled):
+            values.flags.writeable = False
         return found
 
 
 def _compute(traces: TraceSet, model: PhaseModel, fingerprint: str) -> Labelling:
     labels = predict(model, traces)
     statistics = _known(model, labels, fingerprint) or phase_statistics(traces, labels, model.phases)
-    return Labelling(traces.ids, traces.offsets, labels, model.phases, statistics, phase_runs(traces, labels))
+    runs = phase_runs(traces, labels)
+    suggested = suggested_minimum_dwell(runs, traces.period)
+    offsets, phases = traces.offsets, model.phases
+    return Labelling(traces.ids, offsets, labels, phases, statistics, runs, labels, suggested_dwell=suggested)
+
+
+def _smoothed(traces: TraceSet, found: Labelling, dwell: float) -> Labelling:
+    """A labelling after short segments have joined their neighbours."""
+    labels = with_minimum_dwell(traces, found.as_labelled, dwell)
+    return replace(
+        found,
+        labels=labels,
+        statistics=phase_statistics(traces, labels, found.phases),
+        runs=phase_runs(traces, labels),
+        minimum_dwell=dwell,
+    )
 
 
 def _known(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseStatistics, ...]:
@@ -195,10 +256,18 @@ def _known(model: PhaseModel, labels: Labels, fingerprint: str) -> tuple[PhaseSt
 
 
 def _pack(found: Labelling) -> bytes:
-    text = json.dumps({"format": _FORMAT, "statistics": [each.to_dict() for each in found.statistics]})
+    about = {
+        "format": _FORMAT,
+        "minimum_dwell": found.minimum_dwell,
+        "suggested_dwell": found.suggested_dwell,
+        "statistics": [each.to_dict() for each in found.statistics],
+    }
+    text = json.dumps(about)
     buffer = io.BytesIO()
+    arrays: dict[str, Any] = {"as_labelled": found.as_labelled} if found.minimum_dwell else {}
     np.savez(
         buffer,
+        **arrays,
         labels=found.labels,
         offsets=found.offsets,
         start=found.runs.start,
@@ -218,15 +287,18 @@ def _read(path: Path, ids: tuple[str, ...], phases: tuple[int, ...]) -> Labellin
                 return None
             labels, offsets, start = data["labels"], data["offsets"], data["start"]
             runs = Runs(start, data["length"], labels[start], data["seconds"])
+            dwell, suggested = float(about["minimum_dwell"]), float(about["suggested_dwell"])
+            as_labelled = data["as_labelled"] if dwell else labels
     except (OSError, EOFError, ValueError, KeyError, IndexError, zipfile.BadZipFile):
         return None
     if len(offsets) != len(ids) + 1 or int(offsets[-1]) != len(labels):
         return None
     statistics = tuple(PhaseStatistics.from_dict(each) for each in about["statistics"])
-    return Labelling(ids, offsets, labels, phases, statistics, runs)
+    return Labelling(ids, offsets, labels, phases, statistics, runs, as_labelled, dwell, suggested)
 
 
 def _weight(labelling: Labelling) -> float:
     runs = labelling.runs
-    arrays = (labelling.labels, runs.start, runs.length, runs.phase, runs.seconds)
+    own = (labelling.as_labelled,) if labelling.minimum_dwell else ()
+    arrays = (labelling.labels, *own, runs.start, runs.length, runs.phase, runs.seconds)
     return float(sum(values.nbytes for values in arrays))

@@ -113,4 +113,5 @@ def _record(values: dict[str, Any]) -> TrainingRecord:
         n_codes=int(values["n_codes"]),
         fingerprint=str(values["fingerprint"]),
         period=float(values["period"]),
+        ranges=tuple((float(low), float(high)) for low, high in values.get("ranges", ())),
     )

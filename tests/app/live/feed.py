@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.runtime.live.sampling.ring_buffer import TOTALS, RingWriter
+from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS, RingWriter
 from core.runtime.live.view.snapshot import LiveFiles, write
 from core.runtime.live.view.values import ContainerRow, EngineInfo, EngineState, LiveView, Totals
 from core.units import GIB
@@ -80,14 +80,14 @@ class Feed:
             for row, wiggle in zip(self.rows, noise.tolist(), strict=True)
         )
         nan = float("nan")
-        names = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network")
         lines = {
-            row.id: [nan if (v := getattr(row, name)) is None else float(v) for name in names] for row in rows
+            row.id: [nan if (v := getattr(row, name)) is None else float(v) for name in FIELDS]
+            for row in rows
         }
         used = sum(row.cpu or 0 for row in rows)
         memory = sum(row.memory or 0 for row in rows)
         throttled = 0.03 + 0.01 * float(np.sin(at / 40))
-        lines[TOTALS] = [used, self.cores, memory, 62.7 * GIB, nan, throttled, 0.0, 0.0]
+        lines[TOTALS] = [used, self.cores, memory, 62.7 * GIB, nan, throttled, 0.0, 0.0, nan, nan, nan]
         self.ring.append(at, lines)
         self.last, self.throttled = rows, throttled
         return rows

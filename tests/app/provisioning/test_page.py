@@ -11,6 +11,7 @@ import pytest
 from app.context import chosen
 from app.pages.phases.execution import execution_timeline
 from app.pages.phases.overlay import overlays, sentence
+from app.pages.phases.view import View
 from app.pages.provisioning import results
 from app.ui import evaluations
 from app.ui.tasks import kinds
@@ -130,14 +131,15 @@ def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: 
     assert pair is not None
     split = result.report["split"]
     inside, outside = split["held_out"][0], split["training"][0]
-    figure = execution_timeline(pair[0].id, pair[1].id, inside, None, (result.id, "prev.step.max"))
+    view = View.read(pair[0].id, pair[1].id, None, None)
+    figure = execution_timeline(view, inside, None, (result.id, "prev.step.max"))
     drawn = [trace for trace in figure.data if trace.name == "prev.step.max allocation"]
     assert len(drawn) == 2
     assert len(drawn[0].y) == len(drawn[0].x)
     assert drawn[0].line.shape == "hv"
     assert sentence(result.id, "prev.step.max", inside) == ""
     assert "learned from this one" in sentence(result.id, "prev.step.max", outside)
-    plain = execution_timeline(pair[0].id, pair[1].id, outside, None, (result.id, "prev.step.max"))
+    plain = execution_timeline(view, outside, None, (result.id, "prev.step.max"))
     assert not [trace for trace in plain.data if "allocation" in (trace.name or "")]
 
 

@@ -36,6 +36,7 @@ from core.runtime.live.view.values import (
     Recording,
     Totals,
 )
+from core.runtime.storage.files import write_atomically
 from core.scheduling.actions import Mark, Pause, Reason, SetLimit
 from core.scheduling.loop import Entry
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger
@@ -166,6 +167,54 @@ def test_half_a_record_at_the_end_is_left_out_and_written_over(tmp_path):
     assert traces.ids == ("job", "other")
     assert traces.column("cpu_cores").tolist() == [1.0, 2.0]
     assert again.last == 2.0
+
+
+def older(folder: Path) -> None:
+    """A recording as an older version left it: two samples of eight values, and no word of what they are."""
+    kind = np.dtype([("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (8,))])
+    samples = np.zeros(2, kind)
+    samples["at"] = [1.0, 2.0]
+    samples["values"] = [[1.0, 2.0, 3.0, math.nan, 0.5, 0.0, 7.0, 8.0], [1.5] * 8]
+    folder.mkdir()
+    (folder / "samples.bin").write_bytes(samples.tobytes())
+    (folder / "containers.jsonl").write_bytes(b'{"id":"a","name":"job","image":"img"}\n')
+
+
+def test_a_recording_of_an_older_version_is_read_and_gone_on_with(tmp_path):
+    older(tmp_path / "tape")
+    plain = RecordingFile(tmp_path / "tape", writing=False)
+    assert (plain.samples, plain.traces(phased=False).column("loss").tolist()) == (2, [0.5, 1.5])
+    tape = RecordingFile(tmp_path / "tape")
+    tape.add(3.0, {"a": tuple(float(at) for at in range(len(FIELDS)))}, {})
+    for opened in (tape, RecordingFile(tmp_path / "tape"), RecordingFile(tmp_path / "tape", writing=False)):
+        traces = opened.traces(phased=False)
+        assert traces.column("cpu_cores").tolist() == [1.0, 1.5, 0.0]
+        assert traces.column("network_bytes_per_second").tolist() == [8.0, 1.5, 7.0]
+        assert np.isnan(traces.column("gpu_share")).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("name", ["samples.upgraded", "fields.json", "samples.bin"])
+def test_an_upgrade_that_is_killed_leaves_all_as_it_was(tmp_path, monkeypatch, name):
+    older(tmp_path / "tape")
+
+    def killed(path: Path, content: bytes) -> None:
+        if path.name == name:
+            raise KeyboardInterrupt
+        write_atomically(path, content)
+
+    def never(_self: Path, _target: Path) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as kill:
+        kill.setattr(taping, "write_atomically", killed)
+        if name == "samples.bin":
+            kill.setattr(type(tmp_path), "replace", never)
+            kill.setattr(taping, "write_atomically", lambda path, content: path.write_bytes(content))
+        with pytest.raises(KeyboardInterrupt):
+            RecordingFile(tmp_path / "tape")
+    for writing in (False, True, False):
+        tape = RecordingFile(tmp_path / "tape", writing=writing)
+        assert tape.traces(phased=False).column("cpu_cores").tolist() == [1.0, 1.5]
 
 
 def recorded(folder: Path) -> list[tuple[float, float]]:

@@ -3,7 +3,8 @@
 Samples are appended to one file of records of fixed size, facts about containers to another, a line for
 each. A process that is killed loses at most the samples since it last appended; an incomplete record at the
 end, from a kill or a full disk, is left out and overwritten by the next writer: everything is written behind
-the last whole record, wherever the file ends.
+the last whole record, wherever the file ends. Which values a record has is said in a file of its own, so that
+a recording of an older version can be continued and finished: what was not recorded then is not known.
 """
 
 from __future__ import annotations
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-SAMPLE = np.dtype([("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (len(FIELDS),))])
+OLDER_FIELDS = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network")
+"""What was recorded before recordings said it."""
+
+
+def _record(fields: Sequence[str]) -> np.dtype[Any]:
+    return np.dtype(
+        [("container", "<i4"), ("phase", "<i4"), ("at", "<f8"), ("values", "<f4", (len(fields),))]
+    )
+
+
+SAMPLE = _record(FIELDS)
 PHASE = Feature("phase", Role.PHASE)
 PERIOD = 1.0
 _GAP = 2.5
@@ -57,17 +68,20 @@ class RecordingFile:
     def __init__(self, folder: Path, *, writing: bool = True) -> None:
         self._samples = folder / "samples.bin"
         self._containers = folder / "containers.jsonl"
+        self._names, self._upgraded = folder / "fields.json", folder / "samples.upgraded"
         folder.mkdir(parents=True, exist_ok=True)
         for path in (self._samples, self._containers):
             path.touch()
+        self._fields = self._recorded_fields()
         if writing:
+            self._upgrade()
             self._cut()
         self.known: dict[str, int] = {each.id: at for at, each in enumerate(self.containers())}
 
     @property
     def samples(self) -> int:
         """How many samples there are."""
-        return self._samples.stat().st_size // SAMPLE.itemsize
+        return self._samples.stat().st_size // _record(self._fields).itemsize
 
     @property
     def size(self) -> int:
@@ -136,8 +150,43 @@ class RecordingFile:
             attributes={"container": [each.id for each in chosen], "image": [each.image for each in chosen]},
         )
 
+    def _recorded_fields(self) -> tuple[str, ...]:
+        """What the records have; while an upgrade has not taken their place, they are the older ones."""
+        if self._upgraded.exists():
+            return OLDER_FIELDS
+        try:
+            return tuple(orjson.loads(self._names.read_bytes()))
+        except (OSError, orjson.JSONDecodeError):
+            return OLDER_FIELDS if self._samples.stat().st_size else FIELDS
+
+    def _upgrade(self) -> None:
+        """Make the records of an older version those of this one, so that more can be appended.
+
+        The upgraded records take the place of the older ones last and at once, so that after a kill in
+        between all is as before.
+        """
+        if self._fields != FIELDS:
+            write_atomically(self._upgraded, self._read().tobytes())
+        if not self._names.exists():
+            write_atomically(self._names, orjson.dumps(FIELDS))
+        if self._fields != FIELDS:
+            self._upgraded.replace(self._samples)
+        self._fields = FIELDS
+
     def _read(self) -> npt.NDArray[Any]:
-        return np.fromfile(self._samples, SAMPLE, self.samples)
+        """All whole records, as this version has them."""
+        fields = self._fields
+        kept = _record(fields)
+        records = np.fromfile(self._samples, kept, self._samples.stat().st_size // kept.itemsize)
+        if fields == FIELDS:
+            return records
+        whole = np.zeros(len(records), SAMPLE)
+        for name in ("container", "phase", "at"):
+            whole[name] = records[name]
+        for place, name in enumerate(FIELDS):
+            there = name in fields
+            whole["values"][:, place] = records["values"][:, fields.index(name)] if there else np.nan
+        return whole
 
     def _cut(self) -> None:
         """Remove what a killed process wrote in part, and samples of containers that were lost with it."""

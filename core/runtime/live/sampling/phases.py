@@ -31,6 +31,9 @@ LIVE_FEATURES = (
     Feature("throttled", Role.OTHER, Unit.SHARE),
     Feature("io_bytes_per_second"),
     Feature("network_bytes_per_second"),
+    Feature("gpu_share", Role.GPU, Unit.SHARE),
+    Feature("gpu_memory_bytes", Role.GPU_MEMORY, Unit.BYTES),
+    Feature("gpu_power_watts", Role.GPU_POWER, Unit.WATTS),
 )
 """What is sampled of a container, as a trace set has it: one feature for each of the ring's `FIELDS`."""
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 Values: TypeAlias = npt.NDArray[np.float32]
 
-FIELDS = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network")
+FIELDS = (
+    *("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network"),
+    *("gpu", "gpu_memory", "gpu_power"),
+)
 TOTALS = "*"
 _MAGIC = 0x50444B5F52494E32
 _HEAD = np.dtype([("magic", "<i8"), ("turn", "<i8"), ("capacity", "<i8"), ("length", "<i8"), ("rows", "<i8")])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from core.engines.values import AGENT, labelled
 from core.runtime.live.engines import ready
-from core.runtime.live.sampling.ring_buffer import TOTALS
+from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS
 from core.runtime.live.sampling.usage import UsageReader
 from core.runtime.live.view.values import ContainerRow, LiveView, Totals
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from core.engines.ports import Container, WatchedHost
     from core.runtime.live.control.saved_limits import SavedLimitsStore
+    from core.runtime.live.sampling.gpus import GpuReader
     from core.runtime.live.sampling.losses import LossReader
     from core.runtime.live.sampling.phases import PhaseTracker
     from core.runtime.live.sampling.usage import Usage
@@ -38,12 +39,21 @@ class Sampler:
         Which containers have saved limits, and which are picked.
     losses
         Reads what containers print.
+    gpus
+        Reads the GPUs of this machine, or None where there is none.
     """
 
-    def __init__(self, host: WatchedHost, saved_limits: SavedLimitsStore, losses: LossReader) -> None:
+    def __init__(
+        self,
+        host: WatchedHost,
+        saved_limits: SavedLimitsStore,
+        losses: LossReader,
+        gpus: GpuReader | None = None,
+    ) -> None:
         self._host = host
         self._saved_limits = saved_limits
         self._losses = losses
+        self._gpus = gpus
         self._usage = UsageReader()
 
     def sample(self, phaser: PhaseTracker | None = None, model: str | None = None) -> tuple[LiveView, Rows]:
@@ -74,6 +84,10 @@ class Sampler:
         for key, (value, why) in losses.items():
             if key in rows:
                 rows[key] = _with(rows[key], loss=value, loss_why=why)
+        if self._gpus is not None and info.local:
+            for key, use in self._gpus.read(rows).items():
+                known = {"gpu": use.share, "gpu_memory": use.memory, "gpu_power": use.power}
+                rows[key] = _with(rows[key], **{name: _known(value) for name, value in known.items()})
         values = {key: ring_row(row) for key, row in rows.items() if row.cpu is not None}
         if phaser is not None:
             for key, phase in phaser.push(at, values).items():
@@ -130,6 +144,9 @@ def ring_row(row: ContainerRow) -> tuple[float, ...]:
                 row.throttled,
                 row.io,
                 row.network,
+                row.gpu,
+                row.gpu_memory,
+                row.gpu_power,
             ),
         )
     )
@@ -181,7 +198,11 @@ def _foreign(containers: Iterable[Container]) -> Iterable[ContainerRow]:
 def _totals_row(totals: Totals) -> tuple[float, ...]:
     nan = math.nan
     known = (totals.cpu, totals.cores, totals.memory, totals.memory_total, None, totals.throttled)
-    return (*map(_number, known), nan, nan)
+    return (*map(_number, known), *[nan] * (len(FIELDS) - len(known)))
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _number(value: float | None) -> float:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from core.engines.errors import HostLost
 from core.errors import PhaseDockError
 from core.runtime.live.engines import lost, silent
+from core.runtime.live.sampling.gpus import gpu_reader
 from core.runtime.live.sampling.losses import LossReader
 from core.runtime.live.sampling.phases import PhaseTracker
 from core.runtime.live.sampling.ring_buffer import RingWriter
@@ -113,7 +114,7 @@ class _Watch:
     def _sample_while_wanted(self) -> None:
         host = self._engines.host(self.files.engine)
         try:
-            sampler = Sampler(host, self._saved_limits, LossReader(host))
+            sampler = Sampler(host, self._saved_limits, LossReader(host), gpu_reader())
             self._follow(host, sampler)
         finally:
             host.close()

@@ -1,0 +1,112 @@
+"""How far traces are from what a model was trained on, before its phases are believed.
+
+A model reads samples at one period and standardises them with the mean and scale of its training. On traces
+of another period a window spans another time; on values that it never saw, every sample falls to some outer
+phase. Neither is an error that anything else would notice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.phases.matching import match
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.phases.model import PhaseModel
+    from core.traces.model import FloatArray, TraceSet
+
+RANGE = (0.01, 0.99)
+"""The percentiles of the training samples between which values are familiar."""
+MOST_OUTSIDE = 0.2
+"""Traces are far from the training where more of a feature's samples than this are outside of its range."""
+MOST_STRETCHED = 1.25
+"""Periods differ where one is this many times the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """One feature: the shares of its samples above the training's 99th and below its 1st percentile."""
+
+    name: str
+    above: float
+    below: float
+
+    @property
+    def share(self) -> float:
+        """The share of samples outside; two in a hundred are to be expected."""
+        return self.above + self.below
+
+
+@dataclass(frozen=True, slots=True)
+class Familiarity:
+    """How traces compare with what a model was trained on.
+
+    Parameters
+    ----------
+    period, trained_period
+        The sampling periods in seconds; 0 where the model does not say.
+    outside
+        Every feature that the model reads; empty where the model does not say what it was trained on.
+    """
+
+    period: float
+    trained_period: float
+    outside: tuple[Outside, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether the model says what it was trained on."""
+        return bool(self.outside)
+
+    @property
+    def period_ratio(self) -> float | None:
+        """The traces' period over that of the training, or None where one is unknown."""
+        return self.period / self.trained_period if self.period > 0 and self.trained_period > 0 else None
+
+    @property
+    def other_period(self) -> bool:
+        """Whether a window spans another time than in the training."""
+        ratio = self.period_ratio
+        return ratio is not None and not 1 / MOST_STRETCHED < ratio < MOST_STRETCHED
+
+    @property
+    def strange(self) -> tuple[Outside, ...]:
+        """The features with more than `MOST_OUTSIDE` outside of the training's range, the worst first."""
+        found = (each for each in self.outside if each.share > MOST_OUTSIDE)
+        return tuple(sorted(found, key=lambda each: -each.share))
+
+    @property
+    def far(self) -> bool:
+        """Whether a person has to know before believing the phases."""
+        return self.other_period or bool(self.strange)
+
+
+def training_ranges(columns: Sequence[FloatArray]) -> tuple[tuple[float, float], ...]:
+    """The 1st and 99th percentile of each column, which a model keeps of its training."""
+    found = []
+    for values in columns:
+        low, high = np.quantile(values, RANGE) if len(values) else (0.0, 0.0)
+        found.append((float(low), float(high)))
+    return tuple(found)
+
+
+def familiarity(model: PhaseModel, traces: TraceSet) -> Familiarity:
+    """Compare traces with what a model was trained on.
+
+    Raises
+    ------
+    MismatchError
+        If the traces lack a feature of the model, or have it in another unit.
+    """
+    names, record = match(model.features, traces), model.training
+    outside = []
+    if len(record.ranges) == len(names) and traces.n_samples:
+        for name, (low, high) in zip(names, record.ranges, strict=True):
+            values = traces.column(name)
+            outside.append(Outside(name, float((values > high).mean()), float((values < low).mean())))
+    return Familiarity(traces.period, record.period, tuple(outside))

@@ -1,0 +1,118 @@
+"""Lanes: what can be shown of a trace set, one quantity each.
+
+Every quantity with a role is a lane of its own, and every other feature too. A container with several
+GPUs has several features of each GPU role; they share one lane, with a line each. Limits are drawn with
+what they limit, and a recorded phase is no quantity, so neither has a lane, unless a limit cannot be drawn
+with the usage because their units differ.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.traces.model import ROLE_NAMES, Feature, Role
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+LIMITS = {Role.CPU: Role.CPU_LIMIT, Role.MEMORY: Role.MEMORY_LIMIT}
+"""The role of the limit that is drawn with a usage."""
+SHOWN_FIRST = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
+"""The roles whose lanes are shown unless something else is asked for."""
+_SHARED = (Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER)
+_MAIN_UNIT = {Role.CPU: Unit.CORES, Role.MEMORY: Unit.BYTES}
+_ORDER = tuple(ROLE_NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One quantity of a trace set.
+
+    Parameters
+    ----------
+    key
+        Its name in an address: that of its role, or of its feature.
+    title
+        Its name for people.
+    features
+        Its lines; all have one role and one unit.
+    names
+        What each line is called: the title alone where there is one line, else ``GPU 0`` and so on.
+    limit
+        The feature with its limit, or None.
+    """
+
+    key: str
+    title: str
+    features: tuple[Feature, ...]
+    names: tuple[str, ...]
+    limit: Feature | None = None
+
+    @property
+    def role(self) -> Role:
+        """The role of its features."""
+        return self.features[0].role
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of its features."""
+        return self.features[0].unit
+
+
+def lanes(features: Sequence[Feature]) -> tuple[Lane, ...]:
+    """All lanes of a set with these features: those with a role first, in the order of the roles."""
+    left, found = list(features), []
+    for role in _ORDER:
+        of_role = [feature for feature in left if feature.role is role]
+        if role in LIMITS.values() or not of_role:
+            continue
+        first = next((one for one in of_role if one.unit is _MAIN_UNIT.get(role)), of_role[0])
+        lines = [one for one in of_role if one.unit is first.unit] if role in _SHARED else [first]
+        found.append(_lane(role.value, ROLE_NAMES[role], lines, features))
+        left = [feature for feature in left if feature not in lines]
+    drawn = [lane.limit for lane in found]
+    taken = {lane.key for lane in found}
+    for feature in left:
+        if feature.role is not Role.PHASE and feature not in drawn:
+            key = feature.name if feature.name not in taken else f"{feature.name} (feature)"
+            found.append(_lane(key, feature.name, [feature], ()))
+    return tuple(found)
+
+
+def default_lanes(offered: Sequence[Lane]) -> tuple[Lane, ...]:
+    """The lanes that are shown first: CPU, memory, GPUs and their memory; two of any where there is none."""
+    usual = tuple(lane for lane in offered if lane.key in {role.value for role in SHOWN_FIRST})
+    return usual or tuple(offered[:2])
+
+
+def chosen_lanes(offered: Sequence[Lane], keys: Iterable[str] | None) -> tuple[Lane, ...]:
+    """The lanes with some keys, in their usual order; the usual ones where none of the keys is there."""
+    wanted = set(keys or ())
+    return tuple(lane for lane in offered if lane.key in wanted) or default_lanes(offered)
+
+
+def _lane(key: str, title: str, lines: Sequence[Feature], among: Sequence[Feature]) -> Lane:
+    role, unit = lines[0].role, lines[0].unit
+    limits = (each for each in among if each.role is LIMITS.get(role) and each.unit is unit)
+    return Lane(key, title, tuple(lines), _names(title, lines), next(limits, None))
+
+
+def _names(title: str, lines: Sequence[Feature]) -> tuple[str, ...]:
+    """What lines are called: by the number in which their features' names differ, else by these names."""
+    if len(lines) == 1:
+        return (title,)
+    numbers = [tuple(re.findall(r"\d+", line.name)) for line in lines]
+    if len({len(each) for each in numbers}) == 1:
+        for part in zip(*numbers, strict=True):
+            if len(set(part)) == len(lines):
+                return tuple(_numbered(title, number) for number in part)
+    return tuple(f"{title} {line.name}" for line in lines)
+
+
+def _numbered(title: str, number: str) -> str:
+    """``GPU 0``, and ``GPU 0 memory``."""
+    what, _, quantity = title.partition(" ")
+    return f"{what} {number} {quantity}".strip()

@@ -1,0 +1,171 @@
+"""The Phases page: lanes, minimum dwell time, one figure for one quantity, and files of what is shown."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from app.pages.phases.cards import details
+from app.pages.phases.controls import dwell_picker, lanes_menu
+from app.pages.phases.execution import execution_heading, execution_timeline
+from app.pages.phases.far import far_notice
+from app.pages.phases.page import layout
+from app.pages.phases.view import View
+from core.traces.model import Feature, Role, TraceSet
+from core.units import Unit, format_share
+from tests.builders import small_traces
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+    from core.runtime.workspace import Workspace
+
+GPUS = (Feature("gpu0", Role.GPU, Unit.SHARE), Feature("gpu1", Role.GPU, Unit.SHARE))
+FURTHER = (*GPUS, Feature("loss", Role.LOSS), Feature("net_in", Role.NETWORK_IN, Unit.BYTES_PER_SECOND))
+
+
+def wide_traces() -> TraceSet:
+    made = small_traces(3, samples=80)
+    n, rng = made.n_samples, np.random.default_rng(4)
+    columns = (rng.random(n), rng.random(n), rng.random(n), rng.random(n) * 5e6)
+    return replace(made, features=(*made.features, *FURTHER), columns=(*made.columns, *columns))
+
+
+@pytest.fixture
+def traces(place: Workspace) -> TraceSetInfo:
+    return place.traces.add(wide_traces(), None, name="with GPUs")
+
+
+@pytest.fixture
+def view(traces: TraceSetInfo, model: ModelInfo) -> View:
+    return View.read(traces.id, model.id, "cpu,memory,gpu,network_in,loss", "0")
+
+
+def saved(server: Flask, address: str) -> pd.DataFrame:
+    answer = server.test_client().get(address, base_url="http://127.0.0.1")
+    assert answer.status_code == 200, answer.text
+    return pd.read_csv(io.StringIO(answer.text))
+
+
+def test_every_lane_is_drawn_and_offered_and_an_address_that_says_nothing_shows_the_usual_ones(
+    view: View, traces: TraceSetInfo, model: ModelInfo
+) -> None:
+    name = wide_traces().ids[0]
+    used = {line.name for line in execution_timeline(view, name).data if line.meta and "lane" in line.meta}
+    assert {"CPU", "Memory", "GPU 0", "GPU 1", "Network in", "Loss"} <= used
+    usual = View.read(traces.id, model.id, None, None)
+    assert [lane.title for lane in usual.lanes] == ["CPU", "Memory", "GPU"]
+    assert "Network in" in str(lanes_menu(usual))
+    shown = str(details(view)[0]) + str(details(view)[2])
+    assert all(title in shown for title in ("GPU 1", "Network in", "Loss"))
+
+
+def test_one_phase_has_one_share_everywhere(view: View) -> None:
+    cards, spread, table = (str(part) for part in details(view))
+    for each in view.labelling().statistics:
+        if each.phase >= 0:
+            share = format_share(each.share)
+            assert f"{share} of time" in cards
+            assert f"{share}  {each.samples:,}" in spread
+            assert f"'{share}'" in table
+
+
+def test_the_timelines_file_is_what_is_shown(
+    server: Flask, place: Workspace, traces: TraceSetInfo, view: View
+) -> None:
+    name = place.traces.load(traces.id).ids[1]
+    execution = place.traces.execution(traces.id, name)
+    elapsed = execution.time - execution.time[0]
+    start, end = float(elapsed[10]), float(elapsed[20])
+    address = f"/api/traces/{traces.id}/timeline/{view.model}.csv?execution={name}&x0={start}&x1={end}"
+    table = saved(server, f"{address}&lanes=memory,gpu&dwell=100")
+    assert table["execution"].unique().tolist() == [name]
+    assert table["time_s"].tolist() == elapsed[10:21].tolist()
+    memory = next(head for head in table.columns if head.startswith("Memory ("))
+    size = {"GiB": 2**30, "MiB": 2**20}[memory[8:-1]]
+    assert table[memory].to_numpy() == pytest.approx(execution.values(Role.MEMORY)[10:21] / size)
+    assert table["GPU 1 (%)"].to_numpy() == pytest.approx(execution.column("gpu1")[10:21] * 100)
+    assert not [head for head in table.columns if head.startswith(("CPU", "Network"))]
+    found = place.labels.get(traces.id, view.model, 100)
+    part = slice(int(found.offsets[1]) + 10, int(found.offsets[1]) + 21)
+    assert table["phase_number"].tolist() == (found.labels[part] + 1).tolist()
+    assert table["phase_number_as_labelled"].tolist() == (found.as_labelled[part] + 1).tolist()
+    whole = saved(server, f"/api/traces/{traces.id}/timeline/{view.model}.csv")
+    assert len(whole) == int(found.offsets[1])
+
+
+def test_the_minimum_dwell_time_is_in_the_address_and_can_be_turned_off(
+    place: Workspace, traces: TraceSetInfo, model: ModelInfo
+) -> None:
+    suggested = place.labels.default_dwell(traces.id, model.id)
+    assert View.read(traces.id, model.id, None, None).dwell == suggested
+    assert View.read(traces.id, model.id, None, "0").dwell == 0
+    assert View.read(traces.id, model.id, None, "nan").dwell == suggested
+    smooth = View.read(traces.id, model.id, None, "95")
+    assert smooth.labelling().runs.seconds[smooth.labelling().runs.phase >= 0].min() >= 20
+    assert "Segments ≥ 1 min 35 s" in str(dwell_picker(smooth))
+    assert "Segments as labelled" in str(dwell_picker(smooth))
+    assert "segments shorter than 1 min 35 s merged" in str(details(smooth)[2])
+
+
+def test_published_models_are_shown_as_labelled(
+    place: Workspace, traces: TraceSetInfo, model: ModelInfo
+) -> None:
+    published = place.models.add(replace(place.models.load(model.id), origin="ai4dl"), name="published")
+    assert place.labels.default_dwell(traces.id, published.id) == 0
+
+
+def test_a_model_from_other_data_warns_in_numbers_and_offers_to_train(
+    place: Workspace, traces: TraceSetInfo, model: ModelInfo
+) -> None:
+    assert far_notice(traces, model) is None
+    made = wide_traces()
+    other = place.traces.add(
+        replace(made, columns=(made.columns[0], *(c * 50 for c in made.columns[1:])), period=made.period * 5),
+        None,
+        name="other",
+    )
+    said = str(far_notice(other, model))
+    assert "was trained on other data" in said
+    assert "5.0 times as rarely" in said
+    assert re.search(r"\d+\.\d% of samples are above the 99th percentile", said)
+    assert "btn primary" in said
+    assert "Train on this set" in said
+    assert "Train on this set" in str(layout(traces=other.id, model=model.id))
+    loaded = place.models.load(model.id)
+    older = place.models.add(
+        replace(loaded, training=replace(loaded.training, ranges=(), fingerprint="")), name="older"
+    )
+    near = replace(made, columns=tuple(column * 1.001 for column in made.columns))
+    same = place.traces.add(near, None, name="near")
+    assert "is not known" in str(far_notice(same, older))
+    assert "btn primary" not in str(far_notice(same, older))
+
+
+def test_a_model_that_cannot_read_these_traces_is_said_with_the_ways_out(
+    place: Workspace, model: ModelInfo
+) -> None:
+    made = small_traces(2)
+    units = [replace(feature, unit=Unit.SHARE) for feature in made.features]
+    odd = place.traces.add(replace(made, features=tuple(units)), None, name="odd")
+    said = str(layout(traces=odd.id, model=model.id))
+    assert "first does not fit odd." in said
+    assert "Train on this set" in said
+    assert "btn primary" in said
+
+
+def test_the_heading_says_how_often_it_was_sampled(traces: TraceSetInfo) -> None:
+    made = wide_traces()
+    heading = execution_heading(traces.id, made.ids[0])
+    assert f"every {made.period:g} s" in heading.note
+
+
+def test_a_phase_is_expanded_where_its_form_is(view: View) -> None:
+    assert f"/models?traces={view.traces}&model={view.model}&expand=2" in str(details(view)[0])

@@ -1,0 +1,56 @@
+"""How far traces are from what a model was trained on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.phases import PhaseSettings, fit
+from core.phases.familiarity import familiarity
+from core.store import load_model, save_model
+from tests.phases.making import GIB, three_phases
+
+
+@pytest.fixture(scope="module")
+def traces():
+    return three_phases()
+
+
+@pytest.fixture(scope="module")
+def model(traces):
+    return fit(traces, PhaseSettings(phases=3, encoder="window"))
+
+
+def test_a_model_knows_the_range_of_what_it_was_trained_on(model, traces, tmp_path):
+    found = familiarity(load_model(save_model(model, tmp_path / "m")), traces)
+    assert found.known
+    assert not found.far
+    assert found.period_ratio == 1
+    for each in found.outside:
+        assert each.above == pytest.approx(0.01, abs=0.01)
+        assert each.below == pytest.approx(0.01, abs=0.01)
+
+
+def test_other_units_and_other_periods_are_told_in_numbers(model, traces):
+    cpu, memory = traces.columns
+    larger = familiarity(model, replace(traces, columns=(cpu, memory * 1024)))
+    assert larger.far
+    assert [each.name for each in larger.strange] == ["memory"]
+    assert larger.strange[0].above == pytest.approx(np.mean(memory * 1024 > np.quantile(memory, 0.99)))
+    smaller = familiarity(model, replace(traces, columns=(cpu, memory / GIB)))
+    assert smaller.strange[0].below == 1.0
+    slower = familiarity(model, replace(traces, period=50.0))
+    assert slower.far
+    assert slower.period_ratio == 5
+    assert not slower.strange
+
+
+def test_an_older_model_does_not_know(model, traces):
+    older = replace(model, training=replace(model.training, ranges=()))
+    found = familiarity(older, traces)
+    assert not found.known
+    assert not found.far
+    unknown = replace(model, training=replace(model.training, period=0.0))
+    assert familiarity(unknown, replace(traces, period=50.0)).period_ratio is None
