@@ -42,7 +42,7 @@ def view_of(search: str | None) -> LiveView | None:
 def drawn(view: LiveView, name: str) -> Any:
     """One panel that the server draws."""
     space = workspace()
-    control = space.live.control
+    control = space.live.may_change(view.engine.name)
     match name:
         case "notice":
             return notices(view, control=control, working=space.tasks.worker().alive)

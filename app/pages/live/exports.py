@@ -29,7 +29,7 @@ def live_tick(engine: str) -> Response:
     """What is new on an engine since the page asked last."""
     space = workspace()
     view = space.live.look(engine, request.args.get("model") or None)
-    panels = panels_of(view, control=space.live.control, working=space.tasks.worker().alive)
+    panels = panels_of(view, control=space.live.may_change(engine), working=space.tasks.worker().alive)
     answer = tick(space.live, view, Asked.read(request.args), panels)
     body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})

@@ -110,7 +110,7 @@ def tick(live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str]) ->
         "rows": None if known else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
         "totals": _totals(view),
-        "steered": is_control(attached) or not live.control,
+        "steered": is_control(attached) or not live.may_change(view.engine.name),
         "wake": attached.next_wake if attached else None,
         "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
         **(_lines(live, view, asked, known) if view.at is not None else {}),

@@ -51,6 +51,8 @@ class Engines:
         found: dict[str, tuple[EngineKind, HostAddress]] = {}
         for kind in map(ENGINES.__getitem__, ENGINES):
             for address in _addresses(kind, settings) if kind.connect is not None else ():
+                if kind.demo and address.name in found:
+                    continue  # the name was given to a real one
                 if address.name in found:
                     raise SettingsError(f"Two engines are called “{address.name}”.", "Rename one of them.")
                 found[address.name] = (kind, address)
@@ -104,6 +106,16 @@ class Engines:
             If the settings name no such engine.
         """
         return self._probe(name).kind
+
+    def is_demo(self, name: str) -> bool:
+        """Whether nothing on an engine is real.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).kind.demo
 
     def key(self, name: str) -> EngineKey:
         """Which engine is behind a name now; without an id while it does not answer.

@@ -58,8 +58,18 @@ class Live(ViewBuilder):
 
     @property
     def control(self) -> bool:
-        """Whether containers may be changed (``PHASEDOCK_CONTROL``)."""
+        """Whether real containers may be changed (``PHASEDOCK_CONTROL``)."""
         return self._control
+
+    def may_change(self, engine: str) -> bool:
+        """Whether an engine's containers may be changed; those of the demo always may.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._control or self.engine_registry.is_demo(engine)
 
     def engines(self) -> tuple[EngineInfo, ...]:
         """The engines that the settings name, each with its state; without Docker the state says so."""
