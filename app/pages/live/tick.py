@@ -18,6 +18,7 @@ from app.pages.live.state import is_control, signatures
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from app.pages.live.state import Beside
     from core.runtime.live.service import Live
     from core.runtime.live.view.values import ContainerRow, History, LiveView
 
@@ -164,6 +165,7 @@ def _since(
     return table([histories.get(each) for each in ids], names, first, count, width)
 
 
-def panels_of(view: LiveView, *, control: bool, working: bool) -> dict[str, str]:
-    """The signatures of the panels that the server draws."""
-    return {name: digest(what) for name, what in signatures(view, control=control, working=working).items()}
+def panels_of(view: LiveView, *, control: bool, working: bool, beside: Beside = None) -> dict[str, str]:
+    """The signatures of the panels that the server draws; arguments as for `notices`."""
+    made = signatures(view, control=control, working=working, beside=beside)
+    return {name: digest(what) for name, what in made.items()}

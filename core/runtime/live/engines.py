@@ -87,6 +87,12 @@ class Engines:
             probe.begin()
         return tuple(probe.answer() for probe in self._probes.values())
 
+    def last(self) -> tuple[EngineInfo, ...]:
+        """Every engine as it last answered; those whose answer is old are asked again, but not waited for."""
+        for probe in self._probes.values():
+            probe.begin()
+        return tuple(probe.last for probe in self._probes.values())
+
     def get(self, name: str) -> EngineInfo:
         """One engine with its state.
 
@@ -205,12 +211,16 @@ class _Probe:
                 self._asking = self._pool.submit(self._ask)
             return self._asking
 
+    @property
+    def last(self) -> EngineInfo:
+        return self._last or silent(self.address)
+
     def answer(self) -> EngineInfo:
         asking = self.begin()
         with contextlib.suppress(TooLong):
             if asking is not None:
                 asking.result(_WAIT)
-        return self._last or silent(self.address)
+        return self.last
 
     def close(self) -> None:
         self._pool.shutdown(wait=False)

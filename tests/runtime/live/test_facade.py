@@ -24,7 +24,8 @@ def space(settings, tmp_path):
 
 
 def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
-    (info,) = space.live.engines()
+    info, demo = space.live.engines()
+    assert (demo.name, demo.state) == ("demo", EngineState.READY)
     assert (info.name, info.state) == ("here", EngineState.MISSING)
     assert info.message
     assert info.hint
