@@ -53,7 +53,9 @@ def _sets(sets: Sequence[TraceSetInfo]) -> Iterable[News]:
 def _models(models: Sequence[ModelInfo]) -> Iterable[News]:
     for info in models[:_MOST]:
         href = address("/models", Choice(None, info))
-        yield News(info.created, "stack-2", "Model", info.name, many(len(info.phases), "phase"), href, info.sample)
+        yield News(
+            info.created, "stack-2", "Model", info.name, many(len(info.phases), "phase"), href, info.sample
+        )
 
 
 def _experiments() -> Iterable[News]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from app.context import Choice, address, workspace
+from app.context import address, workspace
 from app.ui.evaluations import KIND
 from core.errors import NotFoundError
 from core.provisioning.policy import PolicyKind
@@ -111,7 +111,9 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
         return Saving(name, None, None, "No simple rule was compared.", href)
     now, held_out = float(base["matched"]["over"]), len(report["split"]["held_out"])
     if held_out < ENOUGH:
-        words = f"of demand, under {best}. {held_out} held-out containers are too few to say what would be less."
+        words = (
+            f"of demand, under {best}. {held_out} held-out containers are too few to say what would be less."
+        )
         return Saving(name, now, None, words, href)
     surely = {policy: low for policy, each in rows.items() if (low := _surely(each)) > 0}
     if not surely:
@@ -129,8 +131,3 @@ def _surely(each: Mapping[str, Any]) -> float:
     lows = [against.get("low"), against.get("group_low")]
     known = [float(low) for low in lows if low is not None]
     return -1.0 if kind.knows_future or kind is PolicyKind.STATIC or not known else min(known)
-
-
-def choice_of(found: Choice) -> str:
-    """Where policies are compared on what is chosen."""
-    return address("/provisioning", found)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from core.engines.errors import HostLost
 from core.simulation.replay.recording import Recording
@@ -28,6 +27,7 @@ RECORDED: Final = Path(__file__).resolve().parents[3] / "data" / "recorded_jobs.
 CORES: Final = 4.0
 MEMORY: Final = 4 * GIB
 
+_PAUSE: Final = 5.0
 _ALONE: Final = "alone"
 _COLUMNS: Final = ("cpu_cores", "memory_bytes", "loss", "io_bytes_per_second")
 _ALLOWED: Final = 512 * MIB
@@ -47,6 +47,8 @@ def bundled_plan() -> ReplayPlan:
     HostLost
         If the samples are not beside the program, or are others.
     """
+    import pyarrow.parquet as pq  # most processes never replay anything, and it takes long to load
+
     try:
         table = pq.read_table(
             RECORDED, columns=["execution", "workload", "arrangement", "timestamp", *_COLUMNS]
@@ -61,12 +63,8 @@ def bundled_plan() -> ReplayPlan:
     numbers = {name: table[name].to_numpy().astype(float) for name in ("timestamp", *_COLUMNS)}
     alone = columns["arrangement"] == _ALONE
     names = list(dict.fromkeys(columns["execution"][alone].tolist()))
-    return ReplayPlan(
-        CORES,
-        MEMORY,
-        tuple(_recording(columns, numbers, columns["execution"] == name) for name in names),
-        _PLACES,
-    )
+    recorded = tuple(_recording(columns, numbers, columns["execution"] == name) for name in names)
+    return ReplayPlan(CORES, MEMORY, recorded, _PLACES, _PAUSE)
 
 
 def _recording(
