@@ -126,7 +126,12 @@ def test_a_file_that_is_none_of_ours_is_begun_anew(demo, text):
 def test_a_folder_that_cannot_be_written_is_a_lost_host(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(HostLost, match="cannot be written"):
-        Demo(tmp_path / "file", plan_of(flat("one"))).host().ping()
+        Demo(tmp_path / "file", plan_of(flat("one"))).host().containers()
+
+
+def test_asking_whether_it_is_there_writes_nothing(tmp_path):
+    Demo(tmp_path / "live", plan_of(flat("one"))).host().ping()
+    assert not (tmp_path / "live").exists()
 
 
 def test_a_new_replay_is_already_under_way(tmp_path):
@@ -308,6 +313,9 @@ def test_a_container_that_is_deselected_leaves_with_its_limits(demo):
     (ended,) = engine.observe().ended
     assert (ended.id, ended.state) == ("one-01", JobState.FAILED)
     assert demo.host().inspect(job_of(demo.host(), "one").id).limits.cores is None
+    picked.add("one-01")
+    engine.wait(30.0)
+    assert [job.id for job in engine.observe().jobs] == ["two-02", "one-01#2"]
 
 
 def test_new_containers_arrive(demo):

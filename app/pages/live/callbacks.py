@@ -13,7 +13,7 @@ from app.pages.live import limit as live_limit
 from app.pages.live import policy as live_policy
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
-from app.pages.live.state import ACT, PATH, notices
+from app.pages.live.state import ACT, PATH, model_of, notices
 from app.ui.basics import notice
 from app.ui.engines import beside_demo, engine_named
 from app.ui.errors import notify, problem
@@ -36,7 +36,7 @@ def view_of(search: str | None) -> LiveView | None:
     """The engine that an address is about, as it is now."""
     query = Query.parse(PATH, search)
     engine = engine_named(query.get("engine"))
-    return None if engine is None else workspace().live.look(engine.name, query.get("model"))
+    return None if engine is None else workspace().live.look(engine.name, model_of(query))
 
 
 def drawn(view: LiveView, name: str) -> Any:

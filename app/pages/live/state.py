@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dash import html
 
+from app.context import chosen
 from app.ui.basics import Node, button, data, empty, icon, link_button, notice
 from app.ui.engines import state_sentence
+from core.errors import NotFoundError
 from core.runtime.live.view.values import EngineState, Mode
 
 if TYPE_CHECKING:
+    from app.ui.links import Query
     from core.runtime.live.view.values import Attached, EngineInfo, LiveView
 
 Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
@@ -30,6 +33,18 @@ _COMMANDS = {
 """What starts Docker here, or names another host."""
 _DEMO = "Recorded jobs are replayed here as containers. All of this page works on them, and nothing is real."
 _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
+
+
+def model_of(query: Query) -> str | None:
+    """The model that samples are labelled by: that of the address, or the one that the bar on top shows."""
+    named = query.get("model")
+    if named:
+        return named
+    try:
+        model = chosen(query.get("traces")).model
+    except NotFoundError:
+        return None
+    return None if model is None else model.id
 
 
 def does(act: str, of: str = "") -> dict[str, Any]:

@@ -145,7 +145,7 @@ def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
 
 def _task_row(task: TaskInfo) -> html.Div:
     kind, picture = _TASK_LOOKS[task.state]
-    running = task.state is TaskState.RUNNING
+    running = task.state is TaskState.RUNNING and not task_kinds.lasts(task)
     word = f"{task.progress:.0%}" if running else task.state.value
     title = dcc.Link(task.title, href=f"/tasks?task={task.id}", className="truncate grow")
     return html.Div(

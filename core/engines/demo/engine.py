@@ -62,6 +62,7 @@ class DemoEngine:
         self._host, self._adopt, self._idle, self._sleep = host, adopt, idle, sleep
         self._begin = host.look().replay.at
         self._jobs: dict[str, Followed] = {}
+        self._times: dict[str, int] = {}
         self._ended: list[tuple[str, Followed]] = []
         self._failures: list[Failure] = []
         self._happened: set[Trigger] = set()
@@ -161,13 +162,16 @@ class DemoEngine:
         return self._host.seen.replay.at - self._begin
 
     def _follow(self, container: DemoContainer, begun: float) -> None:
-        """Take a container in, from its beginning or the run's, whichever came later."""
+        """Take a container in, from its beginning or the run's, whichever came later.
+
+        The name of a job that has ended is not used twice: one that comes back is ``name#2``.
+        """
         recorded = self._host.world.plan.recordings
         recording = recorded[container.number % len(recorded)]
         readings = self._host.readings(container)
-        self._jobs[container.name] = Followed(
-            container, max(begun - self._begin, 0.0), readings, recording.steps
-        )
+        self._times[container.name] = times = self._times.get(container.name, 0) + 1
+        name = container.name if times == 1 else f"{container.name}#{times}"
+        self._jobs[name] = Followed(container, max(begun - self._begin, 0.0), readings, recording.steps)
         self._happened.add(Trigger.ARRIVAL)
 
     def _update(self, name: str, job: Followed, container: DemoContainer | None) -> None:

@@ -82,8 +82,8 @@ class DemoHost:
         return self.info().key
 
     def ping(self) -> None:
-        """Ask whether it can be replayed."""
-        self.look()
+        """Ask whether there is anything to replay; where nobody looks at the demo, it writes nothing."""
+        self.info()
 
     def look(self) -> Moment:
         """The replay as it is now."""

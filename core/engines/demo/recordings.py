@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from core.engines.errors import HostLost
 from core.simulation.replay.recording import Recording
@@ -47,8 +48,6 @@ def bundled_plan() -> ReplayPlan:
     HostLost
         If the samples are not beside the program, or are others.
     """
-    import pyarrow.parquet as pq  # most processes never replay anything, and it takes long to load
-
     try:
         table = pq.read_table(
             RECORDED, columns=["execution", "workload", "arrangement", "timestamp", *_COLUMNS]
