@@ -15,6 +15,7 @@ from app.pages.overview.saving import newest_saving, saving_of
 from app.pages.overview.steps import attention
 from core.config import Settings
 from core.engines.values import EngineKey
+from core.errors import ConflictError
 from core.provisioning.policy import PolicyKind
 from core.runtime.infos import TaskState
 from core.runtime.samples import load_samples
@@ -112,10 +113,8 @@ def test_with_data_it_says_what_is_here_and_what_to_do(server: Any) -> None:
 
 
 def test_one_part_that_fails_leaves_the_others(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.errors import StorageError
-
     def broken(*_: Any) -> Any:
-        raise StorageError("The labels cannot be read.", "Label again.")
+        raise ConflictError("The labels cannot be read.", "Label again.")
 
     load_samples(workspace(), sample=SYNTHETIC)
     monkeypatch.setattr(page, "what_jobs_do", broken)

@@ -135,7 +135,7 @@ class _Watch:
         _LOG.info("nobody looks at %s any more", host.name)
 
     def _chosen(self) -> tuple[str | None, PhaseTracker | None]:
-        """The model that the page wants phases by, loaded once; one that cannot be used is not tried again."""
+        """The model that the page wants phases by, loaded once; an unusable one is not tried again."""
         model = self.files.model()
         if model is None:
             self._phaser = None
