@@ -142,6 +142,18 @@ def test_an_engine_that_is_silent_while_something_goes_on_there_is_said(server: 
     assert not [step for step in attention([]) if step.text.startswith("here")]
 
 
+def test_a_failure_is_said_until_the_same_has_worked(server: Any) -> None:
+    task = workspace().tasks.get(workspace().tasks.submit("evaluate", "Compare", {}))
+    failed = replace(task, state=TaskState.FAILED, error=("It is too short.", "Take another."))
+    done, other = replace(task, id="b", state=TaskState.DONE), replace(failed, id="c", title="Another")
+    texts = [[step.text for step in attention(tasks) if "too short" in step.text]
+             for tasks in ([failed], [done, failed], [failed, done], [done, other])]  # fmt: skip
+    assert [len(each) for each in texts] == [1, 0, 1, 1]
+    assert texts[0] == ["Compare: It is too short."]
+    assert not [step for step in attention([replace(task, id="d", retry_of=task.id), failed])
+                if "too short" in step.text]  # fmt: skip
+
+
 # ---- what could be saved ----
 
 
@@ -153,6 +165,13 @@ def test_a_saving_is_said_where_its_whole_interval_is_above_zero() -> None:
     found = said(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1, 0.02)))
     assert (found.figure, found.title) == ("37% → 28%", "CPU over-allocation you could avoid")
     assert found.words == "phasedock against prev.step.rules, short 5% of the time"
+
+
+def test_a_model_that_had_seen_the_held_out_containers_is_said() -> None:
+    made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1)) | {
+        "model": {"trained_on": "held_out"}
+    }
+    assert "trained on these very containers" in said(made).words
 
 
 @pytest.mark.parametrize(

@@ -154,7 +154,9 @@ def _unusable(engine: EngineInfo, *, kept: bool) -> html.Div:
     if engine.state is EngineState.LOST and kept:
         text.append(" The values below are the last ones seen.")
     else:
-        text += [command(line) for line in _COMMANDS.get(engine.state, ())]
+        text.append(
+            html.Div([command(line) for line in _COMMANDS.get(engine.state, ())], className="commands")
+        )
     kind = "plain" if engine.state is EngineState.MISSING else "warn"
     return notice(kind, html.Div(text), strong=engine.message, actions=[_again(), _open_demo(), _simulated()])
 

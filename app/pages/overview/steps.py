@@ -60,10 +60,18 @@ def _worker() -> Iterable[Step]:
 
 
 def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
-    """Tasks that failed and were not tried again since."""
+    """Tasks that failed and were not tried again since; `tasks` are the newest first."""
     again = {task.retry_of for task in tasks}
+    done: set[tuple[str, str]] = set()
     for task in tasks:
-        if task.state in (TaskState.FAILED, TaskState.INTERRUPTED) and task.id not in again:
+        what = (task.kind, task.title)
+        if task.state is TaskState.DONE:
+            done.add(what)
+        elif (
+            task.state in (TaskState.FAILED, TaskState.INTERRUPTED)
+            and task.id not in again
+            and what not in done
+        ):
             said = task.error[0] if task.error else "It was interrupted."
             yield Step(_WARN, f"{task.title}: {said}", "See the task", f"/tasks?task={task.id}")
 
@@ -90,8 +98,14 @@ def _held_limits(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
         held.setdefault(saved.engine.name, set()).add(saved.container)
     for engine, containers in held.items():
         if engine not in steered:
-            text = f"Limits of {many(len(containers), 'container')} on {engine} are not their original ones."
+            where = "the demo" if _is_demo(engine) else engine
+            text = f"Limits of {many(len(containers), 'container')} on {where} are not their original ones."
             yield Step("lock-open", text, "Open Live", f"/live?engine={engine}")
+
+
+def _is_demo(engine: str) -> bool:
+    engines = workspace().live.engine_registry
+    return engine in engines.names and engines.is_demo(engine)
 
 
 def _own_traces(sets: Sequence[TraceSetInfo]) -> Iterable[Step]:

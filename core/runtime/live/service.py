@@ -246,4 +246,7 @@ class Live(ViewBuilder):
 
     def put_back_orphans(self) -> Released:
         """Restore the limits that were changed by tasks that are no longer alive."""
-        return LimitRestorer(self.engine_registry, self.saved_limits).put_back(self.saved_limits.orphans())
+        restorer = LimitRestorer(self.engine_registry, self.saved_limits)
+        done = restorer.put_back(self.saved_limits.orphans())
+        restorer.forget_ended()
+        return done

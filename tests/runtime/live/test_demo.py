@@ -76,6 +76,17 @@ def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
     assert space.live.saved_limits.all() == ()
 
 
+def test_what_was_saved_of_a_container_that_has_ended_is_forgotten(space):
+    one, other = [row for row in rows(space).values() if row.cpu_limit is None][:2]
+    for each in (one, other):
+        space.live.set_limit("demo", each.id, 1.5)
+    with space.live.engine_registry.host("demo") as host:
+        number = host.inspect(one.id).number
+        host.world.change(lambda now: now.stopped(host.world.plan, number))
+    space.live.put_back_orphans()
+    assert [saved.container for saved in space.live.saved_limits.all()] == [other.id]
+
+
 def test_a_container_without_the_label_is_left_alone_until_it_is_picked(space):
     with space.live.engine_registry.host("demo") as host:
         other = next((each for each in host.containers() if not labelled(each)), None)
