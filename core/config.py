@@ -135,7 +135,7 @@ class Settings:
     @property
     def demo_folder(self) -> str:
         """Where the demo host keeps what is replayed; empty without one."""
-        return str(self.home / "live") if self.demo else ""
+        return str(self.home / "demo") if self.demo else ""
 
     @property
     def loopback(self) -> bool:

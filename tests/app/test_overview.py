@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,8 @@ from core.engines.values import EngineKey
 from core.errors import ConflictError
 from core.provisioning.policy import PolicyKind
 from core.runtime.infos import TaskState
+from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
+from core.runtime.live.view.values import Attached, ContainerRow, LiveView, Mode
 from core.runtime.samples import load_samples
 from tests.data.make_synthetic import SYNTHETIC
 
@@ -200,3 +203,18 @@ def test_too_few_held_out_containers_say_nothing() -> None:
 def test_a_comparison_without_a_simple_rule_says_so() -> None:
     found = said(report(policy("phasedock", PolicyKind.OURS, 0.28, 0.1)))
     assert (found.figure, found.words) == ("–", "No simple rule was compared.")
+
+
+def test_it_says_which_policy_steers_how_many_containers(server: Any) -> None:
+    space = workspace()
+    files = LiveFiles(space.settings.home, "demo")
+    files.want("model")
+    info = space.live.engine_registry.get("demo")
+    write(files.snapshot, LiveView(info, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
+    params = {"engine": "demo", "policy": "flowcon", "mode": "control"}
+    task = space.tasks.submit("attach", "FlowCon controls demo", params)
+    write_attached(files.attached, Attached(task, "flowcon", Mode.CONTROL, resizes=3), {})
+    load_samples(space, sample=SYNTHETIC)
+    shown = text(page.layout())
+    assert "FlowCon on Demo: recorded jobs, replayed, 3 resizes" in shown
+    assert files.model() == "model"

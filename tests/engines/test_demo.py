@@ -110,7 +110,7 @@ def test_a_new_replay_has_containers_of_its_own(demo):
     host = demo.host()
     one = job_of(host, "one")
     host.set_limits(one.id, one.limits.with_cores(0.5))
-    (demo.folder / "demo.world.json").write_text("{")
+    (demo.folder / "world.json").write_text("{")
     with pytest.raises(ContainerGone):
         host.restore(one.id)
     assert demo.keeper.kept_limits == {}
@@ -119,7 +119,7 @@ def test_a_new_replay_has_containers_of_its_own(demo):
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 9}', '{"version": 1, "replay": {"due": 3}}'])
 def test_a_file_that_is_none_of_ours_is_begun_anew(demo, text):
-    (demo.folder / "demo.world.json").write_text(text)
+    (demo.folder / "world.json").write_text(text)
     assert demo.host().look().replay.at == 0.0
 
 

@@ -45,7 +45,7 @@ def live_tick(engine: str) -> Response:
 def live_history(engine: str) -> Response:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
-    names = {row.id: row.name for row in live.look(engine).rows}
+    names = {row.id: row.name for row in live.glance(engine).rows}
     asked = request.args.get("ids", ALL)
     ids = list(names) if asked == ALL else [each for each in asked.split(",") if each in names]
     found = live.history(engine, ids)

@@ -36,7 +36,7 @@ AWAKE: Final = 60.0
 _BEFORE: Final = 300.0
 """Seconds that a new replay has behind it, so that there is something to see at once."""
 _VERSION: Final = 1
-_FILE, _LOCK = "demo.world.json", "demo.world.lock"
+_FILE, _LOCK = "world.json", "world.lock"
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,15 @@ def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
     assert len(space.live.totals_history("here").time) == 0
 
 
+def test_a_glance_requests_nothing_and_leaves_the_model_that_a_page_chose(space):
+    files = LiveFiles(space.settings.home, "here")
+    assert space.live.glance("here").at is None
+    assert not files.is_wanted()
+    assert space.live.look("here", "m").model == "m"
+    space.live.glance("here")
+    assert (files.is_wanted(), files.model()) == (True, "m")
+
+
 def test_what_needs_the_engine_says_that_it_is_missing(space):
     for act in (
         lambda: space.live.set_limit("here", "a", 0.5),
