@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from threading import Thread
 
 import pytest
 
@@ -94,6 +95,30 @@ def test_processes_see_the_same_jobs_and_the_same_limits(demo):
     assert reads[0].throttled_periods / reads[0].periods == pytest.approx(1.0)
 
 
+def test_no_change_is_lost_where_many_change_at_once(demo):
+    def heavier(now):
+        return now.replay.changed(0, weight=now.replay.jobs[0].weight + 1)
+
+    def often():
+        world = demo.world()
+        for _ in range(25):
+            world.change(heavier)
+
+    threads = [Thread(target=often) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert demo.host().look().replay.jobs[0].weight == 101
+
+
+def test_a_change_that_fails_changes_nothing(demo):
+    before = demo.world().look()
+    with pytest.raises(ZeroDivisionError):
+        demo.world().change(lambda now: now.replay.changed(0, weight=1 / 0))
+    assert demo.world().look() == before
+
+
 def test_a_host_that_nobody_looked_at_stood_still(demo):
     host = demo.host()
     before = host.look().replay
@@ -115,6 +140,20 @@ def test_a_new_replay_has_containers_of_its_own(demo):
         host.restore(one.id)
     assert demo.keeper.kept_limits == {}
     assert one.id not in {each.id for each in host.containers()}
+
+
+def test_a_container_of_another_replay_is_never_taken_for_one_of_this(demo):
+    host = demo.host()
+    old = job_of(host, "one")
+    readings = host.readings(old)
+    demo.clock.sleep(5.0)
+    (demo.folder / "world.json").unlink()
+    host.look()
+    demo.clock.sleep(5.0)
+    assert job_of(host, "one").number == old.number
+    assert (host.counters([old]), host.job(old), host.ending(old), readings.news()) == ({}, None, None, [])
+    host.remove(old.id)
+    assert len(host.containers()) == 2
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 9}', '{"version": 1, "replay": {"due": 3}}'])

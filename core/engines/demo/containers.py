@@ -70,13 +70,18 @@ class DemoContainer:
     number: int
 
 
+def id_of(world: str, number: int) -> str:
+    """The id of a job's container, which no container of another replay has."""
+    return sha256(f"{world} {number}".encode()).hexdigest()
+
+
 def container_of(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
     """A job as a container; `world` makes its id one that no other replay ever has."""
     name = plan.recording(job).name
     labels = {LOSS: "loss", GOAL: "min", **({MANAGED: ""} if plan.places[job.place].labelled else {})}
     memory = None if job.memory_limit is None else int(job.memory_limit)
     return DemoContainer(
-        sha256(f"{world} {job.number}".encode()).hexdigest(),
+        id_of(world, job.number),
         f"{name}-{job.number + 1:02d}",
         f"recorded/{name}",
         labels,

@@ -155,7 +155,7 @@ class DemoEngine:
         followed = {job.container.id for job in self._jobs.values()}
         for container in there.values():
             if container.id not in followed and self._adopt(container):
-                begun = self._host.job(container.number)
+                begun = self._host.job(container)
                 self._follow(container, now if begun is None else begun.begun)
         for name, job in list(self._jobs.items()):
             self._update(name, job, there.get(job.container.id))
@@ -175,8 +175,7 @@ class DemoEngine:
         self._happened.add(Trigger.ARRIVAL)
 
     def _update(self, name: str, job: Followed, container: DemoContainer | None) -> None:
-        number = job.container.number
-        replayed = self._host.job(number)
+        replayed = self._host.job(job.container)
         if container is None or replayed is None:
             self._gone(name, job)
             return
@@ -189,7 +188,7 @@ class DemoEngine:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
 
     def _gone(self, name: str, job: Followed) -> None:
-        ending = self._host.ending(job.container.number)
+        ending = self._host.ending(job.container)
         if ending is not None:
             self._count(job, ending.job)
         outcome = "" if ending is None else ending.outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from core.engines.demo.containers import DemoContainer, DemoLimits, container_of
+from core.engines.demo.containers import DemoContainer, DemoLimits, container_of, id_of
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
 from core.simulation.replay.state import STOPPED, Replay, ReplayedJob
@@ -113,10 +113,9 @@ class DemoHost:
 
     def counters(self, containers: Sequence[DemoContainer]) -> dict[str, Counters]:
         """A reading of each container that still runs, by id."""
-        moment = self.look()
-        jobs = {job.number: job for job in moment.replay.jobs if job.ended is None}
-        wanted = ((each.id, jobs.get(each.number)) for each in containers)
-        return {key: self._counted(moment.replay, job) for key, job in wanted if job is not None}
+        replay = self.look().replay
+        wanted = ((each.id, self.job(each)) for each in containers)
+        return {key: self._counted(replay, job) for key, job in wanted if job is not None}
 
     def _counted(self, replay: Replay, job: ReplayedJob) -> Counters:
         recording = self.world.plan.recording(job)
@@ -132,35 +131,35 @@ class DemoHost:
 
     def logs_since(self, container: str, since: float, lines: int = 400) -> list[tuple[float, str]]:
         """Unix seconds and text of what a container printed after `since`."""
-        printed = self.printed(self.inspect(container).number)
+        printed = self.printed(self.inspect(container))
         return [(at, f"loss={value:g}") for at, value in printed if at > since][-lines:]
 
-    def printed(self, number: int) -> list[Reading]:
+    def printed(self, container: DemoContainer) -> list[Reading]:
         """Unix seconds and losses of one job, by the last look."""
         moment = self.seen
-        job = next((each for each in moment.replay.jobs if each.number == number), None)
+        job = _find(moment, container)
         if job is None:
             return []
         lines = self.world.plan.recording(job).printed(job.left)
         return [(moment.unix(at), value) for at, value in lines]
 
-    def ending(self, number: int) -> Ending | None:
+    def ending(self, container: DemoContainer) -> Ending | None:
         """How a job ended, by the last look; None while it runs, and once that is forgotten."""
-        moment = self.seen
-        job = next((each for each in moment.replay.jobs if each.number == number), None)
+        job = _find(self.seen, container)
         return (
             None
             if job is None or not job.outcome
             else Ending(job.outcome, job, self.world.plan.recording(job))
         )
 
-    def job(self, number: int) -> ReplayedJob | None:
-        """A job that has not ended, by the last look."""
-        return self.seen.replay.job(number)
+    def job(self, container: DemoContainer) -> ReplayedJob | None:
+        """A container's job while it has not ended, by the last look."""
+        job = _find(self.seen, container)
+        return None if job is None or job.ended is not None else job
 
     def readings(self, container: DemoContainer) -> DemoReadings:
         """What a container's job reports."""
-        return DemoReadings(self, container.number)
+        return DemoReadings(self, container)
 
     def close(self) -> None:
         """Nothing is open."""
@@ -209,8 +208,7 @@ class DemoHost:
 
     def stop(self, container: str) -> None:
         """End a container's job."""
-        number = self._mine(container).number
-        self._saw(self.world.change(lambda replay: replay.stopped(self.world.plan, number, STOPPED)))
+        self._change(self._mine(container), self._stopped)
 
     def remove(self, container: str) -> None:
         """End a container; fine if it is gone."""
@@ -243,17 +241,26 @@ class DemoHost:
         self._edit(container, limit=limits.cores, memory_limit=limits.memory_bytes, weight=limits.weight)
 
     def _edit(self, container: DemoContainer, **values: Any) -> None:
-        def edit(replay: Replay) -> Replay:
-            if replay.job(container.number) is None:
+        self._change(container, lambda replay, number: replay.changed(number, **values))
+
+    def _stopped(self, replay: Replay, number: int) -> Replay:
+        return replay.stopped(self.world.plan, number, STOPPED)
+
+    def _change(self, container: DemoContainer, edit: Callable[[Replay, int], Replay]) -> None:
+        """Change one job, if its container is still there at that very moment."""
+
+        def change(now: Moment) -> Replay:
+            job = _find(now, container)
+            if job is None or job.ended is not None:
                 raise ContainerGone(
                     "This container of the demo has ended.", "Its place has another one soon."
                 )
-            return replay.changed(container.number, **values)
+            return edit(now.replay, container.number)
 
-        self._saw(self.world.change(edit))
+        self._saw(self.world.change(change))
 
     def _refuse_too_little(self, container: DemoContainer, limits: DemoLimits) -> None:
-        job = self.job(container.number)
+        job = self.job(container)
         if job is None or limits.memory_bytes is None:
             return
         holds = job.memory(self.world.plan.recording(job))
@@ -276,21 +283,28 @@ class DemoHost:
         )
 
 
+def _find(moment: Moment, container: DemoContainer) -> ReplayedJob | None:
+    """The job of a container, ended or not; a job of another replay is not taken for it."""
+    if id_of(moment.world, container.number) != container.id:
+        return None
+    return next((job for job in moment.replay.jobs if job.number == container.number), None)
+
+
 class DemoReadings:
     """What one replayed job printed; each reading is given once.
 
     Parameters
     ----------
-    host, number
-        The host, and which of its jobs it is.
+    host, container
+        The host, and which of its containers it is.
     """
 
-    def __init__(self, host: DemoHost, number: int) -> None:
-        self._host, self._number = host, number
+    def __init__(self, host: DemoHost, container: DemoContainer) -> None:
+        self._host, self._container = host, container
         self._given = 0
 
     def news(self, at_end: bool = False) -> list[Reading]:
         """Unix seconds and E of every reading since the last call, oldest first, by the host's last look."""
-        printed = self._host.printed(self._number)
+        printed = self._host.printed(self._container)
         new, self._given = printed[self._given :], max(self._given, len(printed))
         return new

@@ -108,9 +108,9 @@ class DemoWorld:
         HostLost
             If there is nothing to replay, or its file cannot be written.
         """
-        return self.change(lambda replay: replay)
+        return self.change(lambda now: now.replay)
 
-    def change(self, edit: Callable[[Replay], Replay]) -> Moment:
+    def change(self, edit: Callable[[Moment], Replay]) -> Moment:
         """Change the replay as it is now; whatever `edit` raises, nothing is changed.
 
         Raises
@@ -121,7 +121,7 @@ class DemoWorld:
         try:
             with self._locked():
                 now = self._now()
-                after = Moment(edit(now.replay), now.world, now.seen)
+                after = Moment(edit(now), now.world, now.seen)
                 self._write(after)
                 return after
         except OSError as error:

@@ -82,7 +82,7 @@ def test_what_was_saved_of_a_container_that_has_ended_is_forgotten(space):
         space.live.set_limit("demo", each.id, 1.5)
     with space.live.engine_registry.host("demo") as host:
         number = host.inspect(one.id).number
-        host.world.change(lambda now: now.stopped(host.world.plan, number))
+        host.world.change(lambda now: now.replay.stopped(host.world.plan, number))
     space.live.put_back_orphans()
     assert [saved.container for saved in space.live.saved_limits.all()] == [other.id]
 
@@ -91,7 +91,9 @@ def test_a_container_without_the_label_is_left_alone_until_it_is_picked(space):
     with space.live.engine_registry.host("demo") as host:
         other = next((each for each in host.containers() if not labelled(each)), None)
         while other is None:  # its place is empty for a few seconds after each job
-            host.world.change(lambda now: replace(now, due=tuple(min(due, now.at) for due in now.due)))
+            host.world.change(
+                lambda now: replace(now.replay, due=tuple(min(due, now.replay.at) for due in now.replay.due))
+            )
             other = next((each for each in host.containers() if not labelled(each)), None)
     with pytest.raises(ConflictError, match="may not change"):
         space.live.set_limit("demo", other.id, 0.5)
