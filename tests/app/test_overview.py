@@ -12,6 +12,7 @@ import pytest
 from app.context import EXTENSION, workspace
 from app.main import create_app
 from app.pages.overview import page
+from app.pages.overview.fresh_start import _docker
 from app.pages.overview.saving import newest_saving, saving_of
 from app.pages.overview.steps import attention
 from core.config import Settings
@@ -20,7 +21,7 @@ from core.errors import ConflictError
 from core.provisioning.policy import PolicyKind
 from core.runtime.infos import TaskState
 from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
-from core.runtime.live.view.values import Attached, ContainerRow, LiveView, Mode
+from core.runtime.live.view.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 from core.runtime.samples import load_samples
 from tests.data.make_synthetic import SYNTHETIC
 
@@ -83,6 +84,24 @@ def test_nothing_is_loaded_until_it_is_asked_for(server: Any) -> None:
         assert words in shown
     assert workspace().traces.list() == []
     assert workspace().tasks.list(1) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "demo", "words"),
+    [
+        (EngineState.READY, True, ("Docker 28.5", "16 cores. Control is off.")),
+        (EngineState.MISSING, True, ("Docker: not found", "Live opens the demo instead.")),
+        (EngineState.MISSING, False, ("Docker: not found", "Start it.")),
+        (EngineState.DENIED, True, ("Docker: no permission", "Start it.")),
+    ],
+)
+def test_a_docker_host_stands_there_as_it_was_found(
+    server: Any, state: EngineState, demo: bool, words: tuple[str, ...]
+) -> None:
+    info = EngineInfo("local", "", state, "It does not answer.", "Start it.", cores=16.0, version="28.5")
+    shown = text(_docker(info, alone=True, demo=demo))
+    for each in words:
+        assert each in shown
 
 
 def test_a_page_that_is_opened_while_samples_load_says_so(server: Any) -> None:

@@ -162,6 +162,14 @@ def test_a_file_that_is_none_of_ours_is_begun_anew(demo, text):
     assert demo.host().look().replay.at == 0.0
 
 
+def test_a_replay_of_other_recordings_is_begun_anew(demo):
+    old = demo.host().containers()
+    demo.clock.sleep(20.0)
+    demo.plan = plan_of(flat("one", steps=3), flat("two", 60.0))
+    assert demo.host().look().replay.at == 0.0
+    assert not {each.id for each in old} & {each.id for each in demo.host().containers()}
+
+
 def test_a_folder_that_cannot_be_written_is_a_lost_host(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(HostLost, match="cannot be written"):

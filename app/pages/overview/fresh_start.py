@@ -141,22 +141,24 @@ def _machine() -> Node:
     real = [each for each in engines if not is_demo(each)]
     found = [
         _found("Simulator", "Ready. Needs nothing."),
-        *(_docker(each, alone=len(real) == 1) for each in real[:_ENGINES]),
+        *(_docker(each, alone=len(real) == 1, demo=len(engines) > len(real)) for each in real[:_ENGINES]),
         *(_found(title_of(each), "Ready. Nothing on it is real.") for each in engines if is_demo(each)),
         _worker(),
     ]
     return card(None, html.Div(found, className="grid cols-4"))
 
 
-def _docker(engine: EngineInfo, *, alone: bool) -> html.Div:
+def _docker(engine: EngineInfo, *, alone: bool, demo: bool) -> html.Div:
     """A Docker host: what it is, or that it was not found, which is nothing to worry about."""
     if engine.state is EngineState.READY:
         control = "on" if workspace().live.control else "off"
         name = f"{'Docker' if alone else engine.name} {engine.version}".strip()
         return _found(name, f"{format_number(engine.cores or 0, 0)} cores. Control is {control}.")
-    picture = "circle-dashed" if engine.state is EngineState.MISSING else "alert-triangle"
-    kind = "ink3" if engine.state is EngineState.MISSING else "warn"
-    return _found(state_sentence(engine, alone=alone), "Live opens the demo instead.", picture, kind)
+    said = state_sentence(engine, alone=alone)
+    if engine.state is not EngineState.MISSING:
+        return _found(said, engine.hint, "alert-triangle", "warn")
+    text = "Live opens the demo instead." if demo else engine.hint
+    return _found(said, text, "circle-dashed", "ink3")
 
 
 def _worker() -> html.Div:

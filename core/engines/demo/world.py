@@ -16,6 +16,8 @@ import os
 import secrets
 import time
 from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import orjson
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 AWAKE: Final = 60.0
 """Seconds without a look after which the host stood still."""
 
-_BEFORE: Final = 300.0
+_BEFORE: Final = 200.0
 """Seconds that a new replay has behind it, so that there is something to see at once."""
 _VERSION: Final = 1
 _FILE, _LOCK = "world.json", "world.lock"
@@ -100,6 +102,11 @@ class DemoWorld:
         """
         return self._plan()
 
+    @cached_property
+    def _digest(self) -> str:
+        """What tells this plan from another, whose replay could not be gone on with."""
+        return sha256(repr(self.plan).encode()).hexdigest()
+
     def look(self) -> Moment:
         """The replay as it is now.
 
@@ -145,14 +152,14 @@ class DemoWorld:
             plain = orjson.loads((self._folder / _FILE).read_bytes())
             replay = _replay(plain["replay"])
             moment = Moment(replay, str(plain["world"]), float(plain["seen"]))
-            fits = plain["version"] == _VERSION and len(replay.due) == len(self.plan.places)
+            fits = (plain["version"], plain["plan"]) == (_VERSION, self._digest)
         except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
             return None
         return moment if fits else None
 
     def _write(self, moment: Moment) -> None:
         due = [None if at == float("inf") else at for at in moment.replay.due]
-        plain = {"version": _VERSION, "world": moment.world, "seen": moment.seen}
+        plain = {"version": _VERSION, "plan": self._digest, "world": moment.world, "seen": moment.seen}
         data = orjson.dumps({**plain, "replay": {**asdict(moment.replay), "due": due}})
         draft = self._folder / f".{_FILE}"
         draft.write_bytes(data)
