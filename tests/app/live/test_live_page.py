@@ -15,7 +15,7 @@ from app.main import create_app
 from app.pages.live import actions, limit, others, page, policy, record
 from app.pages.live.callbacks import drawn, show_mode, view_of
 from app.pages.live.layout import body, every
-from app.pages.live.state import notices, signatures
+from app.pages.live.state import model_of, notices, signatures
 from app.pages.live.table import columns
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options
@@ -37,8 +37,10 @@ from core.runtime.live.view.values import (
     Released,
     Totals,
 )
+from core.runtime.samples import load_samples
 from core.scheduling.policies import POLICIES
 from tests.app.live.feed import Feed, container
+from tests.data.make_synthetic import SYNTHETIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -195,6 +197,16 @@ def test_live_opens_on_the_demo_and_calls_it_so(server: Flask) -> None:
     assert "Demo replay" in text(drawn(opened, "record"))
     assert show_mode("watch", "?engine=demo") == "It shows what it would do and touches nothing."
     assert "PHASEDOCK_CONTROL=on" in show_mode("watch", "?engine=far")
+
+
+def test_phases_are_by_the_model_that_the_bar_on_top_shows(server: Flask) -> None:
+    space = server.extensions[EXTENSION]
+    assert model_of(Query("/live", {})) is None
+    _, model = load_samples(space, sample=SYNTHETIC)
+    assert model_of(Query("/live", {})) == model.id
+    assert model_of(Query("/live", {"model": "another"})) == "another"
+    assert model_of(Query("/live", {"traces": "gone"})) is None
+    assert f'"data-model": "{model.id}"' in text(page.layout())
 
 
 def test_each_state_that_needs_a_word_has_one() -> None:
