@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tests.browser.serving import Server
 
-WIDTHS = (1440, 1280, 390)
+WIDTHS = (1280, 390)
 
 
 @pytest.fixture(scope="module")
