@@ -52,6 +52,11 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "local, where Docker's own settings point",
         "Docker Engines by name, such as local=unix:///var/run/docker.sock;box=ssh://me@box.",
     ),
+    SettingDoc(
+        "PHASEDOCK_DEMO",
+        "on",
+        "off: Live offers no demo host, on which recorded jobs are replayed.",
+    ),
     SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest upload, such as 500MB or 2GiB."),
     SettingDoc(
         "PHASEDOCK_ALLOWED_HOSTS",
@@ -95,6 +100,8 @@ class Settings:
         Whether running containers may be changed.
     docker
         The Docker Engines, as ``name=address;name=address``; empty: one, where Docker's own settings point.
+    demo
+        Whether there is a host on which recorded jobs are replayed.
     max_upload
         Largest upload in bytes.
     allowed_hosts
@@ -114,6 +121,7 @@ class Settings:
     password: str | None = field(default=None, repr=False)
     control: bool = False
     docker: str = ""
+    demo: bool = True
     max_upload: int = 4 * 2**30
     allowed_hosts: tuple[str, ...] = ()
     task_threads: int = 2
@@ -123,6 +131,11 @@ class Settings:
         """Fill in the database of the home folder when none was named."""
         if not self.database_url:
             object.__setattr__(self, "database_url", f"sqlite:///{self.home / 'phasedock.db'}")
+
+    @property
+    def demo_folder(self) -> str:
+        """Where the demo host keeps what is replayed; empty without one."""
+        return str(self.home / "demo") if self.demo else ""
 
     @property
     def loopback(self) -> bool:
@@ -170,6 +183,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         password=password,
         control=_switch("PHASEDOCK_CONTROL", values.get("PHASEDOCK_CONTROL", "")),
         docker=values.get("PHASEDOCK_DOCKER", "").strip(),
+        demo=_switch("PHASEDOCK_DEMO", values.get("PHASEDOCK_DEMO", "") or "on"),
         max_upload=_size("PHASEDOCK_MAX_UPLOAD", values.get("PHASEDOCK_MAX_UPLOAD", "") or "4GiB"),
         allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
         task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),

@@ -29,7 +29,13 @@ def data(**values: object) -> dict[str, Any]:
     return {f"data-{name}": str(value) for name, value in values.items()}
 
 
-_NOTICE_ICONS = {"bad": "circle-x", "warn": "alert-triangle", "ok": "circle-check", "info": "info-circle"}
+_NOTICE_ICONS = {
+    "bad": "circle-x",
+    "warn": "alert-triangle",
+    "ok": "circle-check",
+    "info": "info-circle",
+    "plain": "info-circle",
+}
 
 
 class _Sized(Protocol):
@@ -141,7 +147,7 @@ def state_badge(word: str, kind: str = "", icon_name: str | None = None) -> html
 
 
 def notice(kind: str, text: Node, strong: str = "", actions: Sequence[Node] = ()) -> html.Div:
-    """A message in place; `kind` is ``bad``, ``warn``, ``ok`` or ``info``."""
+    """A message in place; `kind` is ``bad``, ``warn``, ``ok``, ``info`` or, in grey, ``plain``."""
     body: list[Node] = [html.B([strong, " "])] if strong else []
     content: list[Node] = [*body, text]
     if actions:

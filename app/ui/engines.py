@@ -23,7 +23,8 @@ STATE_WORDS = {
 def engine_named(name: str | None) -> EngineInfo | None:
     """The engine of this name, or the first one that is ready, or the first; None where there is none.
 
-    A name that the settings do not have falls back as well: an old address is no reason to show nothing.
+    A name that the settings do not have falls back as well: an old address is no reason to show nothing. The
+    demo comes last, so it is shown unasked only where nothing real is ready.
     """
     engines = workspace().live.engines()
     named = next((each for each in engines if each.name == name), None)
@@ -31,16 +32,42 @@ def engine_named(name: str | None) -> EngineInfo | None:
     return named or ready or next(iter(engines), None)
 
 
+def is_demo(engine: EngineInfo) -> bool:
+    """Whether nothing on an engine is real."""
+    engines = workspace().live.engine_registry
+    return engine.name in engines.names and engines.is_demo(engine.name)
+
+
+def title_of(engine: EngineInfo) -> str:
+    """What people call an engine: its name, and of the demo that it is one."""
+    return workspace().live.engine_registry.kind(engine.name).title if is_demo(engine) else engine.name
+
+
+def beside_demo(engine: EngineInfo) -> tuple[EngineInfo, ...] | None:
+    """The real engines as they last answered, where the demo is shown; None where a real one is."""
+    if not is_demo(engine):
+        return None
+    return tuple(each for each in workspace().live.engine_registry.last() if not is_demo(each))
+
+
+def state_sentence(engine: EngineInfo, *, alone: bool) -> str:
+    """How an engine stands: ``Docker: not found``; by its name where there are several."""
+    return f"{'Docker' if alone else engine.name}: {STATE_WORDS[engine.state]}"
+
+
 def engine_options() -> list[dict[str, str]]:
     """The engines to choose from; one that cannot be used says so."""
     engines = workspace().live.engines()
-    return [{"value": each.name, "label": _label(each, alone=len(engines) == 1)} for each in engines]
+    alone = sum(not is_demo(each) for each in engines) == 1
+    return [{"value": each.name, "label": _label(each, alone=alone)} for each in engines]
 
 
 def _label(engine: EngineInfo, *, alone: bool) -> str:
+    if is_demo(engine):
+        return title_of(engine)
     if engine.state is EngineState.READY:
         return f"{engine.name} ({workspace().live.engine_registry.kind(engine.name).title})"
-    return f"{'Docker' if alone else engine.name}: {STATE_WORDS[engine.state]}"
+    return state_sentence(engine, alone=alone)
 
 
 def dot(engine: EngineInfo | None) -> tuple[str, str]:

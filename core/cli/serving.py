@@ -21,15 +21,12 @@ def serve(as_json: Json = False) -> None:
     settings = load_settings()
     from core.runtime.bootstrap import open_workspace
     from core.runtime.logs import log_to
-    from core.runtime.samples import is_first_start, load_samples
     from core.runtime.serve import check_port
     from core.runtime.serve import serve as run
 
     check_port(settings)
     workspace = open_workspace(settings)
     workspace.sweep()
-    if is_first_start(workspace):
-        load_samples(workspace)
     workspace.close()
     log_to(settings.home, "serve")
 

@@ -54,5 +54,6 @@ for _kind in declared(
     "ENGINE",
     "simulated",
     "docker_host.kind",
+    "demo.kind",
 ):
     add(_kind)

@@ -2,11 +2,17 @@
 
 Features are found by name. Where a model's CPU or memory feature is missing by name, the set's only
 feature of the same role takes its place if the units agree; anything else is an error.
+
+A plain unit is one that nobody knew when a file was read, not a unit of its own. Against a share, whose
+values lie between 0 and 1, it can be told from the numbers whether it fits; every other unit is refused, for
+bytes or cores cannot be told from anything else.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from core.errors import InputError, MismatchError
 from core.traces.model import Feature, Role, TraceSet
@@ -14,6 +20,8 @@ from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from core.phases.rows import Scaler
 
 BY_ROLE = (Role.CPU, Role.MEMORY)
 LEFT_OUT = (Role.CPU_LIMIT, Role.MEMORY_LIMIT, Role.LOSS, Role.PHASE)
@@ -69,8 +77,17 @@ def named_features(traces: TraceSet, names: Sequence[str]) -> tuple[Feature, ...
     return tuple(there[name] for name in names)
 
 
-def match(wanted: Sequence[Feature], traces: TraceSet) -> tuple[str, ...]:
+def match(wanted: Sequence[Feature], traces: TraceSet, scaler: Scaler | None = None) -> tuple[str, ...]:
     """The names of the set's columns that a model reads, in the model's order.
+
+    Parameters
+    ----------
+    wanted
+        The model's features.
+    traces
+        The set; one without samples is matched by its features alone.
+    scaler
+        What the model learned of its features; without it a unit that the model lacks may be any share.
 
     Raises
     ------
@@ -88,13 +105,42 @@ def match(wanted: Sequence[Feature], traces: TraceSet) -> tuple[str, ...]:
             f"They have: {listing}. Choose another model, or name the columns so in the mapping.",
         )
     columns = [column for column in found if column is not None]
-    for feature, column in zip(wanted, columns, strict=True):
-        if feature.unit is not column.unit:
+    for at, (feature, column) in enumerate(zip(wanted, columns, strict=True)):
+        if feature.unit is not column.unit and not _both_shares(feature, column, traces, scaler, at):
             raise MismatchError(
-                f"The model reads “{feature.name}” in {feature.unit}, these traces have it in {column.unit}.",
-                f"They have: {listing}. Import the file again in the model’s unit.",
+                _other_unit(feature, column),
+                f"They have: {listing}. Import the file again in the model’s unit, or train on this set.",
             )
     return tuple(column.name for column in columns)
+
+
+def _both_shares(feature: Feature, column: Feature, traces: TraceSet, scaler: Scaler | None, at: int) -> bool:
+    """Whether two features are shares of which one was read without its unit, as their values tell."""
+    if {feature.unit, column.unit} != {Unit.PLAIN, Unit.SHARE}:
+        return False
+    if column.unit is Unit.PLAIN:
+        values = traces.column(column.name)
+        known = values[np.isfinite(values)]
+        return not len(known) or bool(known.min() >= 0 and known.max() <= 1)
+    return scaler is None or _learned_shares(float(scaler.mean[at]), float(scaler.scale[at]))
+
+
+def _learned_shares(mean: float, scale: float) -> bool:
+    """Whether values of this mean and standard deviation can all lie between 0 and 1.
+
+    The variance of such values is at most m(1 − m) (Bhatia and Davis, "A better bound on the variance",
+    2000). A scale of 1 is a feature that never changed.
+    """
+    return 0 <= mean <= 1 and (scale == 1 or scale**2 <= mean * (1 - mean) + 1e-9)
+
+
+def _other_unit(feature: Feature, column: Feature) -> str:
+    if feature.unit is Unit.PLAIN:
+        return (
+            f"The model does not know the unit of “{feature.name}”, "
+            f"and what it learned does not fit {column.unit}, in which these traces have it."
+        )
+    return f"The model reads “{feature.name}” in {feature.unit}, these traces have it in {column.unit}."
 
 
 def _by_role(

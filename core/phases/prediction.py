@@ -33,7 +33,7 @@ def model_windows(model: PhaseModel, traces: TraceSet) -> Windows:
     InputError
         If a value is NaN or infinite.
     """
-    names = match(model.features, traces)
+    names = match(model.features, traces, model.scaler)
     check_finite(traces, names)
     columns = [traces.column(name) for name in names]
     late = model.warmup == "zeros"
@@ -67,7 +67,7 @@ def predict(model: PhaseModel, traces: TraceSet) -> Labels:
     """
     if model.encoder.affine is None:
         return labels_of(model, model_windows(model, traces))
-    names = match(model.features, traces)
+    names = match(model.features, traces, model.scaler)
     delay = int(model.warmup == "zeros")
     labels = np.empty(traces.n_samples + delay + BLOCK, np.int16)
     ready = model.history + delay

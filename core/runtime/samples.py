@@ -88,12 +88,6 @@ def load_samples(
     return trace_set, stored
 
 
-def is_first_start(workspace: Workspace) -> bool:
-    """True when nothing was ever put into a workspace."""
-    sets = workspace.traces.list() or workspace.traces.list(trashed=True)
-    return not sets and not workspace.tasks.list(1)
-
-
 def verify(folder: Path) -> None:
     """Check the bundled files against ``checksums.txt``.
 

@@ -231,7 +231,7 @@ def test_ctrl_c_has_its_own_code():
     assert "Traceback" not in result.stderr
 
 
-def test_serving_loads_the_samples_once_and_says_where(monkeypatch, tmp_path):
+def test_serving_loads_nothing_unasked_and_says_where(monkeypatch, tmp_path):
     monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
     monkeypatch.setattr("core.runtime.serve.check_port", lambda _: None)
     outcomes = iter([True, False, True])
@@ -240,7 +240,7 @@ def test_serving_loads_the_samples_once_and_says_where(monkeypatch, tmp_path):
     assert "is not responding yet" in run("serve").stdout
     assert run_json("serve") == {"address": "http://127.0.0.1:8050", "ready": True}
     workspace = open_workspace(load_settings())
-    assert len(workspace.traces.list()) == len(workspace.models.list()) == 1
+    assert workspace.traces.list() == workspace.models.list() == []
     workspace.close()
 
 

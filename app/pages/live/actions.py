@@ -45,7 +45,8 @@ def show(title: Node, children: list[Node], size: int = _SMALL) -> list[Node]:
 
 def _one(view: LiveView, container: str) -> list[Node]:
     row = limit.row_of(view, container)
-    return show(row.name, limit.window(view, container, control=workspace().live.control), _BIG)
+    control = workspace().live.may_change(view.engine.name)
+    return show(row.name, limit.window(view, container, control=control), _BIG)
 
 
 def _ask_release(view: LiveView, _of: str) -> list[Node]:

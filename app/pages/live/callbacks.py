@@ -13,9 +13,9 @@ from app.pages.live import limit as live_limit
 from app.pages.live import policy as live_policy
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
-from app.pages.live.state import ACT, PATH, notices
+from app.pages.live.state import ACT, PATH, model_of, notices
 from app.ui.basics import notice
-from app.ui.engines import engine_named
+from app.ui.engines import beside_demo, engine_named
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.links import Query
@@ -36,16 +36,17 @@ def view_of(search: str | None) -> LiveView | None:
     """The engine that an address is about, as it is now."""
     query = Query.parse(PATH, search)
     engine = engine_named(query.get("engine"))
-    return None if engine is None else workspace().live.look(engine.name, query.get("model"))
+    return None if engine is None else workspace().live.look(engine.name, model_of(query))
 
 
 def drawn(view: LiveView, name: str) -> Any:
     """One panel that the server draws."""
     space = workspace()
-    control = space.live.control
+    control = space.live.may_change(view.engine.name)
     match name:
         case "notice":
-            return notices(view, control=control, working=space.tasks.worker().alive)
+            working = space.tasks.worker().alive
+            return notices(view, control=control, working=working, beside=beside_demo(view.engine))
         case "policy":
             follows = space.live.engine_registry.kind(view.engine.name).adopt is not None
             return live_policy.panel(view, control=control, follows=follows)
@@ -158,6 +159,7 @@ def _register_policy(app: Dash) -> None:
     app.callback(
         Output("live-mode-words", "children"),
         Input("live-mode", "value"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )(show_mode)
     app.callback(
@@ -182,9 +184,11 @@ def show_policy(policy: str | None) -> tuple[Any, Any]:
     return live_policy.settings_form(policy), POLICIES[policy].about
 
 
-def show_mode(mode: str) -> str:
-    """What the chosen mode does."""
-    return live_policy.mode_words(mode, control=workspace().live.control)
+def show_mode(mode: str, search: str | None = None) -> str:
+    """What the chosen mode does on the engine of an address."""
+    engine, live = engine_named(Query.parse(PATH, search).get("engine")), workspace().live
+    control = live.control if engine is None else live.may_change(engine.name)
+    return live_policy.mode_words(mode, control=control)
 
 
 def attach(

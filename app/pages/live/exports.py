@@ -11,6 +11,7 @@ from flask import Blueprint, Response, request
 from app.api import file_answer
 from app.context import workspace
 from app.pages.live.tick import ALL, Asked, panels_of, tick
+from app.ui.engines import beside_demo
 from core.csv_export import csv_lines
 
 if TYPE_CHECKING:
@@ -29,7 +30,12 @@ def live_tick(engine: str) -> Response:
     """What is new on an engine since the page asked last."""
     space = workspace()
     view = space.live.look(engine, request.args.get("model") or None)
-    panels = panels_of(view, control=space.live.control, working=space.tasks.worker().alive)
+    panels = panels_of(
+        view,
+        control=space.live.may_change(engine),
+        working=space.tasks.worker().alive,
+        beside=beside_demo(view.engine),
+    )
     answer = tick(space.live, view, Asked.read(request.args), panels)
     body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})
@@ -39,7 +45,7 @@ def live_tick(engine: str) -> Response:
 def live_history(engine: str) -> Response:
     """The last ten minutes of some containers, or of all (``ids=all``), one row per sample."""
     live = workspace().live
-    names = {row.id: row.name for row in live.look(engine).rows}
+    names = {row.id: row.name for row in live.glance(engine).rows}
     asked = request.args.get("ids", ALL)
     ids = list(names) if asked == ALL else [each for each in asked.split(",") if each in names]
     found = live.history(engine, ids)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.pages.live.state import ACT, does
+from app.pages.live.state import ACT, does, model_of
 from app.pages.live.table import table_card
 from app.ui.basics import Node, aria, button, card, data, icon
+from app.ui.engines import title_of
 
 if TYPE_CHECKING:
     from app.ui.links import Query
@@ -156,7 +157,9 @@ def body(engine: EngineInfo, query: Query) -> list[Node]:
         html.Div([table_card(query.get("text") or ""), _side(), _small_card(measure)], className="live-main"),
         html.Div(id="live-others", className="lv-slot"),
     ]
-    attributes = data(engine=engine.name, every=seconds, paused="0", model=query.get("model") or "")
+    attributes = data(
+        engine=engine.name, called=title_of(engine), every=seconds, paused="0", model=model_of(query) or ""
+    )
     chosen = data(measure=measure, all=query.get("all") or "0")
     return [
         html.Div(parts, id="live", className="live waiting", **attributes, **chosen),

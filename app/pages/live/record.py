@@ -11,6 +11,7 @@ from dash import dcc, html
 from app.context import workspace
 from app.pages.live.state import does
 from app.ui.basics import Node, button, card, data, icon, state_badge
+from app.ui.engines import is_demo
 from app.ui.forms import ORDER
 from core.units import format_bytes
 
@@ -23,6 +24,10 @@ def panel(view: LiveView) -> Node:
     return _recording(view.recording) if view.recording else _form(view)
 
 
+def _called(view: LiveView) -> str:
+    return "Demo replay" if is_demo(view.engine) else view.engine.name
+
+
 def default_name(engine: str, moment: float | None = None) -> str:
     """What a recording is called unless a person says otherwise."""
     return f"{engine} {time.strftime('%Y-%m-%d %H:%M', time.localtime(moment))}"
@@ -31,7 +36,7 @@ def default_name(engine: str, moment: float | None = None) -> str:
 def _form(view: LiveView) -> html.Section:
     models = [{"value": each.id, "label": each.name} for each in workspace().models.list()]
     parts: list[Node] = [
-        dmc.TextInput(id="live-record-name", label="Name", value=default_name(view.engine.name), size="xs"),
+        dmc.TextInput(id="live-record-name", label="Name", value=default_name(_called(view)), size="xs"),
     ]
     if models:
         parts.append(

@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dash import html
 
+from app.context import chosen
 from app.ui.basics import Node, button, data, empty, icon, link_button, notice
+from app.ui.engines import state_sentence
+from core.errors import NotFoundError
 from core.runtime.live.view.values import EngineState, Mode
 
 if TYPE_CHECKING:
+    from app.ui.links import Query
     from core.runtime.live.view.values import Attached, EngineInfo, LiveView
 
+Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
+"""The real engines beside the demo; None where no demo is shown."""
 PATH = "/live"
 ACT = "live-act"
 """The store that all buttons of the page fill (``assets/js/actions.js``)."""
 LABEL_COMMAND = "docker run --label phasedock --name my-training my-image"
 WORKER_COMMAND = "phasedock worker"
 _COMMANDS = {
-    EngineState.DENIED: "sudo usermod -aG docker $USER",
-    EngineState.MISSING: "PHASEDOCK_DOCKER=gpu-box=ssh://me@gpu-box make run",
+    EngineState.DENIED: ("sudo usermod -aG docker $USER",),
+    EngineState.MISSING: (
+        "sudo systemctl start docker",
+        "PHASEDOCK_DOCKER=gpu-box=ssh://me@gpu-box make run",
+    ),
 }
+"""What starts Docker here, or names another host."""
+_DEMO = "Recorded jobs are replayed here as containers. All of this page works on them, and nothing is real."
 _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
+
+
+def model_of(query: Query) -> str | None:
+    """The model that samples are labelled by: that of the address, or the one that the bar on top shows."""
+    named = query.get("model")
+    if named:
+        return named
+    try:
+        model = chosen(query.get("traces")).model
+    except NotFoundError:
+        return None
+    return None if model is None else model.id
 
 
 def does(act: str, of: str = "") -> dict[str, Any]:
@@ -45,8 +68,8 @@ def command(text: str) -> html.Div:
     )
 
 
-def signatures(view: LiveView, *, control: bool, working: bool) -> dict[str, Any]:
-    """What each panel that the server draws depends on."""
+def signatures(view: LiveView, *, control: bool, working: bool, beside: Beside = None) -> dict[str, Any]:
+    """What each panel that the server draws depends on; arguments as for `notices`."""
     engine, attached, recording = view.engine, view.attached, view.recording
     usable = engine.state is EngineState.READY
     return {
@@ -58,6 +81,7 @@ def signatures(view: LiveView, *, control: bool, working: bool) -> dict[str, Any
             working,
             view.at is None,
             not view.rows,
+            None if beside is None else tuple((each.name, each.state) for each in beside),
         ),
         "policy": _attached_signature(attached) if attached else (control, usable, bool(view.rows)),
         "record": (recording.task, recording.name) if recording else (bool(view.rows),),
@@ -71,8 +95,41 @@ def _attached_signature(attached: Attached) -> tuple[Any, ...]:
     return (attached.task, attached.mode, attached.resizes, len(attached.said), newest, attached.run)
 
 
-def notices(view: LiveView, *, control: bool, working: bool) -> list[Node]:
-    """The obstacles to using this engine, each with what to do about it."""
+def notices(view: LiveView, *, control: bool, working: bool, beside: Beside = None) -> list[Node]:
+    """What has to be known of this engine, and the obstacles to using it, each with what to do about it.
+
+    Parameters
+    ----------
+    view
+        The engine as it is now.
+    control
+        Whether its containers may be changed.
+    working
+        Whether a worker is running.
+    beside
+        The real engines, if this is the demo; None if it is a real one.
+    """
+    said = [] if beside is None else [_demo(beside)]
+    return [*said, *_obstacles(view, control=control, working=working)]
+
+
+def _demo(beside: tuple[EngineInfo, ...]) -> html.Div:
+    """What the demo is, and how to come to the real thing: by a link, or by the lines that start it."""
+    ready = next((each for each in beside if each.state is EngineState.READY), None)
+    if ready is not None:
+        ways = [link_button(f"Open {ready.name}", f"{PATH}?engine={ready.name}", "activity", "small")]
+        return notice("plain", _DEMO, strong="Demo: recorded jobs, replayed.", actions=ways)
+    alone = len(beside) == 1
+    states = ", ".join(state_sentence(each, alone=alone) for each in beside) or "No Docker is configured"
+    lines = _COMMANDS.get(beside[0].state, ()) if beside else _COMMANDS[EngineState.MISSING][1:]
+    text: list[Node] = [f"{_DEMO} "]
+    if lines:
+        start = "To see your own containers, start Docker or name a host that has it:"
+        text += [html.Div(start), html.Div([command(line) for line in lines], className="commands")]
+    return notice("plain", html.Div(text), strong=f"{states}. This is a demo.")
+
+
+def _obstacles(view: LiveView, *, control: bool, working: bool) -> list[Node]:
     engine = view.engine
     if engine.state is not EngineState.READY:
         return [_unusable(engine, kept=bool(view.rows))]
@@ -96,14 +153,20 @@ def _unusable(engine: EngineInfo, *, kept: bool) -> html.Div:
     text: list[Node] = [engine.hint]
     if engine.state is EngineState.LOST and kept:
         text.append(" The values below are the last ones seen.")
-    elif engine.state in _COMMANDS:
-        text.append(command(_COMMANDS[engine.state]))
-    kind = "warn" if engine.state is EngineState.LOST else "bad"
-    return notice(kind, html.Div(text), strong=engine.message, actions=[_again(), _simulated()])
+    else:
+        text.append(
+            html.Div([command(line) for line in _COMMANDS.get(engine.state, ())], className="commands")
+        )
+    kind = "plain" if engine.state is EngineState.MISSING else "warn"
+    return notice(kind, html.Div(text), strong=engine.message, actions=[_again(), _open_demo(), _simulated()])
 
 
 def _again() -> Node:
     return button("Try again", "refresh", "small", **data(live="again"))
+
+
+def _open_demo() -> Node:
+    return link_button("Open the demo", f"{PATH}?engine=demo", "activity", "small")
 
 
 def _simulated() -> Node:

@@ -18,6 +18,7 @@ from app.pages.live.state import is_control, signatures
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from app.pages.live.state import Beside
     from core.runtime.live.service import Live
     from core.runtime.live.view.values import ContainerRow, History, LiveView
 
@@ -110,7 +111,7 @@ def tick(live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str]) ->
         "rows": None if known else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},
         "totals": _totals(view),
-        "steered": is_control(attached) or not live.control,
+        "steered": is_control(attached) or not live.may_change(view.engine.name),
         "wake": attached.next_wake if attached else None,
         "recording": [recording.samples, recording.containers, recording.bytes] if recording else None,
         **(_lines(live, view, asked, known) if view.at is not None else {}),
@@ -164,6 +165,7 @@ def _since(
     return table([histories.get(each) for each in ids], names, first, count, width)
 
 
-def panels_of(view: LiveView, *, control: bool, working: bool) -> dict[str, str]:
-    """The signatures of the panels that the server draws."""
-    return {name: digest(what) for name, what in signatures(view, control=control, working=working).items()}
+def panels_of(view: LiveView, *, control: bool, working: bool, beside: Beside = None) -> dict[str, str]:
+    """The signatures of the panels that the server draws; arguments as for `notices`."""
+    made = signatures(view, control=control, working=working, beside=beside)
+    return {name: digest(what) for name, what in made.items()}

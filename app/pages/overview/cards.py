@@ -1,4 +1,4 @@
-"""The cards of the overview: key figures, what jobs do, what to do next, trace sets, tasks."""
+"""The cards of the overview: key figures, what jobs do, and tasks."""
 
 from __future__ import annotations
 
@@ -8,27 +8,32 @@ from dash import dcc, html
 
 from app.context import Choice, address, workspace
 from app.figures.shares import shares
-from app.ui.basics import Node, bar, card, empty, icon, kpi, link_button, state_badge
+from app.pages.overview.saving import newest_saving
+from app.ui.basics import Node, bar, card, empty, kpi, link_button, state_badge
+from app.ui.engines import title_of
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.group_shares import group_shares
 from app.ui.nothing_yet import train_a_model
 from app.ui.tasks import kinds as task_kinds
-from app.ui.tasks.words import when
 from core.runtime.infos import TaskState
+from core.runtime.live.sessions import ATTACH, RECORD
+from core.runtime.live.view.values import Mode
+from core.scheduling.policies import spelt
 from core.traces.model import Role
 from core.traces.validation import many
-from core.units import Unit, format_bytes, format_duration, format_number
+from core.units import Unit, format_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     import pandas as pd
 
     from core.runtime.infos import ModelInfo, TaskInfo, TraceSetInfo
 
 
-_MOST_STEPS = 5
+_LOOK_BACK = 50
+_UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
 _TASK_LOOKS: dict[TaskState, tuple[str, str | None]] = {
     TaskState.DONE: ("ok", "circle-check"),
     TaskState.FAILED: ("bad", "circle-x"),
@@ -38,23 +43,49 @@ _TASK_LOOKS: dict[TaskState, tuple[str, str | None]] = {
     TaskState.CANCELLED: ("", "ban"),
 }
 """The kind of a state's badge and its icon."""
-Step = tuple[str, str, str, str]
-"""Something to do next: its icon, a sentence, and the link's label and address."""
 
 
 def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[ModelInfo]) -> Node:
-    """The row of key figures on top."""
+    """The row of key figures on top: what could be saved, what is here, what is steered, what was found."""
     traces = choice.traces
     if traces is None:
         return None
     table = workspace().traces.summary(traces.id)
-    cards = [
-        _executions(traces, table, sets),
-        _cpu(traces, table),
-        _memory(traces, table),
-        _phases(choice, models),
-    ]
-    return html.Div([each for each in cards if each is not None], className="grid cols-4")
+    cards = [_saving(choice), _executions(traces, table, sets), _steered(), _phases(choice, models)]
+    return html.Div(cards, className="grid cols-4")
+
+
+def _saving(choice: Choice) -> html.Div:
+    """What the newest comparison says, or how to make the first."""
+    try:
+        found = newest_saving()
+    except (KeyError, TypeError, ValueError):  # a report of another version
+        found = None
+    if found is None:
+        ask = dcc.Link("Compare policies", href=address("/provisioning", choice), className="link")
+        return kpi("Over-allocation you could avoid", "–", "not compared yet", ask)
+    link = dcc.Link(found.words, href=found.href, className="link quietlink")
+    return kpi(found.title, found.figure, "of demand", link)
+
+
+def _steered() -> html.Div:
+    """How many containers a policy controls now, and which one; else what is attached or recorded."""
+    tasks = workspace().tasks.list(_LOOK_BACK, _UNDER_WAY, (ATTACH, RECORD))
+    control = [task for task in tasks if task.params.get("mode") == Mode.CONTROL]
+    if not control:
+        doing = ", ".join(task.title for task in tasks[:2]) or "No policy is attached"
+        return kpi(
+            "Controlled now", "0", "containers", dcc.Link(doing, href="/live", className="link quietlink")
+        )
+    views = [workspace().live.glance(str(task.params["engine"])) for task in control]
+    n, first = sum(len(view.rows) for view in views), views[0]
+    resizes = first.attached.resizes if first.attached else 0
+    words = (
+        f"{spelt(str(control[0].params['policy']))} on {title_of(first.engine)}, {many(resizes, 'resize')}"
+    )
+    href = f"/live?engine={first.engine.name}"
+    link = dcc.Link(words, href=href, className="link quietlink")
+    return kpi("Controlled now", f"{n:,}", "container" if n == 1 else "containers", link)
 
 
 def _hours(table: pd.DataFrame) -> float:
@@ -67,33 +98,19 @@ def _executions(traces: TraceSetInfo, table: pd.DataFrame, sets: Sequence[TraceS
         "Executions",
         f"{traces.n_executions:,}",
         f"in {traces.name}" if len(sets) == 1 else f"in 1 of {len(sets)} trace sets",
-        f"{traces.n_samples:,} samples, {format_number(_hours(table), 1)} container-hours",
+        _used(traces, table),
     )
 
 
-def _cpu(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
-    """The mean over all containers, weighted by their length; None where CPU was not recorded."""
+def _used(traces: TraceSetInfo, table: pd.DataFrame) -> str:
+    """How much was recorded, and the mean use of a container where that is known in cores."""
+    hours = f"{traces.n_samples:,} samples, {format_number(_hours(table), 1)} container-hours"
     cpu = next((f for f in traces.features if f.role is Role.CPU), None)
-    if cpu is None or "cpu_mean" not in table:
-        return None
+    if cpu is None or cpu.unit is not Unit.CORES or "cpu_mean" not in table:
+        return hours
     total = (table["cpu_mean"] * table["duration_s"]).sum()
-    mean, peak = float(total / max(table["duration_s"].sum(), 1e-9)), table["cpu_peak"].max()
-    title = "Mean CPU per container"
-    if cpu.unit is Unit.SHARE:
-        return kpi(title, f"{mean * 100:.0f}%", "of its machine", f"peaks reach {peak * 100:.0f}%")
-    hours = format_number(mean * _hours(table), 1)
-    sub = f"{hours} core-hours; peaks reach {format_number(peak)} cores"
-    return kpi(title, format_number(mean), "cores", sub)
-
-
-def _memory(traces: TraceSetInfo, table: pd.DataFrame) -> html.Div | None:
-    """The mean of the containers' means; None where memory was not recorded in bytes."""
-    in_bytes = any(f.role is Role.MEMORY and f.unit is Unit.BYTES for f in traces.features)
-    if "memory_peak" not in table or not in_bytes:
-        return None
-    value, unit = format_bytes(float(table["memory_mean"].mean())).split(" ")
-    peak = format_bytes(float(table["memory_peak"].max()))
-    return kpi("Mean memory per container", value, unit, f"peaks reach {peak}")
+    mean = float(total / max(table["duration_s"].sum(), 1e-9))
+    return f"{hours}, {format_number(mean)} cores on average"
 
 
 def _phases(choice: Choice, models: Sequence[ModelInfo]) -> html.Div:
@@ -120,74 +137,6 @@ def what_jobs_do(choice: Choice) -> Node:
     return card("What your jobs do", graph("jobs", figure, note), note=note, tools=tools)
 
 
-def next_steps(choice: Choice, tasks: Sequence[TaskInfo], sets: Sequence[TraceSetInfo]) -> Node:
-    """What to do next, most pressing first."""
-    steps = [*_failures(tasks), *_own_traces(sets), *_with_model(choice)]
-    return card("What to do next", *(_step(*step) for step in steps[:_MOST_STEPS]), flush=True)
-
-
-def _failures(tasks: Sequence[TaskInfo]) -> Iterable[Step]:
-    for task in tasks:
-        if task.state in (TaskState.FAILED, TaskState.INTERRUPTED):
-            said = task.error[0] if task.error else "It was interrupted."
-            text = f"{task.title}: {said}"
-            yield "alert-triangle warn", text, "See the task", f"/tasks?task={task.id}"
-
-
-def _own_traces(sets: Sequence[TraceSetInfo]) -> Iterable[Step]:
-    if all(info.sample for info in sets):
-        text = "Only the sample traces are loaded. Add traces of your own containers."
-        yield "upload", text, "Add traces", "/traces"
-
-
-def _with_model(choice: Choice) -> Iterable[Step]:
-    """What can be done with the chosen model, or how to get one."""
-    if choice.model is not None:
-        k = len(choice.model.phases)
-        others = f"{k - 1} or {k + 1}" if k > 2 else "3"
-        text = f"Would {others} phases fit better?"
-        yield "sparkles", text, "Choose k", address("/models", choice, view="choose")
-        text = "Browse the executions with the arrow keys."
-        yield "timeline", text, "Open phases", address("/phases", choice)
-    elif choice.traces:
-        text = f"No model fits {choice.traces.name} yet."
-        yield "stack-2", text, "Train a model", address("/models", choice, view="train")
-
-
-def _step(picture: str, text: str, label: str, href: str) -> html.Div:
-    return html.Div(
-        [
-            icon(picture),
-            html.Span(text, className="grow"),
-            dcc.Link([label, " ", icon("arrow-right", "sm")], href=href, className="link"),
-        ],
-        className="item row",
-        style={"alignItems": "flex-start"},
-    )
-
-
-def sets_card(sets: Sequence[TraceSetInfo]) -> Node:
-    """The newest trace sets."""
-    rows = [
-        html.Div(
-            [
-                dcc.Link(
-                    info.name, href=address("/phases", Choice(info, None)), className="strong truncate grow"
-                ),
-                state_badge("sample") if info.sample else None,
-                html.Span(many(info.n_executions, "execution"), className="ink2 num"),
-                html.Span(f"every {format_duration(info.period)}", className="ink3 num only-desktop"),
-                html.Span(when(info.created), className="ink3 num"),
-            ],
-            className="item row",
-            style={"gap": 14},
-        )
-        for info in sets[:6]
-    ]
-    tools = [link_button(f"All {len(sets)}", "/traces", "arrow-right", "small quiet")]
-    return card("Trace sets", *rows, tools=tools, flush=True)
-
-
 def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
     """One row per task: title, state, progress, and what it says."""
     rows: list[Node] = [_task_row(task) for task in tasks[:5]]
@@ -196,7 +145,7 @@ def task_rows(tasks: Sequence[TaskInfo]) -> list[Node]:
 
 def _task_row(task: TaskInfo) -> html.Div:
     kind, picture = _TASK_LOOKS[task.state]
-    running = task.state is TaskState.RUNNING
+    running = task.state is TaskState.RUNNING and not task_kinds.lasts(task)
     word = f"{task.progress:.0%}" if running else task.state.value
     title = dcc.Link(task.title, href=f"/tasks?task={task.id}", className="truncate grow")
     return html.Div(

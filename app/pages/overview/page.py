@@ -8,23 +8,23 @@ import dash
 from dash import Input, Output, State, dcc, html
 
 from app.context import LOCATION, chosen, workspace
-from app.pages.overview.cards import (
-    key_figures,
-    next_steps,
-    sets_card,
-    task_rows,
-    tasks_card,
-    what_jobs_do,
-)
+from app.pages.overview.cards import key_figures, task_rows, tasks_card, what_jobs_do
 from app.pages.overview.fresh_start import fresh_start
-from app.ui.basics import Node, icon, link_button, page_head
-from app.ui.errors import safe_page
+from app.pages.overview.news import news_card
+from app.pages.overview.steps import next_steps
+from app.ui.basics import Node, card, icon, link_button, page_head
+from app.ui.errors import problem, safe_page
 from app.ui.page import Page
 from app.ui.polling import when_changed
+from core.errors import PhaseDockError
 from core.runtime.infos import TaskState
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dash import Dash
+
+    from core.runtime.infos import TaskInfo
 
 _RUNNING = (TaskState.QUEUED, TaskState.RUNNING)
 _POLL_MS = 1_500
@@ -39,21 +39,48 @@ def layout(traces: str | None = None, model: str | None = None, **_query: str) -
     loading = [task for task in space.tasks.list(20, list(_RUNNING)) if task.kind == "samples"]
     sample = dcc.Store(id="samples-task", data=loading[0].id if loading else None)
     if not sets:
-        return [page_head("Overview"), watch, sample, *fresh_start()]
-    choice, tasks = chosen(traces, model), space.tasks.list(20)
+        return [page_head("Overview"), watch, sample, *fresh_start(loading=bool(loading), failed=_failed())]
+    choice, tasks, models = chosen(traces, model), space.tasks.list(20), space.models.list()
     return [
-        page_head("Overview", None, [link_button("Add traces", "/traces", "upload")]),
+        page_head("Overview", None, _ways()),
         watch,
         sample,
         html.Div(
             [
-                key_figures(choice, sets, space.models.list()),
-                html.Div([what_jobs_do(choice), next_steps(choice, tasks, sets)], className="grid cols-main"),
-                html.Div([sets_card(sets), tasks_card(tasks)], className="grid cols-main"),
+                _safely(key_figures, choice, sets, models),
+                html.Div(
+                    [_safely(what_jobs_do, choice), _safely(next_steps, choice, tasks, sets)],
+                    className="grid cols-main",
+                ),
+                html.Div(
+                    [_safely(news_card, sets, models), tasks_card(tasks)],
+                    className="grid cols-main",
+                ),
             ],
             className="stack",
         ),
     ]
+
+
+def _ways() -> list[Node]:
+    return [
+        link_button("Add traces", "/traces", "upload"),
+        link_button("New run", "/runs?look=build", "plus", "primary"),
+    ]
+
+
+def _safely(part: Callable[..., Node], *given: Any) -> Node:
+    """One part of the page, or what is wrong with it: the others are shown all the same."""
+    try:
+        return part(*given)
+    except PhaseDockError as error:
+        return card(None, problem(error))
+
+
+def _failed() -> TaskInfo | None:
+    """The last attempt to load the samples, if it failed."""
+    last = next(iter(workspace().tasks.list(1, None, ["samples"])), None)
+    return last if last is not None and last.state in (TaskState.FAILED, TaskState.INTERRUPTED) else None
 
 
 def register(app: Dash) -> None:

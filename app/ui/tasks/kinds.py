@@ -47,6 +47,12 @@ def outcome(task: TaskInfo) -> str:
     return "" if kind is None or task.state is not TaskState.DONE else kind.outcome(task)
 
 
+def lasts(task: TaskInfo) -> bool:
+    """Whether a task goes on until somebody ends it, so that it has no share that is done."""
+    kind = _kind(task)
+    return kind is not None and kind.lasting
+
+
 def kept(task: TaskInfo) -> str:
     """What became of the work of a cancelled task."""
     kind = _kind(task)

@@ -82,8 +82,9 @@
     draw: function (page) {
       const own = page.totals, lead = dom.element("live-lead");
       const all = own.containers + own.others, picked = page.rows.filter((row) => row.picked).length;
-      lead.textContent = page.at === null ? page.engine
-        : page.engine + ", " + format.count(own.containers - picked) + " of " + format.count(all) + (all === 1 ? " container carries" : " containers carry") + " the PhaseDock label" + (picked ? ", " + picked + " picked by hand" : "");
+      const called = page.node.dataset.called;
+      lead.textContent = page.at === null ? called
+        : called + ", " + format.count(own.containers - picked) + " of " + format.count(all) + (all === 1 ? " container carries" : " containers carry") + " the PhaseDock label" + (picked ? ", " + picked + " picked by hand" : "");
       const [size, unit] = format.bytesUnit(own.memory_total || own.memory || 0);
       say("cpu-value", known(own.cpu) ? format.number(own.cpu, own.cpu < 10 ? 2 : 1) : "–");
       say("cpu-unit", known(own.cores) ? "of " + format.short(own.cores) + " cores" : "cores");

@@ -184,7 +184,7 @@ def _refitted(
 ) -> PhaseModel:
     """A model with the same settings and features, fitted on training containers alone."""
     training = traces.only([found.fleet.ids[i] for i in divided.training])
-    return fit(training, model.settings, match(model.features, training), progress)
+    return fit(training, model.settings, match(model.features, training, model.scaler), progress)
 
 
 def _exams(

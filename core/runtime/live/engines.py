@@ -51,6 +51,8 @@ class Engines:
         found: dict[str, tuple[EngineKind, HostAddress]] = {}
         for kind in map(ENGINES.__getitem__, ENGINES):
             for address in _addresses(kind, settings) if kind.connect is not None else ():
+                if kind.demo and address.name in found:
+                    continue  # the name was given to a real one
                 if address.name in found:
                     raise SettingsError(f"Two engines are called “{address.name}”.", "Rename one of them.")
                 found[address.name] = (kind, address)
@@ -85,6 +87,12 @@ class Engines:
             probe.begin()
         return tuple(probe.answer() for probe in self._probes.values())
 
+    def last(self) -> tuple[EngineInfo, ...]:
+        """Every engine as it last answered; those whose answer is old are asked again, but not waited for."""
+        for probe in self._probes.values():
+            probe.begin()
+        return tuple(probe.last for probe in self._probes.values())
+
     def get(self, name: str) -> EngineInfo:
         """One engine with its state.
 
@@ -104,6 +112,16 @@ class Engines:
             If the settings name no such engine.
         """
         return self._probe(name).kind
+
+    def is_demo(self, name: str) -> bool:
+        """Whether nothing on an engine is real.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._probe(name).kind.demo
 
     def key(self, name: str) -> EngineKey:
         """Which engine is behind a name now; without an id while it does not answer.
@@ -193,12 +211,16 @@ class _Probe:
                 self._asking = self._pool.submit(self._ask)
             return self._asking
 
+    @property
+    def last(self) -> EngineInfo:
+        return self._last or silent(self.address)
+
     def answer(self) -> EngineInfo:
         asking = self.begin()
         with contextlib.suppress(TooLong):
             if asking is not None:
                 asking.result(_WAIT)
-        return self._last or silent(self.address)
+        return self.last
 
     def close(self) -> None:
         self._pool.shutdown(wait=False)

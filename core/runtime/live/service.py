@@ -58,8 +58,18 @@ class Live(ViewBuilder):
 
     @property
     def control(self) -> bool:
-        """Whether containers may be changed (``PHASEDOCK_CONTROL``)."""
+        """Whether real containers may be changed (``PHASEDOCK_CONTROL``)."""
         return self._control
+
+    def may_change(self, engine: str) -> bool:
+        """Whether an engine's containers may be changed; those of the demo always may.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._control or self.engine_registry.is_demo(engine)
 
     def engines(self) -> tuple[EngineInfo, ...]:
         """The engines that the settings name, each with its state; without Docker the state says so."""
@@ -236,4 +246,7 @@ class Live(ViewBuilder):
 
     def put_back_orphans(self) -> Released:
         """Restore the limits that were changed by tasks that are no longer alive."""
-        return LimitRestorer(self.engine_registry, self.saved_limits).put_back(self.saved_limits.orphans())
+        restorer = LimitRestorer(self.engine_registry, self.saved_limits)
+        done = restorer.put_back(self.saved_limits.orphans())
+        restorer.forget_ended()
+        return done

@@ -35,7 +35,7 @@ class Starter:
     engines, sessions, tasks, models
         The engines, their policies and recordings, and where tasks and models are.
     control
-        Whether anything may be changed.
+        Whether anything that is real may be changed.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Starter:
         chosen.chosen(settings)
         if mode not in list(Mode):
             raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
-        if mode == Mode.CONTROL and not self._control:
+        if mode == Mode.CONTROL and not (self._control or self._engines.is_demo(engine)):
             raise switched_off()
         if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
             raise ConflictError(f"A policy is already attached to {engine}.", "Detach it first.")

@@ -34,8 +34,15 @@ def engine_of(workspace: Workspace, name: str) -> str:
     engine = name or workspace.live.engine_registry.names[0]
     info = workspace.live.engine_registry.get(engine)
     if info.state is not EngineState.READY:
-        raise ConflictError(info.message, info.hint)
+        raise ConflictError(info.message, info.hint if name else f"{info.hint}{_or_the_demo(workspace)}")
     return engine
+
+
+def _or_the_demo(workspace: Workspace) -> str:
+    """The other way where nobody named an engine: recorded jobs, replayed."""
+    engines = workspace.live.engine_registry
+    demo = next((each for each in engines.names if engines.is_demo(each)), None)
+    return "" if demo is None else f" Or let recorded jobs be replayed: --engine {demo}."
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""What PhaseDock's own recorder exports: cores and bytes, limits, and the loss."""
+"""What PhaseDock's own recorder exports: cores and bytes, limits, the loss, and throttling."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ RECORDER_FEATURES = (
     MappedColumn("cpu_limit_cores", Role.CPU_LIMIT, "cores"),
     MappedColumn("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
     MappedColumn("loss", Role.LOSS),
+    MappedColumn("throttled", Role.OTHER, "share_of_machine"),
 )
 
 
@@ -44,5 +45,5 @@ LAYOUT = Layout(
     "recorder",
     "PhaseDock's recorder",
     recognise,
-    example="*execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,loss",
+    example="*execution,timestamp,cpu_cores,memory_bytes,cpu_limit_cores,memory_limit_bytes,loss,throttled",
 )

@@ -13,9 +13,9 @@ from app.context import EXTENSION, Choice
 from app.figures.live_history import history_figure
 from app.main import create_app
 from app.pages.live import actions, limit, others, page, policy, record
-from app.pages.live.callbacks import drawn, view_of
+from app.pages.live.callbacks import drawn, show_mode, view_of
 from app.pages.live.layout import body, every
-from app.pages.live.state import notices, signatures
+from app.pages.live.state import model_of, notices, signatures
 from app.pages.live.table import columns
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options
@@ -37,8 +37,10 @@ from core.runtime.live.view.values import (
     Released,
     Totals,
 )
+from core.runtime.samples import load_samples
 from core.scheduling.policies import POLICIES
 from tests.app.live.feed import Feed, container
+from tests.data.make_synthetic import SYNTHETIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,8 +89,9 @@ def test_the_engine_is_kept_in_the_address_and_an_unknown_one_falls_back(server:
     assert chosen.name == "far"
     fallen = engine_named("gone")
     assert fallen is not None
-    assert fallen.name == "gpu-box-2"
-    assert [each["value"] for each in engine_options()] == ["gpu-box-2", "far"]
+    assert fallen.name == "demo"  # nothing real is ready
+    assert [each["value"] for each in engine_options()] == ["gpu-box-2", "far", "demo"]
+    assert engine_options()[2]["label"] == "Demo: recorded jobs, replayed"
     assert choice_of("?engine=far") == Choice(None, None, "far")
     assert choice_of("?engine=far").query() == {"engine": "far"}
     assert choice_of("").query() == {}
@@ -134,6 +137,76 @@ def test_an_engine_that_cannot_be_used_says_why_and_what_to_do(state: EngineStat
     assert "Start it." in shown
     assert words in shown
     assert "Try again" in shown
+
+
+def test_docker_that_is_not_there_is_said_in_grey_with_the_way_to_the_demo() -> None:
+    engine = replace(ENGINE, state=EngineState.MISSING, message="It does not answer.", hint="Start it.")
+    (said,) = notices(view(engine=engine), control=True, working=True)
+    assert said.className == "notice plain"
+    assert "Open the demo" in text(said)
+
+
+def missing(name: str, state: EngineState = EngineState.MISSING) -> EngineInfo:
+    return EngineInfo(name, "", state, "It does not answer.", "Start it.")
+
+
+def test_the_demo_says_what_it_is_and_which_lines_start_the_real_thing() -> None:
+    (said,) = notices(view(), control=True, working=True, beside=(missing("local"),))
+    assert said.className == "notice plain"
+    shown = text(said)
+    for words in ("Docker: not found. This is a demo.", "nothing is real", "sudo systemctl start docker",
+                  "PHASEDOCK_DOCKER=gpu-box="):  # fmt: skip
+        assert words in shown
+
+
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ((missing("local", EngineState.DENIED),), ("Docker: no permission.", "usermod -aG docker")),
+        ((missing("a"), missing("b")), ("a: not found, b: not found.", "systemctl start docker")),
+        ((missing("a", EngineState.LOST),), ("Docker: not responding. This is a demo.",)),
+        ((ENGINE,), ("Demo: recorded jobs, replayed.", "Open box", "/live?engine=box")),
+        ((), ("No Docker is configured. This is a demo.", "PHASEDOCK_DOCKER=")),
+    ],
+    ids=["denied", "two", "lost", "ready", "none"],
+)
+def test_the_demo_says_how_the_real_engines_stand(
+    beside: tuple[EngineInfo, ...], words: tuple[str, ...]
+) -> None:
+    shown = text(notices(view(), control=True, working=True, beside=beside))
+    for each in words:
+        assert each in shown
+    assert "notice bad" not in shown
+
+
+def test_the_notice_of_the_demo_changes_with_the_engines_beside_it() -> None:
+    first = signatures(view(), control=True, working=True, beside=(missing("local"),))
+    assert first != signatures(view(), control=True, working=True, beside=(ENGINE,))
+    assert first == signatures(view(), control=True, working=True, beside=(missing("local"),))
+
+
+def test_live_opens_on_the_demo_and_calls_it_so(server: Flask) -> None:
+    assert server
+    shown = text(page.layout())
+    assert '"data-engine": "demo"' in shown
+    assert '"data-called": "Demo: recorded jobs, replayed"' in shown
+    opened = view_of("?engine=demo")
+    assert opened is not None
+    assert "nothing is real" in text(drawn(opened, "notice"))
+    assert '"disabled": true' not in text(drawn(replace(opened, rows=(container(1),)), "policy"))
+    assert "Demo replay" in text(drawn(opened, "record"))
+    assert show_mode("watch", "?engine=demo") == "It shows what it would do and touches nothing."
+    assert "PHASEDOCK_CONTROL=on" in show_mode("watch", "?engine=far")
+
+
+def test_phases_are_by_the_model_that_the_bar_on_top_shows(server: Flask) -> None:
+    space = server.extensions[EXTENSION]
+    assert model_of(Query("/live", {})) is None
+    _, model = load_samples(space, sample=SYNTHETIC)
+    assert model_of(Query("/live", {})) == model.id
+    assert model_of(Query("/live", {"model": "another"})) == "another"
+    assert model_of(Query("/live", {"traces": "gone"})) is None
+    assert f'"data-model": "{model.id}"' in text(page.layout())
 
 
 def test_each_state_that_needs_a_word_has_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from threading import Event
 
 import pytest
 
@@ -12,6 +13,7 @@ from core.engines.values import EngineKey
 from core.errors import ConflictError, InputError, NotFoundError, SettingsError
 from core.runtime.bootstrap import open_workspace
 from core.runtime.live.control.saved_limits import SavedLimitsStore
+from core.runtime.live.sampling.watcher import _Watch
 from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
 from core.runtime.live.view.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
 
@@ -24,7 +26,8 @@ def space(settings, tmp_path):
 
 
 def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
-    (info,) = space.live.engines()
+    info, demo = space.live.engines()
+    assert (demo.name, demo.state) == ("demo", EngineState.READY)
     assert (info.name, info.state) == ("here", EngineState.MISSING)
     assert info.message
     assert info.hint
@@ -32,6 +35,31 @@ def test_an_engine_that_is_not_there_is_missing_and_says_what_to_do(space):
     assert (view.engine.state, view.at, view.rows) == (EngineState.MISSING, None, ())
     assert space.live.history("here", ["a"]) == {}
     assert len(space.live.totals_history("here").time) == 0
+
+
+def test_a_glance_requests_nothing_and_leaves_the_model_that_a_page_chose(space):
+    files = LiveFiles(space.settings.home, "here")
+    assert space.live.glance("here").at is None
+    assert not files.is_wanted()
+    assert space.live.look("here", "m").model == "m"
+    space.live.glance("here")
+    assert (files.is_wanted(), files.model()) == (True, "m")
+
+
+def test_a_model_that_cannot_be_used_is_tried_only_once(space, monkeypatch):
+    asked = []
+
+    def load(model):
+        asked.append(model)
+        raise NotFoundError("There is no such model.", "Choose another.")
+
+    monkeypatch.setattr(space.models, "load", load)
+    files, live = LiveFiles(space.settings.home, "here"), space.live
+    watch = _Watch(files, live.engine_registry, live.saved_limits, space.models, Event())
+    for model in ("gone", "gone", None, "gone"):
+        files.want(model)
+        assert watch._chosen() == (None, None)
+    assert asked == ["gone", "gone"]
 
 
 def test_what_needs_the_engine_says_that_it_is_missing(space):

@@ -158,10 +158,8 @@ def test_a_search_that_cannot_be_says_why(workspace, worker, trace_set, space):
 
 
 def test_the_samples_are_marked_as_such_and_come_once(workspace, worker):
-    assert samples.is_first_start(workspace)
     results = [done(workspace, workspace.tasks.submit("samples", "Samples", {})).result for _ in range(2)]
     assert results[0] == results[1]
-    assert not samples.is_first_start(workspace)
     (info,), (model,) = workspace.traces.list(), workspace.models.list()
     assert info.sample
     assert model.sample

@@ -36,7 +36,7 @@ class ManualControl:
     engines, saved_limits, sessions
         Where containers are, what their limits were, and which policies are attached.
     control
-        Whether anything may be changed.
+        Whether anything that is real may be changed.
     """
 
     def __init__(
@@ -138,10 +138,8 @@ class ManualControl:
         ) as host:
             yield host
 
-    def _check(self, engine: str | None) -> None:
-        if engine is not None:
-            self._engines.address(engine)
-        if not self._control:
+    def _check(self, engine: str) -> None:
+        if not (self._engines.is_demo(engine) or self._control):
             raise switched_off()
 
     def _check_free(self, engine: str) -> None:

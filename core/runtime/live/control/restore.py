@@ -56,6 +56,21 @@ class LimitRestorer:
         restored, gone = (tuple(dict.fromkeys(outcome[kind])) for kind in ("restored", "gone"))
         return Released(restored, gone, tuple(failed))
 
+    def forget_ended(self) -> None:
+        """Forget what was saved of the demo's containers that have ended: they come and go by themselves."""
+        for name in self._engines.names:
+            if not self._engines.is_demo(name):
+                continue
+            for saved in self._saved_limits.all(self._engines.key(name)):
+                self._forget_if_ended(saved, name)
+
+    def _forget_if_ended(self, saved: SavedLimits, name: str) -> None:
+        with contextlib.suppress(HostLost), self._engines.host(name) as host:
+            try:
+                host.inspect(saved.container)
+            except ContainerGone:
+                self._saved_limits.keeper(saved.owner).forget(host.key(), saved.container)
+
     def tie_old(self) -> None:
         """Find the engines of limits that an earlier version wrote, which knew an engine's name only."""
         for saved in self._saved_limits.all():

@@ -145,7 +145,7 @@ def attach(
         If control is off, a policy is attached already, the engine was lost, or the policy failed.
     """
     asked = _Asked.of(params)
-    if asked.mode is Mode.CONTROL and not workspace.settings.control:
+    if asked.mode is Mode.CONTROL and not workspace.live.may_change(asked.engine):
         raise switched_off()
     files = LiveFiles(workspace.settings.home, asked.engine)
     with locked(files.lock.with_suffix(".attach")) as mine:

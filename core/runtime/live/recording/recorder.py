@@ -124,10 +124,17 @@ def record(
         finally:
             files.recording.unlink(missing_ok=True)
     traces = tape.traces(phased=params.get("model") is not None)
-    name, source = str(params["name"]), f"recorded from {params['engine']}"
+    name, source = str(params["name"]), _source(workspace, str(params["engine"]))
     stored = workspace.traces.add(traces, None, name=name, source=source, task=task)
     remove(folder)
     return stored.id
+
+
+def _source(workspace: Workspace, engine: str) -> str:
+    """Where a trace set comes from; of the demo it says what was recorded there."""
+    engines = workspace.live.engine_registry
+    demo = engine in engines.names and engines.is_demo(engine)
+    return f"recorded from “{engines.kind(engine).title}”" if demo else f"recorded from {engine}"
 
 
 def _until_ended(

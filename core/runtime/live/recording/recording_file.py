@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 
 from core.errors import ConflictError
-from core.runtime.live.sampling.phases import LIVE_FEATURES
+from core.runtime.live.sampling.phases import KNOWN_ZERO, LIVE_FEATURES
 from core.runtime.live.sampling.ring_buffer import FIELDS
 from core.runtime.storage.files import write_atomically
 from core.traces.model import Feature, Role, TraceSet
@@ -42,7 +42,6 @@ SAMPLE = _record(FIELDS)
 PHASE = Feature("phase", Role.PHASE)
 PERIOD = 1.0
 _GAP = 2.5
-_KNOWN_ZERO = ("throttled", "io", "network")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +204,7 @@ def _columns(
     kept: list[tuple[Feature, npt.NDArray[np.float64]]] = []
     for at, (feature, field) in enumerate(zip(LIVE_FEATURES, FIELDS, strict=True)):
         values = samples["values"][:, at].astype(np.float64)
-        if field in _KNOWN_ZERO:
-            # no period passed, or no device was there: nothing was throttled, read or sent
+        if field in KNOWN_ZERO:
             values = np.nan_to_num(values, nan=0.0)
         if np.isfinite(values).any():
             kept.append((feature, values))

@@ -6,6 +6,7 @@ samples are averaged over it, as the resampling of files does, and the phase hol
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +38,9 @@ LIVE_FEATURES = (
 )
 """What is sampled of a container, as a trace set has it: one feature for each of the ring's `FIELDS`."""
 
+KNOWN_ZERO = ("throttled", "io", "network")
+"""Of `FIELDS`, those that are 0 where they were not measured: no period passed, or no device was there."""
+
 _FORGET_AFTER = 60.0
 
 
@@ -56,7 +60,8 @@ class PhaseTracker:
 
     def __init__(self, model: PhaseModel) -> None:
         names = [feature.name for feature in LIVE_FEATURES]
-        self._columns = [names.index(name) for name in match(model.features, _blank())]
+        self._columns = [names.index(name) for name in match(model.features, _blank(), model.scaler)]
+        self._known_zero = frozenset(FIELDS.index(name) for name in KNOWN_ZERO)
         self._period = max(1.0, model.training.period)
         self._detector = OnlineDetector(model)
         self._waiting: dict[str, list[Sequence[float]]] = {}
@@ -75,7 +80,7 @@ class PhaseTracker:
             The values of `FIELDS` by container id.
         """
         for name, row in rows.items():
-            self._waiting.setdefault(name, []).append([row[column] for column in self._columns])
+            self._waiting.setdefault(name, []).append([self._value(row, column) for column in self._columns])
             self._seen[name] = at
         if not np.isfinite(self._due):
             self._due = at + self._period - 1.0
@@ -84,6 +89,10 @@ class PhaseTracker:
             self._detect()
             self._forget(at)
         return {name: self._phases[name] for name in rows if self._phases.get(name, WARM_UP) != WARM_UP}
+
+    def _value(self, row: Sequence[float], column: int) -> float:
+        value = row[column]
+        return 0.0 if column in self._known_zero and math.isnan(value) else value
 
     def _detect(self) -> None:
         names = list(self._waiting)

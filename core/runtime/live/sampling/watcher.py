@@ -93,7 +93,7 @@ class _Watch:
         self._saved_limits = saved_limits
         self._models = models
         self._stopping = stopping
-        self._phaser: tuple[str, PhaseTracker] | None = None
+        self._phaser: tuple[str, PhaseTracker | None] | None = None
         self._seen = LiveView(silent(engines.address(files.engine)))
 
     def run(self) -> None:
@@ -136,7 +136,7 @@ class _Watch:
         _LOG.info("nobody looks at %s any more", host.name)
 
     def _chosen(self) -> tuple[str | None, PhaseTracker | None]:
-        """The model that the page wants phases by, loaded once."""
+        """The model that the page wants phases by, loaded once; an unusable one is not tried again."""
         model = self.files.model()
         if model is None:
             self._phaser = None
@@ -145,8 +145,10 @@ class _Watch:
                 self._phaser = (model, PhaseTracker(self._models.load(model)))
             except PhaseDockError as error:
                 _LOG.warning("no phases by model %s: %s", model, error)
-                return None, None
-        return self._phaser or (None, None)
+                self._phaser = (model, None)
+        if self._phaser is None or self._phaser[1] is None:
+            return None, None
+        return self._phaser
 
     def _say_lost(self, error: HostLost) -> None:
         address = self._engines.address(self.files.engine)

@@ -63,13 +63,24 @@ class ViewBuilder:
         NotFoundError
             If the settings name no such engine.
         """
+        self._files(engine).want(model)
+        seen = self.glance(engine)
+        return replace(seen, model=model) if seen.at is None else seen
+
+    def glance(self, engine: str) -> LiveView:
+        """Return what was seen last; nothing is requested, and the model that a page chose stays.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
         files = self._files(engine)
-        files.want(model)
         old = age(files.snapshot)
         seen = read_view(files.snapshot) if old < _FORGOTTEN_AFTER else None
         if seen is None or old > FRESH_FOR:
             info = self.engine_registry.get(engine)
-            seen = LiveView(info, model=model) if seen is None else replace(seen, engine=info)
+            seen = LiveView(info) if seen is None else replace(seen, engine=info)
         return _with_tasks(seen, files, self._sessions.of(engine))
 
     def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:

@@ -1,0 +1,91 @@
+"""The demo's containers and their limits, as every engine shows them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from core.engines.values import GOAL, LEAST_CORES, LOSS, MANAGED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.simulation.replay.state import ReplayedJob, ReplayPlan
+
+
+@dataclass(frozen=True, slots=True)
+class DemoLimits:
+    """What a replayed job may use.
+
+    Parameters
+    ----------
+    cores
+        Cores at most, or None without a limit.
+    memory_bytes
+        Bytes at most, or None without a limit.
+    weight
+        Its weight where cores are scarce; 1 is usual.
+    """
+
+    cores: float | None = None
+    memory_bytes: int | None = None
+    weight: float = 1.0
+
+    def with_cores(self, cores: float | None) -> DemoLimits:
+        """These limits with at most `cores` cores."""
+        return replace(self, cores=None if cores is None else max(cores, LEAST_CORES))
+
+    def with_memory(self, memory: int | None) -> DemoLimits:
+        """These limits with at most `memory` bytes."""
+        return replace(self, memory_bytes=memory)
+
+    def with_weight(self, weight: float) -> DemoLimits:
+        """These limits with a weight."""
+        return replace(self, weight=weight)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, which the fields' names and values make again."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class DemoContainer:
+    """A replayed job as a container.
+
+    Parameters
+    ----------
+    id, name, image, labels, state, limits
+        As `core.engines.ports.Container` has them.
+    number
+        Which job of the replay it is.
+    """
+
+    id: str
+    name: str
+    image: str
+    labels: Mapping[str, str]
+    state: str
+    limits: DemoLimits
+    number: int
+
+
+def id_of(world: str, number: int) -> str:
+    """The id of a job's container, which no container of another replay has."""
+    return sha256(f"{world} {number}".encode()).hexdigest()
+
+
+def container_of(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
+    """A job as a container; `world` makes its id one that no other replay ever has."""
+    name = plan.recording(job).name
+    labels = {LOSS: "loss", GOAL: "min", **({MANAGED: ""} if plan.places[job.place].labelled else {})}
+    memory = None if job.memory_limit is None else int(job.memory_limit)
+    return DemoContainer(
+        id_of(world, job.number),
+        f"{name}-{job.number + 1:02d}",
+        f"recorded/{name}",
+        labels,
+        "paused" if job.paused else "running",
+        DemoLimits(job.limit, memory, job.weight),
+        job.number,
+    )

@@ -1,0 +1,230 @@
+"""The demo behind the port that policies steer: the same containers, followed as jobs on one worker.
+
+Jobs are found running and never started here, and a single worker leaves nowhere to migrate to; all else
+that a policy can ask for is done to the replay.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, Self
+
+from core.engines.demo.followed import Followed, do, forget, put_back
+from core.errors import PhaseDockError
+from core.scheduling import refusals
+from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Worker
+from core.scheduling.refusals import Refused
+from core.simulation.replay.advance import shares
+from core.simulation.replay.state import DONE, KILLED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from core.engines.demo.containers import DemoContainer
+    from core.engines.demo.host import DemoHost
+    from core.engines.ports import Container
+    from core.scheduling.actions import Action
+    from core.simulation.replay.state import ReplayedJob
+
+PULSE: Final = 0.4
+"""Seconds between two looks while the engine waits."""
+
+_ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE)
+_WHY: Final = {
+    DONE: "It finished.",
+    KILLED: "It needed more memory than its limit, and was killed.",
+}
+
+
+class DemoEngine:
+    """`core.scheduling.ports.Engine` over a demo host.
+
+    Parameters
+    ----------
+    host
+        The host; its keeper and guard say what may be changed.
+    adopt
+        Which containers, present and new, take part.
+    idle
+        Called a few times a second while anything is waited for; it may raise to end the run.
+    sleep
+        Lets seconds pass.
+    """
+
+    def __init__(
+        self,
+        host: DemoHost,
+        adopt: Callable[[Container], bool],
+        idle: Callable[[], None] = lambda: None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._host, self._adopt, self._idle, self._sleep = host, adopt, idle, sleep
+        self._begin = host.look().replay.at
+        self._jobs: dict[str, Followed] = {}
+        self._times: dict[str, int] = {}
+        self._ended: list[tuple[str, Followed]] = []
+        self._failures: list[Failure] = []
+        self._happened: set[Trigger] = set()
+        self._number = 0
+        self._closed = False
+        self.reasons: dict[str, str] = {}
+        """Why each job that has ended did, in one sentence."""
+
+    @property
+    def containers(self) -> Mapping[str, str]:
+        """The container that each job is in now."""
+        return {name: job.container.id for name, job in self._jobs.items()}
+
+    @property
+    def finished(self) -> bool:
+        """Never: there is always a next container."""
+        return False
+
+    @property
+    def time(self) -> float:
+        """Seconds since the run's beginning, by the replay's own time."""
+        return self._host.look().replay.at - self._begin
+
+    def wait(self, until: float | None) -> None:
+        """Let time pass until a job begins or ends, or until `until` at the latest."""
+        while True:
+            self._idle()
+            now = self._look()
+            if self._happened or (until is not None and now >= until):
+                return
+            self._sleep(PULSE if until is None else min(PULSE, max(until - now, 0.001)))
+
+    def observe(self) -> Observation:
+        """Show everything that can be seen now; each reading, end and failure is shown once."""
+        now = self._look()
+        trigger = next((kind for kind in _ORDER if kind in self._happened), Trigger.TICK)
+        number, self._number = self._number, self._number + 1
+        plan = self._host.world.plan
+        used = min(sum(share for _, share in shares(plan, self._host.seen.replay)), plan.cores)
+        seen = Observation(
+            number,
+            now,
+            trigger,
+            (Worker(self._host.name, plan.cores, used),),
+            tuple(self._shown(name, job) for name, job in self._jobs.items()),
+            tuple(self._shown(name, job) for name, job in self._ended),
+            tuple(self._failures),
+        )
+        self._happened.clear()
+        self._ended.clear()
+        self._failures.clear()
+        return seen
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided, in order; what cannot be done is returned, and observed next time."""
+        failed = []
+        for action in actions:
+            try:
+                do(self._host, refusals.job_named(self._jobs, action.job), action)
+            except Refused as refused:
+                failed.append(Failure(action, str(refused)))
+            except PhaseDockError as error:
+                failed.append(Failure(action, error.message))
+        self._failures += failed
+        return tuple(failed)
+
+    def close(self) -> tuple[str, ...]:
+        """End the run: the jobs that it changed get their limits back; a sentence for each that did not."""
+        if self._closed:
+            return ()
+        self._closed = True
+        return tuple(why for job in self._jobs.values() if (why := put_back(self._host, job)))
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    # ---- looking ----
+
+    def _look(self) -> float:
+        """Bring the jobs up to date; returns the time."""
+        now = self._host.look().replay.at
+        there = {each.id: each for each in reversed(self._host.containers())}
+        followed = {job.container.id for job in self._jobs.values()}
+        for container in there.values():
+            if container.id not in followed and self._adopt(container):
+                begun = self._host.job(container)
+                self._follow(container, now if begun is None else begun.begun)
+        for name, job in list(self._jobs.items()):
+            self._update(name, job, there.get(job.container.id))
+        return self._host.seen.replay.at - self._begin
+
+    def _follow(self, container: DemoContainer, begun: float) -> None:
+        """Take a container in, from its beginning or the run's, whichever came later.
+
+        The name of a job that has ended is not used twice: one that comes back is ``name#2``.
+        """
+        recorded = self._host.world.plan.recordings
+        recording = recorded[container.number % len(recorded)]
+        readings = self._host.readings(container)
+        self._times[container.name] = times = self._times.get(container.name, 0) + 1
+        name = container.name if times == 1 else f"{container.name}#{times}"
+        self._jobs[name] = Followed(container, max(begun - self._begin, 0.0), readings, recording.steps)
+        self._happened.add(Trigger.ARRIVAL)
+
+    def _update(self, name: str, job: Followed, container: DemoContainer | None) -> None:
+        replayed = self._host.job(job.container)
+        if container is None or replayed is None:
+            self._gone(name, job)
+            return
+        job.container = container
+        self._count(job, replayed)
+        if not self._adopt(container):
+            put_back(self._host, job)
+            self._end(name, job, JobState.FAILED, "It is no longer selected for PhaseDock.")
+            return
+        job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
+
+    def _gone(self, name: str, job: Followed) -> None:
+        ending = self._host.ending(job.container)
+        if ending is not None:
+            self._count(job, ending.job)
+        outcome = "" if ending is None else ending.outcome
+        state = JobState.DONE if outcome == DONE else JobState.FAILED
+        if job.changed or job.paused_here:
+            forget(self._host, job)
+        self._end(name, job, state, _WHY.get(outcome, "It was stopped."))
+
+    def _count(self, job: Followed, replayed: ReplayedJob) -> None:
+        job.cpu_seconds, job.steps = replayed.used, len(replayed.left)
+        seen = self._host.seen
+        began = seen.unix(self._begin)
+        job.news += [(at - began, value) for at, value in job.readings.news()]
+
+    def _end(self, name: str, job: Followed, state: JobState, why: str) -> None:
+        del self._jobs[name]
+        job.state = state
+        self.reasons[name] = why
+        self._ended.append((name, job))
+        self._happened.add(Trigger.DEPARTURE)
+
+    def _shown(self, name: str, job: Followed) -> Job:
+        news, job.news = tuple(job.news), []
+        limits = job.container.limits
+        return Job(
+            name,
+            job.state,
+            self._host.name,
+            job.since,
+            job.since,
+            job.cpu_seconds,
+            limits.cores,
+            limits.weight,
+            None,
+            news,
+            job.steps,
+            job.total,
+            can_migrate=False,
+        )

@@ -1,0 +1,142 @@
+"""A replayed container that takes part in a run, and what an action does to it or why it cannot be done."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from core.engines.errors import ContainerGone
+from core.errors import PhaseDockError
+from core.scheduling import refusals
+from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.engines.demo.containers import DemoContainer
+    from core.engines.demo.host import DemoHost, DemoReadings
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Reading
+
+
+@dataclass(eq=False)
+class Followed:
+    """One container of a run.
+
+    Parameters
+    ----------
+    container
+        As it was last seen.
+    since
+        When it began or was found, seconds of the run.
+    readings
+        Gives its losses.
+    total
+        The steps of its recording.
+    state, cpu_seconds, steps
+        How far it is.
+    changed, paused_here
+        What the run has done to it and has to take back.
+    news
+        Readings that were not shown yet.
+    """
+
+    container: DemoContainer
+    since: float
+    readings: DemoReadings
+    total: int
+    state: JobState = JobState.RUNNING
+    cpu_seconds: float = 0.0
+    steps: int = 0
+    changed: bool = False
+    paused_here: bool = False
+    news: list[Reading] = field(default_factory=list)
+
+
+def do(host: DemoHost, job: Followed, action: Action) -> None:
+    """Do one thing to a job.
+
+    Raises
+    ------
+    Refused
+        If it is impossible; nothing was done.
+    PhaseDockError
+        If the host refuses.
+    """
+    _DOING[type(action)](host, job, action)
+
+
+def put_back(host: DemoHost, job: Followed) -> str:
+    """Give a container back what it had; returns a sentence if that did not work."""
+    try:
+        if job.paused_here:
+            host.unpause(job.container.id)
+        if job.changed:
+            host.restore(job.container.id)
+    except ContainerGone:
+        return ""
+    except PhaseDockError as error:
+        return f"The limits of {job.container.name} could not be restored: {error.message}"
+    return ""
+
+
+def forget(host: DemoHost, job: Followed) -> None:
+    """Forget the saved limits of a container that has ended."""
+    try:
+        host.restore(job.container.id)
+    except ContainerGone:
+        return
+
+
+def _worker(host: DemoHost, name: str) -> None:
+    refusals.worker_named({host.name: host}, name)
+
+
+def _start(host: DemoHost, job: Followed, action: Start) -> None:
+    _worker(host, action.worker)
+    refusals.waits(action.job, job.state)
+
+
+def _set_limit(host: DemoHost, job: Followed, action: SetLimit) -> None:
+    limit, weight = refusals.possible(action.limit, action.weight, host.name, host.world.plan.cores)
+    job.changed = True
+    host.set_limits(job.container.id, job.container.limits.with_cores(limit).with_weight(weight))
+    job.container = host.known(job.container.id) or job.container
+
+
+def _set_threads(host: DemoHost, job: Followed, action: SetThreads) -> None:
+    refusals.placed(action.job, job.state, host)
+    refusals.told(action, None)
+
+
+def _migrate(host: DemoHost, job: Followed, action: Migrate) -> None:
+    _worker(host, action.to)
+    refusals.movable(action, job.state, writes=False, there=True)
+
+
+def _pause(host: DemoHost, job: Followed, action: Pause) -> None:
+    refusals.runs(action.job, job.state, "be paused")
+    host.pause(job.container.id)
+    job.state, job.paused_here = JobState.PAUSED, True
+
+
+def _resume(host: DemoHost, job: Followed, action: Resume) -> None:
+    refusals.is_paused(action.job, job.state)
+    host.unpause(job.container.id)
+    job.state, job.paused_here = JobState.RUNNING, False
+
+
+def _stop(host: DemoHost, job: Followed, _: Stop) -> None:
+    host.stop(job.container.id)
+
+
+_DOING: Final[dict[type, Callable[[DemoHost, Followed, Any], None]]] = {
+    Start: _start,
+    SetLimit: _set_limit,
+    SetThreads: _set_threads,
+    Migrate: _migrate,
+    Pause: _pause,
+    Resume: _resume,
+    Stop: _stop,
+}

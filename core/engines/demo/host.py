@@ -1,0 +1,310 @@
+"""The demo as a host: replayed jobs are listed, measured and given limits as containers of Docker are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from core.engines.demo.containers import DemoContainer, DemoLimits, container_of, id_of
+from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
+from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
+from core.simulation.replay.state import STOPPED, Replay, ReplayedJob
+from core.units import format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from core.engines.demo.world import DemoWorld, Moment
+    from core.engines.ports import Container, HostAddress, Keeper
+    from core.scheduling.model import Reading
+    from core.simulation.replay.recording import Recording
+
+ENGINE_ID: Final = "phasedock-demo"
+"""The demo's own id, the same in every workspace: its containers' ids differ from replay to replay."""
+
+_PERIODS: Final = 10.0
+"""Periods of a quota in a second, as the kernel has them by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a replayed job ended, for a policy that followed it."""
+
+    outcome: str
+    job: ReplayedJob
+    recording: Recording
+
+
+class DemoHost:
+    """The replay behind the ports of a host.
+
+    Parameters
+    ----------
+    address
+        Its name in the settings.
+    world
+        The replay.
+    keeper
+        Saves limits before they are changed; None: nothing may be changed.
+    guard
+        Which containers may be changed.
+    """
+
+    def __init__(
+        self,
+        address: HostAddress,
+        world: DemoWorld,
+        keeper: Keeper | None = None,
+        guard: Callable[[Container], bool] = lambda _: False,
+    ) -> None:
+        self.address = address
+        self.world = world
+        self._keeper = keeper
+        self._guard = guard
+        self._known: dict[str, DemoContainer] = {}
+        self._moment: Moment | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in the settings."""
+        return self.address.name
+
+    # ---- watched ----
+
+    def info(self, again: bool = False) -> HostInfo:
+        """What it is."""
+        plan = self.world.plan
+        return HostInfo(self.name, plan.cores, int(plan.memory), "", 2, local=False, id=ENGINE_ID)
+
+    def key(self) -> EngineKey:
+        """Which engine it is."""
+        return self.info().key
+
+    def ping(self) -> None:
+        """Ask whether there is anything to replay; where nobody looks at the demo, it writes nothing."""
+        self.info()
+
+    def look(self) -> Moment:
+        """The replay as it is now."""
+        return self._saw(self.world.look())
+
+    @property
+    def seen(self) -> Moment:
+        """The replay as it was at the last look."""
+        return self._moment or self.look()
+
+    def containers(self, running_only: bool = True) -> tuple[DemoContainer, ...]:
+        """Its containers, newest first; one that has ended is gone, as one of ``docker run --rm``."""
+        self.look()
+        return tuple(self._known.values())
+
+    def inspect(self, container: str) -> DemoContainer:
+        """One container as it is now."""
+        self.look()
+        found = self._known.get(container)
+        if found is None:
+            raise ContainerGone("This container of the demo has ended.", "Its place has another one soon.")
+        return found
+
+    def known(self, container: str) -> DemoContainer | None:
+        """What was last seen of a container."""
+        return self._known.get(container)
+
+    def counters(self, containers: Sequence[DemoContainer]) -> dict[str, Counters]:
+        """A reading of each container that still runs, by id."""
+        replay = self.look().replay
+        wanted = ((each.id, self.job(each)) for each in containers)
+        return {key: self._counted(replay, job) for key, job in wanted if job is not None}
+
+    def _counted(self, replay: Replay, job: ReplayedJob) -> Counters:
+        recording = self.world.plan.recording(job)
+        return Counters(
+            replay.at,
+            job.used,
+            int(job.memory(recording)),
+            io_written=int(job.moved(recording)),
+            periods=int(job.limited * _PERIODS),
+            throttled_periods=int(job.held_back * _PERIODS),
+            throttled_seconds=job.held_back,
+        )
+
+    def logs_since(self, container: str, since: float, lines: int = 400) -> list[tuple[float, str]]:
+        """Unix seconds and text of what a container printed after `since`."""
+        printed = self.printed(self.inspect(container))
+        return [(at, f"loss={value:g}") for at, value in printed if at > since][-lines:]
+
+    def printed(self, container: DemoContainer) -> list[Reading]:
+        """Unix seconds and losses of one job, by the last look."""
+        moment = self.seen
+        job = _find(moment, container)
+        if job is None:
+            return []
+        lines = self.world.plan.recording(job).printed(job.left)
+        return [(moment.unix(at), value) for at, value in lines]
+
+    def ending(self, container: DemoContainer) -> Ending | None:
+        """How a job ended, by the last look; None while it runs, and once that is forgotten."""
+        job = _find(self.seen, container)
+        return (
+            None
+            if job is None or not job.outcome
+            else Ending(job.outcome, job, self.world.plan.recording(job))
+        )
+
+    def job(self, container: DemoContainer) -> ReplayedJob | None:
+        """A container's job while it has not ended, by the last look."""
+        job = _find(self.seen, container)
+        return None if job is None or job.ended is not None else job
+
+    def readings(self, container: DemoContainer) -> DemoReadings:
+        """What a container's job reports."""
+        return DemoReadings(self, container)
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+    # ---- steered ----
+
+    def read_limits(self, plain: Mapping[str, Any]) -> DemoLimits:
+        """Limits that `DemoLimits.to_dict` wrote."""
+        return DemoLimits(**plain)
+
+    def set_limits(self, container: str, limits: DemoLimits) -> DemoLimits:
+        """Give a container other limits, after those of before were saved."""
+        now = self._mine(container)
+        if self._keeper is None:
+            raise self._refused(now)
+        if now.limits != limits:
+            self._refuse_too_little(now, limits)
+            self._keeper.keep(self.key(), now.id, now.limits.to_dict())
+            try:
+                self._give(now, limits)
+            except ContainerGone:
+                self._keeper.forget(self.key(), now.id)
+                raise
+        return limits
+
+    def restore(self, container: str) -> bool:
+        """Restore the saved limits and forget them; of a container that has ended they are forgotten, too."""
+        kept = None if self._keeper is None else self._keeper.kept(self.key(), container)
+        if self._keeper is None or kept is None:
+            return False
+        try:
+            self._give(self.inspect(container), self.read_limits(kept))
+        except ContainerGone:
+            self._keeper.forget(self.key(), container)
+            raise
+        self._keeper.forget(self.key(), container)
+        return True
+
+    def pause(self, container: str) -> None:
+        """Let a container's job stand still."""
+        self._edit(self._mine(container), paused=True)
+
+    def unpause(self, container: str) -> None:
+        """Let a container's job go on."""
+        self._edit(self._mine(container), paused=False)
+
+    def stop(self, container: str) -> None:
+        """End a container's job."""
+        self._change(self._mine(container), self._stopped)
+
+    def remove(self, container: str) -> None:
+        """End a container; fine if it is gone."""
+        try:
+            self.stop(container)
+        except ContainerGone:
+            return
+
+    def free_threads(self, container: DemoContainer) -> None:
+        """Replayed jobs have the threads that they had."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+    def _saw(self, moment: Moment) -> Moment:
+        plan, jobs = self.world.plan, reversed(moment.replay.jobs)
+        now = [container_of(plan, job, moment.world) for job in jobs if job.ended is None]
+        self._known = {each.id: each for each in now}
+        self._moment = moment
+        return moment
+
+    def _give(self, container: DemoContainer, limits: DemoLimits) -> None:
+        self._edit(container, limit=limits.cores, memory_limit=limits.memory_bytes, weight=limits.weight)
+
+    def _edit(self, container: DemoContainer, **values: Any) -> None:
+        self._change(container, lambda replay, number: replay.changed(number, **values))
+
+    def _stopped(self, replay: Replay, number: int) -> Replay:
+        return replay.stopped(self.world.plan, number, STOPPED)
+
+    def _change(self, container: DemoContainer, edit: Callable[[Replay, int], Replay]) -> None:
+        """Change one job, if its container is still there at that very moment."""
+
+        def change(now: Moment) -> Replay:
+            job = _find(now, container)
+            if job is None or job.ended is not None:
+                raise ContainerGone(
+                    "This container of the demo has ended.", "Its place has another one soon."
+                )
+            return edit(now.replay, container.number)
+
+        self._saw(self.world.change(change))
+
+    def _refuse_too_little(self, container: DemoContainer, limits: DemoLimits) -> None:
+        job = self.job(container)
+        if job is None or limits.memory_bytes is None:
+            return
+        holds = job.memory(self.world.plan.recording(job))
+        if holds > limits.memory_bytes:
+            raise ChangeRefused(
+                f"{container.name} holds {format_bytes(holds)}, so it would be killed at once.",
+                "Allow it more memory than it holds.",
+            )
+
+    def _mine(self, container: str) -> DemoContainer:
+        found = self.inspect(container)
+        if not self._guard(found):
+            raise self._refused(found)
+        return found
+
+    def _refused(self, container: DemoContainer) -> NotOurs:
+        return NotOurs(
+            f"PhaseDock may not change the container {container.name} on {self.name}.",
+            f"Select it on the Live page; it does not carry the label {MANAGED}.",
+        )
+
+
+def _find(moment: Moment, container: DemoContainer) -> ReplayedJob | None:
+    """The job of a container, ended or not; a job of another replay is not taken for it."""
+    if id_of(moment.world, container.number) != container.id:
+        return None
+    return next((job for job in moment.replay.jobs if job.number == container.number), None)
+
+
+class DemoReadings:
+    """What one replayed job printed; each reading is given once.
+
+    Parameters
+    ----------
+    host, container
+        The host, and which of its containers it is.
+    """
+
+    def __init__(self, host: DemoHost, container: DemoContainer) -> None:
+        self._host, self._container = host, container
+        self._given = 0
+
+    def news(self, at_end: bool = False) -> list[Reading]:
+        """Unix seconds and E of every reading since the last call, oldest first, by the host's last look."""
+        printed = self._host.printed(self._container)
+        new, self._given = printed[self._given :], max(self._given, len(printed))
+        return new

@@ -1,0 +1,77 @@
+"""What is replayed: the bundled recordings of jobs that nothing held back, and the host that they run on.
+
+Of those that shared a processor or had a limit nobody knows what they would have used, so only those that ran
+alone are replayed; each used up to one core. Six cores and twelve places let them compete about as they did
+when two of them were recorded on one processor.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from core.engines.errors import HostLost
+from core.simulation.replay.recording import Recording
+from core.simulation.replay.state import Place, ReplayPlan
+from core.units import GIB, MIB
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RECORDED: Final = Path(__file__).resolve().parents[3] / "data" / "recorded_jobs.parquet"
+"""The samples that come with PhaseDock (``data/README.md``)."""
+
+CORES: Final = 6.0
+MEMORY: Final = 8 * GIB
+
+_PAUSE: Final = 5.0
+_ALONE: Final = "alone"
+_COLUMNS: Final = ("cpu_cores", "memory_bytes", "loss", "io_bytes_per_second")
+_ALLOWED: Final = 512 * MIB
+_PLACES: Final = tuple(
+    Place(cores=0.5 if at in (2, 7) else None, memory=_ALLOWED, first=7.0 * at, labelled=at != 11)
+    for at in range(12)
+)
+"""Two places give half a core, as an owner might; the containers of the last one are nobody's to change."""
+
+
+@lru_cache(maxsize=1)
+def bundled_plan() -> ReplayPlan:
+    """The host with the bundled recordings, read once.
+
+    Raises
+    ------
+    HostLost
+        If the samples are not beside the program, or are others.
+    """
+    try:
+        table = pq.read_table(
+            RECORDED, columns=["execution", "workload", "arrangement", "timestamp", *_COLUMNS]
+        )
+    except (OSError, ValueError) as error:
+        raise HostLost(
+            "The demo has nothing to replay: the bundled samples were not found beside the program.",
+            "Start PhaseDock from its project folder, or use another engine.",
+            "missing",
+        ) from error
+    columns = {name: np.array(table[name].to_pylist()) for name in ("execution", "workload", "arrangement")}
+    numbers = {name: table[name].to_numpy().astype(float) for name in ("timestamp", *_COLUMNS)}
+    alone = columns["arrangement"] == _ALONE
+    names = list(dict.fromkeys(columns["execution"][alone].tolist()))
+    recorded = tuple(_recording(columns, numbers, columns["execution"] == name) for name in names)
+    return ReplayPlan(CORES, MEMORY, recorded, _PLACES, _PAUSE)
+
+
+def _recording(
+    texts: dict[str, NDArray[np.str_]], numbers: dict[str, NDArray[np.float64]], mine: NDArray[np.bool_]
+) -> Recording:
+    period = float(np.median(np.diff(numbers["timestamp"][mine])))
+    lines = (tuple(np.nan_to_num(numbers[name][mine]).tolist()) for name in ("cpu_cores", "memory_bytes"))
+    cores, memory = lines
+    loss = tuple(numbers["loss"][mine].tolist())
+    moved = tuple(np.nan_to_num(numbers["io_bytes_per_second"][mine]).tolist())
+    return Recording(str(texts["workload"][mine][0]), round(period, 2), cores, memory, loss, moved)

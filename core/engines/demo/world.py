@@ -1,0 +1,182 @@
+"""The one replay that all processes see: a file that whoever looks brings up to date.
+
+Web process, workers and commands open the demo as they open a Docker Engine, and have to find the same jobs
+and limits there. So the replay is in a file of the workspace, and every look locks it, lets the time pass
+that has passed since the last look, and writes it back: a millisecond. No process has to run for it, none is
+asked, and one that is killed leaves the file of before or of after. Where nobody has looked for a minute the
+host stood still, as a laptop does that was closed: nobody has to be told of jobs that came and went unseen,
+and a limit that a killed process had set is restored to the job that has it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from core.engines.errors import HostLost
+from core.simulation.replay.advance import advance
+from core.simulation.replay.state import Replay, ReplayedJob
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from core.simulation.replay.state import ReplayPlan
+
+AWAKE: Final = 60.0
+"""Seconds without a look after which the host stood still."""
+
+_BEFORE: Final = 200.0
+"""Seconds that a new replay has behind it, so that there is something to see at once."""
+_VERSION: Final = 1
+_FILE, _LOCK = "world.json", "world.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The replay at one look.
+
+    Parameters
+    ----------
+    replay
+        What is there.
+    world
+        A random name that no other replay has.
+    seen
+        When it was looked at, seconds since 1970.
+    """
+
+    replay: Replay
+    world: str
+    seen: float
+
+    def unix(self, at: float) -> float:
+        """Seconds since 1970 of a moment of the replay's own time."""
+        return self.seen - (self.replay.at - at)
+
+
+class DemoWorld:
+    """The replay of one workspace.
+
+    Parameters
+    ----------
+    folder
+        Where its file is; made where there is none.
+    plan
+        Gives what is replayed on which host; asked when it is first needed.
+    clock
+        Seconds since 1970.
+    before
+        Seconds that a new replay has behind it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        plan: Callable[[], ReplayPlan],
+        clock: Callable[[], float] = time.time,
+        before: float = _BEFORE,
+    ) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._clock = clock
+        self._before = before
+
+    @property
+    def plan(self) -> ReplayPlan:
+        """What is replayed on which host.
+
+        Raises
+        ------
+        HostLost
+            If there is nothing to replay.
+        """
+        return self._plan()
+
+    @cached_property
+    def _digest(self) -> str:
+        """What tells this plan from another, whose replay could not be gone on with."""
+        return sha256(repr(self.plan).encode()).hexdigest()
+
+    def look(self) -> Moment:
+        """The replay as it is now.
+
+        Raises
+        ------
+        HostLost
+            If there is nothing to replay, or its file cannot be written.
+        """
+        return self.change(lambda now: now.replay)
+
+    def change(self, edit: Callable[[Moment], Replay]) -> Moment:
+        """Change the replay as it is now; whatever `edit` raises, nothing is changed.
+
+        Raises
+        ------
+        HostLost
+            If its file cannot be written.
+        """
+        try:
+            with self._locked():
+                now = self._now()
+                after = Moment(edit(now), now.world, now.seen)
+                self._write(after)
+                return after
+        except OSError as error:
+            raise HostLost(
+                f"The demo cannot be replayed: {self._folder} cannot be written ({error.strerror}).",
+                "Make room there, or let this user write to it.",
+            ) from error
+
+    def _now(self) -> Moment:
+        seen, clock = self._read(), self._clock()
+        if seen is None:
+            begun = advance(self.plan, Replay.start(self.plan), self._before)
+            return Moment(begun, secrets.token_hex(8), clock)
+        passed = clock - seen.seen
+        passed = passed if 0.0 <= passed <= AWAKE else 0.0
+        return Moment(advance(self.plan, seen.replay, seen.replay.at + passed), seen.world, clock)
+
+    def _read(self) -> Moment | None:
+        """What the file has; None where there is none that this version and plan can go on with."""
+        try:
+            plain = orjson.loads((self._folder / _FILE).read_bytes())
+            replay = _replay(plain["replay"])
+            moment = Moment(replay, str(plain["world"]), float(plain["seen"]))
+            fits = (plain["version"], plain["plan"]) == (_VERSION, self._digest)
+        except (OSError, orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            return None
+        return moment if fits else None
+
+    def _write(self, moment: Moment) -> None:
+        due = [None if at == float("inf") else at for at in moment.replay.due]
+        plain = {"version": _VERSION, "plan": self._digest, "world": moment.world, "seen": moment.seen}
+        data = orjson.dumps({**plain, "replay": {**asdict(moment.replay), "due": due}})
+        draft = self._folder / f".{_FILE}"
+        draft.write_bytes(data)
+        draft.replace(self._folder / _FILE)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self._folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+
+def _replay(plain: dict[str, Any]) -> Replay:
+    jobs = tuple(ReplayedJob(**{**job, "left": tuple(job["left"])}) for job in plain["jobs"])
+    due = tuple(float("inf") if at is None else float(at) for at in plain["due"])
+    return Replay(float(plain["at"]), due, jobs, int(plain["begun"]))

@@ -1,0 +1,189 @@
+"""A host that replays recordings: what it is, and how far each of its jobs is, as frozen values.
+
+Time is the replay's own, in seconds: it begins at 0 and only passes where somebody lets it pass.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from core.simulation.replay.recording import Recording
+
+KEPT: Final = 60.0
+"""Seconds for which a job that has ended can still be asked how it ended."""
+
+DONE, STOPPED, KILLED = "done", "stopped", "killed"
+"""How a job ends: it has finished, was stopped, or needed more memory than it was allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where jobs run, one after the other, and what each is allowed when it begins.
+
+    Parameters
+    ----------
+    cores
+        Cores at most; None without a limit.
+    memory
+        Bytes at most; None without a limit.
+    first
+        When its first job begins, seconds.
+    labelled
+        Whether its jobs are meant to be steered.
+    """
+
+    cores: float | None = None
+    memory: float | None = None
+    first: float = 0.0
+    labelled: bool = True
+
+
+@dataclass(frozen=True)
+class ReplayPlan:
+    """A host and what is replayed on it.
+
+    Parameters
+    ----------
+    cores
+        Its processors.
+    memory
+        Its bytes of memory.
+    recordings
+        Taken in turn, as jobs begin.
+    places
+        How many jobs there can be at once, and what is allowed to them.
+    pause
+        Seconds between the end of a job and the beginning of the next in its place; infinite: there is none.
+    """
+
+    cores: float
+    memory: float
+    recordings: tuple[Recording, ...]
+    places: tuple[Place, ...]
+    pause: float = 10.0
+
+    def recording(self, job: ReplayedJob) -> Recording:
+        """What a job follows."""
+        return self.recordings[job.number % len(self.recordings)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedJob:
+    """One job of a replay.
+
+    Parameters
+    ----------
+    number
+        Counts the jobs from 0; says which recording it follows.
+    place
+        Which of the places it has.
+    begun
+        When it began, seconds.
+    limit, weight
+        Cores at most (None: no limit), and its weight where cores are scarce; 1 is usual.
+    memory_limit
+        Bytes at most, or None.
+    paused
+        Whether it stands still.
+    left
+        When each step that is over ended, seconds.
+    part
+        How much of the present step is done, 0 to 1.
+    used
+        Core-seconds used.
+    limited
+        Seconds for which it ran under a limit.
+    held_back
+        Seconds for which that limit was less than it would have used.
+    ended, outcome
+        When it ended, and how; None and empty before.
+    """
+
+    number: int
+    place: int
+    begun: float
+    limit: float | None = None
+    weight: float = 1.0
+    memory_limit: float | None = None
+    paused: bool = False
+    left: tuple[float, ...] = ()
+    part: float = 0.0
+    used: float = 0.0
+    limited: float = 0.0
+    held_back: float = 0.0
+    ended: float | None = None
+    outcome: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether it makes progress, if it gets cores."""
+        return self.ended is None and not self.paused
+
+    def memory(self, recording: Recording) -> float:
+        """Bytes that it holds now."""
+        return recording.memory[min(len(self.left), recording.steps - 1)]
+
+    def moved(self, recording: Recording) -> float:
+        """Bytes that it has read and written."""
+        step = len(self.left)
+        if step >= recording.steps:
+            return recording.moved[-1]
+        return recording.moved[step] + self.part * recording.io[step] * recording.period
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A replay at one moment.
+
+    Parameters
+    ----------
+    at
+        Seconds of its own time.
+    due
+        When the next job of each place begins; infinite while one is there.
+    jobs
+        Those that run, and those that ended within `KEPT` seconds, in order of their beginnings.
+    begun
+        How many have begun in all.
+    """
+
+    at: float
+    due: tuple[float, ...]
+    jobs: tuple[ReplayedJob, ...] = field(default=())
+    begun: int = 0
+
+    @classmethod
+    def start(cls, plan: ReplayPlan) -> Replay:
+        """The replay of a plan at its beginning."""
+        return cls(0.0, tuple(place.first for place in plan.places))
+
+    def job(self, number: int) -> ReplayedJob | None:
+        """A job that has not ended, or None."""
+        return next((job for job in self.jobs if job.number == number and job.ended is None), None)
+
+    def changed(self, number: int, **values: Any) -> Replay:
+        """The same with other values of one job that has not ended."""
+        return replace(
+            self,
+            jobs=tuple(
+                replace(job, **values) if job.number == number and job.ended is None else job
+                for job in self.jobs
+            ),
+        )
+
+    def stopped(self, plan: ReplayPlan, number: int, outcome: str = STOPPED) -> Replay:
+        """The same with one job ended; the next one in its place comes after the plan's pause."""
+        job = self.job(number)
+        if job is None:
+            return self
+        due = list(self.due)
+        due[job.place] = self.at + plan.pause
+        return replace(self.changed(number, ended=self.at, outcome=outcome), due=tuple(due))
+
+    @property
+    def next_due(self) -> float:
+        """When the next job begins; infinite where none is to come before another ends."""
+        return min(self.due, default=math.inf)

@@ -1,0 +1,239 @@
+"""The overview: before there is anything, while samples load, when that failed, and with data."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.context import EXTENSION, workspace
+from app.main import create_app
+from app.pages.overview import page
+from app.pages.overview.fresh_start import _docker
+from app.pages.overview.saving import newest_saving, saving_of
+from app.pages.overview.steps import attention
+from core.config import Settings
+from core.engines.values import EngineKey
+from core.errors import ConflictError
+from core.provisioning.policy import PolicyKind
+from core.runtime.infos import TaskState
+from core.runtime.live.view.snapshot import LiveFiles, write, write_attached
+from core.runtime.live.view.values import Attached, ContainerRow, EngineInfo, EngineState, LiveView, Mode
+from core.runtime.samples import load_samples
+from tests.data.make_synthetic import SYNTHETIC
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+def text(node: Any) -> str:
+    return json.dumps(node, default=lambda each: each.to_plotly_json(), ensure_ascii=False)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Any]:
+    made = create_app(Settings(home=tmp_path / "home", docker="here=unix:///nowhere.sock")).server
+    with made.test_request_context("/"):
+        yield made
+    made.extensions[EXTENSION].close()
+
+
+def policy(
+    name: str, kind: PolicyKind, over: float, low: float | None, group: float | None = None
+) -> dict[str, Any]:
+    against = (
+        None if low is None else {"saving": low + 0.1, "low": low, "high": low + 0.2, "group_low": group}
+    )
+    return {"policy": name, "kind": kind.value, "matched": {"over": over, "against_best": against}}
+
+
+def report(*policies: dict[str, Any], held_out: int = 12) -> dict[str, Any]:
+    part = {"best_reactive": "prev.step.rules", "policies": list(policies)}
+    return {
+        "split": {"held_out": ["x"] * held_out},
+        "settings": {"tolerance": 0.05},
+        "resources": {"cpu": part},
+    }
+
+
+BASE = policy("prev.step.rules", PolicyKind.REACTIVE, 0.37, None)
+
+
+def said(made: dict[str, Any]) -> Any:
+    return saving_of("cpu", made["resources"]["cpu"], made, "/provisioning")
+
+
+# ---- before there is anything ----
+
+
+def test_nothing_is_loaded_until_it_is_asked_for(server: Any) -> None:
+    shown = text(page.layout())
+    for words in (
+        "Start with the sample traces",
+        "Understand what jobs need",
+        "Stop over-allocating",
+        "Steer running containers",
+        "Docker: not found",
+        "Demo: recorded jobs, replayed",
+        "No worker is running",
+    ):
+        assert words in shown
+    assert workspace().traces.list() == []
+    assert workspace().tasks.list(1) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "demo", "words"),
+    [
+        (EngineState.READY, True, ("Docker 28.5", "16 cores. Control is off.")),
+        (EngineState.MISSING, True, ("Docker: not found", "Live opens the demo instead.")),
+        (EngineState.MISSING, False, ("Docker: not found", "Start it.")),
+        (EngineState.DENIED, True, ("Docker: no permission", "Start it.")),
+    ],
+)
+def test_a_docker_host_stands_there_as_it_was_found(
+    server: Any, state: EngineState, demo: bool, words: tuple[str, ...]
+) -> None:
+    info = EngineInfo("local", "", state, "It does not answer.", "Start it.", cores=16.0, version="28.5")
+    shown = text(_docker(info, alone=True, demo=demo))
+    for each in words:
+        assert each in shown
+
+
+def test_a_page_that_is_opened_while_samples_load_says_so(server: Any) -> None:
+    workspace().tasks.submit("samples", "Samples", {})
+    shown = text(page.layout())
+    assert "Loading…" in shown
+    assert '"disabled": true' in shown
+
+
+def test_samples_that_could_not_be_loaded_say_why(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = workspace().tasks.submit("samples", "Samples", {})
+    info = workspace().tasks.get(task)
+    failed = replace(info, state=TaskState.FAILED, error=("A sample is damaged.", "Download it again."))
+    monkeypatch.setattr(page, "_failed", lambda: failed)
+    monkeypatch.setattr(workspace().tasks, "list", lambda *_: [])
+    shown = text(page.layout())
+    assert "The samples were not loaded." in shown
+    assert "A sample is damaged. Download it again." in shown
+    assert "Loading…" not in shown
+
+
+# ---- with data ----
+
+
+def test_with_data_it_says_what_is_here_and_what_to_do(server: Any) -> None:
+    load_samples(workspace(), sample=SYNTHETIC)
+    shown = text(page.layout())
+    for words in ("not compared yet", "Compare policies", "Controlled now", "What is new", "What to do next",
+                  "No worker is running", "Only the sample traces are loaded"):  # fmt: skip
+        assert words in shown
+
+
+def test_one_part_that_fails_leaves_the_others(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ConflictError("The labels cannot be read.", "Label again.")
+
+    load_samples(workspace(), sample=SYNTHETIC)
+    monkeypatch.setattr(page, "what_jobs_do", broken)
+    shown = text(page.layout())
+    assert "The labels cannot be read." in shown
+    assert "What is new" in shown
+
+
+def test_limits_that_are_not_the_original_ones_are_said(server: Any) -> None:
+    live = workspace().live
+    live.saved_limits.keeper("").keep(EngineKey("here", "x"), "a" * 64, {})
+    live.saved_limits.keeper("").keep(EngineKey("here", "x"), "b" * 64, {})
+    steps = [step for step in attention([]) if "Limits" in step.text]
+    assert [(step.text, step.href) for step in steps] == [
+        ("Limits of 2 containers on here are not their original ones.", "/live?engine=here")
+    ]
+
+
+def test_an_engine_that_is_silent_while_something_goes_on_there_is_said(server: Any) -> None:
+    tasks = workspace().tasks
+    tasks.submit("record", "Record", {"engine": "here"})
+    steps = [step.text for step in attention(tasks.list(5)) if step.text.startswith("here")]
+    assert len(steps) == 1
+    assert "not found" in steps[0]
+    assert not [step for step in attention([]) if step.text.startswith("here")]
+
+
+def test_a_failure_is_said_until_the_same_has_worked(server: Any) -> None:
+    task = workspace().tasks.get(workspace().tasks.submit("evaluate", "Compare", {}))
+    failed = replace(task, state=TaskState.FAILED, error=("It is too short.", "Take another."))
+    done, other = replace(task, id="b", state=TaskState.DONE), replace(failed, id="c", title="Another")
+    texts = [[step.text for step in attention(tasks) if "too short" in step.text]
+             for tasks in ([failed], [done, failed], [failed, done], [done, other])]  # fmt: skip
+    assert [len(each) for each in texts] == [1, 0, 1, 1]
+    assert texts[0] == ["Compare: It is too short."]
+    assert not [step for step in attention([replace(task, id="d", retry_of=task.id), failed])
+                if "too short" in step.text]  # fmt: skip
+
+
+# ---- what could be saved ----
+
+
+def test_without_a_comparison_nothing_is_said_of_savings(server: Any) -> None:
+    assert newest_saving() is None
+
+
+def test_a_saving_is_said_where_its_whole_interval_is_above_zero() -> None:
+    found = said(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1, 0.02)))
+    assert (found.figure, found.title) == ("37% → 28%", "CPU over-allocation you could avoid")
+    assert found.words == "phasedock against prev.step.rules, short 5% of the time"
+
+
+def test_a_model_that_had_seen_the_held_out_containers_is_said() -> None:
+    made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1)) | {
+        "model": {"trained_on": "held_out"}
+    }
+    assert "trained on these very containers" in said(made).words
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        policy("phasedock", PolicyKind.OURS, 0.28, -0.01),
+        policy("phasedock", PolicyKind.OURS, 0.28, 0.1, -0.02),
+        policy("phasedock", PolicyKind.OURS, 0.28, None),
+        policy("oracle", PolicyKind.ORACLE, 0.05, 0.5),
+        policy("static", PolicyKind.STATIC, 0.2, 0.2),
+    ],
+    ids=["its interval", "its interval over groups", "unknown", "an oracle", "static"],
+)
+def test_no_saving_is_said_that_is_not_sure(other: dict[str, Any]) -> None:
+    found = said(report(BASE, other))
+    assert (found.figure, found.then) == ("37%", None)
+    assert "Nothing compared reliably beats prev.step.rules" in found.words
+
+
+def test_too_few_held_out_containers_say_nothing() -> None:
+    found = said(report(BASE, policy("phasedock", PolicyKind.OURS, 0.28, 0.1), held_out=7))
+    assert (found.figure, found.then) == ("37%", None)
+    assert "7 held-out containers are too few" in found.words
+
+
+def test_a_comparison_without_a_simple_rule_says_so() -> None:
+    found = said(report(policy("phasedock", PolicyKind.OURS, 0.28, 0.1)))
+    assert (found.figure, found.words) == ("–", "No simple rule was compared.")
+
+
+def test_it_says_which_policy_steers_how_many_containers(server: Any) -> None:
+    space = workspace()
+    files = LiveFiles(space.settings.home, "demo")
+    files.want("model")
+    info = space.live.engine_registry.get("demo")
+    write(files.snapshot, LiveView(info, time.time(), (ContainerRow("a", "job"), ContainerRow("b", "two"))))
+    params = {"engine": "demo", "policy": "flowcon", "mode": "control"}
+    task = space.tasks.submit("attach", "FlowCon controls demo", params)
+    write_attached(files.attached, Attached(task, "flowcon", Mode.CONTROL, resizes=3), {})
+    load_samples(space, sample=SYNTHETIC)
+    shown = text(page.layout())
+    assert "FlowCon on Demo: recorded jobs, replayed, 3 resizes" in shown
+    assert files.model() == "model"

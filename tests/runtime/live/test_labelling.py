@@ -1,0 +1,161 @@
+"""Whatever is recorded live is labelled by every bundled model, as it comes and afterwards."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core.engines.demo.host import DemoHost
+from core.engines.demo.kind import DemoAddress
+from core.engines.demo.recordings import bundled_plan
+from core.engines.demo.world import DemoWorld
+from core.errors import MismatchError
+from core.phases import predict
+from core.phases.model import WARM_UP
+from core.runtime.live.control.saved_limits import SavedLimitsStore
+from core.runtime.live.recording.recording_file import Recorded, RecordingFile
+from core.runtime.live.sampling import sampler
+from core.runtime.live.sampling.losses import LossReader
+from core.runtime.live.sampling.phases import PhaseTracker
+from core.runtime.samples import DATA, RECORDED
+from core.store import read_traces
+from core.store.phase_models.archive import load_model
+from core.traces.model import Feature
+from core.units import GIB, MIB, Unit
+
+BUNDLED = sorted(path.parent for path in DATA.glob("*/model.json"))
+NAN = math.nan
+
+
+@pytest.fixture(params=BUNDLED, ids=lambda folder: folder.name)
+def model(request):
+    """Every model that comes with PhaseDock."""
+    return load_model(request.param)
+
+
+def tape(folder, moments):
+    """A recording of these samples: (when, values of the ring by container)."""
+    file = RecordingFile(folder)
+    file.meet(Recorded(name, name) for name in dict.fromkeys(each for _, rows in moments for each in rows))
+    for at, rows in moments:
+        file.add(at, rows, {})
+    return file.traces(phased=False)
+
+
+def labelled_share(labels) -> float:
+    return float(np.mean(np.asarray(labels) != WARM_UP))
+
+
+def test_there_is_a_bundled_model():
+    assert RECORDED.folder / RECORDED.model in BUNDLED
+
+
+def test_a_recording_of_the_demo_is_labelled_live_and_afterwards(model, tmp_path, workspace, monkeypatch):
+    clock = SimpleNamespace(now=1e9, time=lambda: clock.now)
+    monkeypatch.setattr(sampler, "time", clock)
+    host = DemoHost(DemoAddress(tmp_path), DemoWorld(tmp_path, bundled_plan, clock.time))
+    looking = sampler.Sampler(host, SavedLimitsStore(workspace.database), LossReader(host))
+    phaser, moments, live = PhaseTracker(model), [], []
+    for _ in range(40):
+        view, rows = looking.sample(phaser)
+        moments.append((view.at, {key: values for key, values in rows.items() if key != "*"}))
+        live += [(row.id, view.at, row.phase) for row in view.rows if row.cpu is not None]
+        clock.now += 1.0
+    assert labelled_share([WARM_UP if phase is None else phase for *_, phase in live]) > 0.8
+    traces = tape(tmp_path / "tape", [each for each in moments if each[1]])
+    labels = predict(model, traces)
+    assert labelled_share(labels) > 0.8
+    assert len(set(labels.tolist()) - {WARM_UP}) > 1
+    seen = {(name, at): phase for name, at, phase in live if phase is not None}
+    for execution in traces.ids:
+        part = traces.slice_of(execution)
+        same = [
+            seen[execution, at] == label
+            for at, label in zip(traces.time[part].tolist(), labels[part].tolist(), strict=True)
+            if (execution, at) in seen
+        ]
+        assert all(same)
+
+
+def docker_moments(seconds: int = 40):
+    """What a Docker host gives: one container with limits, one without, whose periods never pass."""
+    for at in range(seconds):
+        held = (0.5, 0.5, 200 * MIB, GIB, 2.0 - at / 100, 0.9, 1e4, 0.0)
+        free = (0.98, NAN, 300 * MIB, NAN, NAN, NAN, 0.0, 0.0)
+        yield 1e9 + at, {"held": held, "free": free}
+
+
+def test_a_recording_of_docker_is_labelled_live_and_afterwards(model, tmp_path):
+    moments = list(docker_moments())
+    phaser = PhaseTracker(model)
+    live = [phaser.push(at, rows) for at, rows in moments]
+    assert set(live[-1]) == {"held", "free"}
+    traces = tape(tmp_path / "tape", moments)
+    labels = predict(model, traces)
+    assert labelled_share(labels) > 0.8
+    for name in traces.ids:
+        assert labels[traces.slice_of(name)][-1] == live[-1][name]
+
+
+def test_a_recording_that_was_exported_and_read_again_is_labelled_alike(model, tmp_path):
+    traces = tape(tmp_path / "tape", list(docker_moments()))
+    lines = ["execution,timestamp," + ",".join(feature.name for feature in traces.features)]
+    for execution in traces.executions():
+        for i, at in enumerate(execution.time.tolist()):
+            values = [execution.columns[feature.name][i] for feature in traces.features]
+            cells = ["" if math.isnan(value) else repr(float(value)) for value in values]
+            lines.append(",".join([execution.name, repr(at), *cells]))
+    (tmp_path / "recorded.csv").write_text("\n".join(lines))
+    again = read_traces(tmp_path / "recorded.csv")
+    units = {feature.name: feature.unit for feature in again.features}
+    assert units["throttled"] is Unit.SHARE
+    assert predict(model, again.only(traces.ids)).tolist() == predict(model, traces).tolist()
+
+
+def unknown(model, name="throttled"):
+    """A model that does not know the unit of one feature, as of a file that was read without it."""
+    features = tuple(
+        Feature(each.name, each.role, Unit.PLAIN) if each.name == name else each for each in model.features
+    )
+    return replace(model, features=features)
+
+
+def test_a_unit_that_a_model_lacks_is_no_other_unit(model, tmp_path):
+    traces = tape(tmp_path / "tape", list(docker_moments()))
+    assert predict(unknown(model), traces).tolist() == predict(model, traces).tolist()
+    PhaseTracker(unknown(model))
+
+
+def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(model, tmp_path):
+    traces = tape(tmp_path / "tape", list(docker_moments()))
+    scaler = replace(model.scaler, mean=model.scaler.mean * 100, scale=model.scaler.scale * 100)
+    percent = replace(unknown(model), scaler=scaler)
+    with pytest.raises(MismatchError, match="does not know the unit of “throttled”"):
+        predict(percent, traces)
+    with pytest.raises(MismatchError, match="throttled"):
+        PhaseTracker(percent)
+
+
+def test_values_without_a_unit_that_are_no_shares_are_refused(model, tmp_path):
+    traces = tape(tmp_path / "tape", list(docker_moments()))
+    plain = tuple(
+        Feature(each.name, each.role, Unit.PLAIN) if each.name == "throttled" else each
+        for each in traces.features
+    )
+    known = replace(model, features=tuple(replace(each, unit=Unit.SHARE) if each.name == "throttled" else each
+                                          for each in model.features))  # fmt: skip
+    assert predict(known, replace(traces, features=plain)).tolist() == predict(known, traces).tolist()
+    at = [feature.name for feature in traces.features].index("throttled")
+    columns = tuple(values * 100 if i == at else values for i, values in enumerate(traces.columns))
+    with pytest.raises(MismatchError, match="“throttled”"):
+        predict(known, replace(traces, features=plain, columns=columns))
+
+
+def test_other_units_are_never_guessed(model, tmp_path):
+    traces = tape(tmp_path / "tape", list(docker_moments()))
+    with pytest.raises(MismatchError, match="memory_bytes"):
+        predict(unknown(model, "memory_bytes"), traces)
