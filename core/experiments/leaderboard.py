@@ -110,9 +110,20 @@ def leaderboard(
     return [_standing(row) for row in compare(same, baseline, draws)]
 
 
+def standings(comparison: Sequence[Mapping[str, Any]]) -> list[Standing] | None:
+    """The rows of a stored report; None where it is of an earlier release, which named no jobs."""
+    if any(row.get("jobs") and "best_job" not in row["jobs"] for row in comparison) or not comparison:
+        return None
+    return [_standing(row) for row in comparison]
+
+
 def _standing(row: Mapping[str, Any]) -> Standing:
     found = row.get("jobs")
-    jobs = SingleJobs(**found) if found and found["best_job"] else None
+    jobs = None
+    if found and found["best_job"]:
+        ends = {name: (found[name][0], found[name][1]) for name in ("best_job", "worst_job")}
+        ranges = {name: (each[0], each[1]) for name, each in found["ranges"].items() if each}
+        jobs = SingleJobs(**{**found, **ends, "ranges": ranges})
     return Standing(
         label=row["label"],
         seeds=row["seeds"],

@@ -97,17 +97,26 @@ def lanes_card(each: Shown, end: float, height: int) -> html.Section:
     moved = each.result.migrations
     bars = each.facts is None or each.facts.bars
     keys: list[Node] = []
+    evened = each.facts.rebalanced if each.facts is not None else 0
     if moved and bars:
         keys = [html.Span("placed at arrival", className="key box a")]
         keys.append(html.Span("after migration", className="key box b"))
+    if evened and bars:
+        keys.append(html.Span("after rebalancing", className="key box hatch"))
     what = "one bar is one job" if bars else "darker is more jobs"
     label = f"Jobs per worker under {each.side.title}, {moved} moved"
     return card(
         f"Jobs per worker, {each.side.title}",
         drawn(each, "lanes", label, lambda: lanes.worker_lanes(each.series, end, height), end, height),
-        note=f"{moved:,} migration{'s' if moved != 1 else ''}" if moved and bars else what,
+        note=_moves(moved, evened) if moved and bars else what,
         tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.title}", [])],
     )
+
+
+def _moves(moved: int, evened: int) -> str:
+    """How many migrations there were, and how many of them evened out the number of jobs."""
+    words = f"{moved:,} migration{'s' if moved != 1 else ''}"
+    return f"{words}, {evened:,} to rebalance" if evened else words
 
 
 def bands_card(each: Shown, end: float) -> Node:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from app.pages.runs.stored import Row
 
-_BETTER = {"better": "worse", "worse": "better", "open": "open"}
+BETTER = {"better": "worse", "worse": "better", "open": "open"}
 _COUNTS = ("migrations", "failed_jobs")
 _RATIOS = ("worst_slowdown",)
 _SHARES = {"used": 0, "controller": 1}
@@ -49,7 +49,7 @@ def said(row: Row) -> str:
     words = f"{row.label}: {format_change(row.value)}"
     if row.low is None or row.high is None:
         return f"{words}, one seed, no interval"
-    return f"{words}, 95% interval {_span(row.low, row.high)}"
+    return f"{words}, 95% interval {span(row.low, row.high)}"
 
 
 def differences_card(
@@ -102,14 +102,14 @@ def _row(row: Row, on: gains.Track) -> html.Tr:
     if row.value is None:
         cells.append(html.Td("not tested", colSpan=3, className="ink3"))
         return html.Tr(cells)
-    kind = _BETTER[gains.verdict(row.low, row.high)]
+    kind = BETTER[gains.verdict(row.low, row.high)]
     cells += [
         html.Td(_dot(row, on)),
         html.Td(
             format_change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"
         ),
         html.Td(
-            "one seed" if row.low is None or row.high is None else _span(row.low, row.high),
+            "one seed" if row.low is None or row.high is None else span(row.low, row.high),
             className="num ink3 span",
         ),
     ]
@@ -123,10 +123,11 @@ def _worse(kind: str) -> str:
 def _dot(row: Row, on: gains.Track) -> html.Div:
     """The dot and whisker of one row on the common track."""
     found = gains.mark(row.value or 0.0, row.low, row.high, on)
-    return gain_dot(found, on, _BETTER[found.verdict], said(row))
+    return gain_dot(found, on, BETTER[found.verdict], said(row))
 
 
-def _span(low: float, high: float) -> str:
+def span(low: float, high: float) -> str:
+    """An interval of changes."""
     return f"{format_change(low).removesuffix('%')} to {format_change(high)}"
 
 

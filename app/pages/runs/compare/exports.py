@@ -16,7 +16,7 @@ from app.ui.export import page_export
 from core.csv_export import csv_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from app.pages.runs.compare.shown import Shown
     from app.ui.basics import Node
@@ -35,9 +35,11 @@ def differences_address(info: ExperimentInfo, a: str, b: str) -> str:
     return f"/api/experiments/{info.id}/differences.csv?{urlencode({'a': a, 'b': b})}"
 
 
-def menu(info: ExperimentInfo, shown: list[Shown], differences: str | None) -> Node:
-    """The page's export menu."""
-    files = [("Differences, CSV", differences)] if differences else []
+def menu(
+    info: ExperimentInfo, shown: list[Shown], differences: str | None, more: Sequence[tuple[str, str]] = ()
+) -> Node:
+    """The page's export menu; `more` are further (label, address)."""
+    files = [*more, *([("Differences, CSV", differences)] if differences else [])]
     files += [
         ("Jobs of every run, CSV", f"/api/experiments/{info.id}/jobs.csv"),
         ("Experiment, YAML", f"/api/experiments/{info.id}.yaml"),

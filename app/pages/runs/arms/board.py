@@ -1,0 +1,346 @@
+"""The leaderboard of an experiment's policies: their rows, and the table that shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dash import html
+
+from app.cache import cached
+from app.context import workspace
+from app.figures.provisioning import gains
+from app.pages.runs.arms.choice import MOST_DRAWN, toggled
+from app.pages.runs.compare.differences import BETTER, quantity, span
+from app.pages.runs.query import LEDGER
+from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
+from app.ui.links import link
+from core.experiments.compare import MEASURES
+from core.experiments.leaderboard import JOB_MEASURES, leaderboard, ranked, standings
+from core.experiments.published import about, found, reproduced
+from core.units import format_change, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.figures.runs.arm_styles import ArmStyle
+    from app.pages.runs.arms.choice import Chosen
+    from app.pages.runs.query import View
+    from app.pages.runs.stored import Side
+    from core.experiments.leaderboard import Standing
+    from core.experiments.published import Published
+    from core.runtime.experiments.infos import ExperimentInfo
+
+COLUMNS = {
+    "mean": "Mean completion",
+    "makespan": "Makespan",
+    "t90": "To 90% of loss",
+    "t95": "To 95%",
+    "t99": "To 99%",
+}
+"""The measures with columns of their own."""
+SINGLE = {"sooner": "Jobs sooner", "best": "Best job", "worst": "Worst job"}
+SORTS = ("label", *COLUMNS, *(f"difference.{name}" for name in COLUMNS), *JOB_MEASURES)
+_OF_JOBS = {
+    "mean": "mean",
+    "makespan": "makespan",
+    "sooner": "jobs sooner",
+    "best": "best job",
+    "worst": "worst job",
+}
+
+
+def rows(info: ExperimentInfo, asked: Chosen, view: View) -> list[Standing]:
+    """The rows in the order that the address asks for."""
+    made = _standings(info, asked)
+    name, falling = sorting(view)
+    return ranked(made, name, falling=falling)
+
+
+def sorting(view: View) -> tuple[str, bool]:
+    """By which column the rows are sorted, and whether the largest is first."""
+    name = (view.sort or "mean").removeprefix("-")
+    return (name if name in SORTS else "mean"), (view.sort or "").startswith("-")
+
+
+def drawn_measure(view: View) -> str:
+    """The measure whose differences are drawn as dots: the one that rows are sorted by, or the mean."""
+    name = sorting(view)[0].removeprefix("difference.")
+    return name if name in COLUMNS else "mean"
+
+
+def _standings(info: ExperimentInfo, asked: Chosen) -> list[Standing]:
+    """From the report where it has them, else from the runs."""
+    report = info.report or {}
+    if report.get("baseline") == asked.base.key and len(asked.seeds) == len(info.experiment.seeds):
+        made = standings(report.get("comparison", []))
+        if made is not None:
+            return made
+    ids = [(side.key, [side.runs[seed] for seed in asked.seeds]) for side in asked.sides]
+    return cached(lambda: _computed(asked), "run-standings", asked.base.key, ids)
+
+
+def _computed(asked: Chosen) -> list[Standing]:
+    results = {
+        side.key: {seed: workspace().runs.result(side.runs[seed]) for seed in asked.seeds}
+        for side in asked.sides
+    }
+    return leaderboard(results, asked.base.key)
+
+
+def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[Node]) -> html.Section:
+    """The card with the table."""
+    made = rows(info, asked, view)
+    names = {side.key: side for side in asked.sides}
+    styles = {side.key: style for side, style in zip(asked.drawn, asked.styles, strict=True)}
+    measure = drawn_measure(view)
+    on = gains.track(
+        (each.value, each.low, each.high)
+        for row in made
+        if (each := row.differences.get(measure)) is not None and each.value is not None
+    )
+    told = _told(info, asked)
+    body = [
+        _row(at, row, _Shown(names[row.label], styles.get(row.label), asked, view), on, told)
+        for at, row in enumerate(made, 1)
+    ]
+    table = html.Table(
+        [
+            html.Caption("Every policy against the baseline", className="sr"),
+            html.Thead(_head(asked, view, bool(told))),
+            html.Tbody(body),
+        ],
+        className="plain differences board",
+    )
+    n = len(asked.seeds)
+    return card(
+        "Leaderboard",
+        scrolling(table, "Leaderboard"),
+        *_foot(info, made, n),
+        note=f"{n:,} paired seeds, lower is better" if n > 1 else "one seed: no intervals",
+        tools=tools,
+        flush=True,
+        class_name="boardcard",
+    )
+
+
+def _told(info: ExperimentInfo, asked: Chosen) -> Sequence[Published]:
+    """What was published, which was against the experiment's own baseline and no other."""
+    return info.experiment.published if asked.base.key == info.experiment.baseline else ()
+
+
+def _foot(info: ExperimentInfo, made: Sequence[Standing], seeds: int) -> list[Node]:
+    failed = sum(row.failed_jobs for row in made)
+    words = []
+    if len(made) > 2 and seeds > 1:
+        words.append(
+            "Each interval is for one policy: of many equal ones, one in twenty excludes zero by chance."
+        )
+    if seeds < len(info.experiment.seeds):
+        words.append(
+            f"{seeds:,} of {len(info.experiment.seeds):,} seeds, those that every policy has been run on."
+        )
+    if info.experiment.published:
+        words.append(
+            "Published figures are single runs; ✓ within and ✗ outside the middle 90% of 30 seeds or more."
+        )
+    parts: list[Node] = [html.P(" ".join(words), className="small ink3 boardfoot")] if words else []
+    if failed:
+        text = "A failed job is in no mean, so a policy whose jobs fail may look better than it is."
+        parts.append(html.Div(notice("warn", text, strong=f"{failed:,} jobs failed."), className="boardfoot"))
+    return parts
+
+
+def _head(asked: Chosen, view: View, published: bool) -> html.Tr:
+    measure = drawn_measure(view)
+    against = f"{COLUMNS[measure]} against {asked.base.title}"
+    cells: list[Node] = [
+        html.Th(html.Span("Drawn", className="sr"), scope="col"),
+        _sort_head(view, "label", "Policy", ""),
+        _sort_head(view, f"difference.{measure}", against, "", colSpan=3),
+        *(_sort_head(view, name, title, "num") for name, title in (COLUMNS | SINGLE).items()),
+    ]
+    if published:
+        cells.append(html.Th("Published", scope="col"))
+    return html.Tr(cells)
+
+
+def _sort_head(view: View, name: str, title: str, kind: str, **more: object) -> html.Th:
+    by, falling = sorting(view)
+    on = by == name
+    arrow = html.Span("↓" if falling else "↑", **aria(hidden="true")) if on else None
+    target = f"-{name}" if on and not falling else name
+    marked = aria(sort="descending" if falling else "ascending") if on else {}
+    label = link(
+        [title, arrow],
+        view.query(sort=None if target == "mean" else target),
+        className="sorted" if on else "sort",
+    )
+    return html.Th(label, className=kind, scope="col", **marked, **more)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A policy on the page: its runs, its look in the figures or None, all others, and the address."""
+
+    side: Side
+    style: ArmStyle | None
+    asked: Chosen
+    view: View
+
+
+def _row(place: int, row: Standing, of: _Shown, on: gains.Track, told: Sequence[Published]) -> html.Tr:
+    cells: list[Node] = [
+        html.Td(_switch(of.side, of.style, of.asked, of.view)),
+        html.Th(_name(place, row, of.side, of.asked, of.view), scope="row"),
+        *_difference(row, drawn_measure(of.view), on),
+        *(html.Td(_measure(row, name), className="num") for name in COLUMNS),
+        *_single(row),
+    ]
+    if told:
+        own = [_published(each, row) for each in about(told, row.label)]
+        cells.append(html.Td(own, className="published"))
+    lit = " lit" if of.style is not None and of.style.swatch == "lit" else ""
+    base = "base" if of.side.key == of.asked.base.key else ""
+    return html.Tr(cells, className=f"{base}{lit}".strip())
+
+
+def _switch(side: Side, style: ArmStyle | None, asked: Chosen, view: View) -> Node:
+    """The swatch that a policy has in the figures, which takes it out of them or puts it in."""
+    arms = toggled(asked, side)
+    swatch = html.Span(className=f"swatch {style.swatch if style is not None else 'off'}")
+    if arms is None:
+        why = f"At most {MOST_DRAWN} policies are drawn" if style is None else "The only one that is drawn"
+        return html.Span([swatch, html.Span(why, className="sr")], title=why, className="switch")
+    text = f"{'Hide' if style is not None else 'Draw'} {side.title} in the figures"
+    return link(swatch, view.query(arms=arms), className="switch", title=text, **aria(label=text))
+
+
+def _name(place: int, row: Standing, side: Side, asked: Chosen, view: View) -> html.Div:
+    parts: list[Node] = [html.Span(f"{place}", className="rank num")]
+    if side.key == asked.base.key:
+        parts += [html.Span(side.title), html.Span("baseline", className="ink3 small")]
+    else:
+        pair = view.query.only("experiment", "seed", show="two", a=asked.base.key, b=side.key)
+        parts.append(
+            link(side.title, pair, className="policy", title=f"{side.title} beside {asked.base.title}")
+        )
+    if asked.seeds:
+        text = f"Step through {side.title}"
+        ledger = view.query.only("experiment", look=LEDGER, of=side.key, seed=view.seed)
+        parts.append(
+            link(icon("player-track-next", "sm"), ledger, className="step", title=text, **aria(label=text))
+        )
+    if row.failed_jobs:
+        parts.append(html.Span(f"{row.failed_jobs:,} failed", className="state warn"))
+    return html.Div(parts, className="row")
+
+
+def _difference(row: Standing, measure: str, on: gains.Track) -> list[Node]:
+    made = row.differences.get(measure)
+    if made is None or made.value is None:
+        return [html.Td("", colSpan=3)]
+    mark = gains.mark(made.value, made.low, made.high, on)
+    kind = BETTER[gains.verdict(made.low, made.high)]
+    words = f"{row.label}, {MEASURES[measure]}: {format_change(made.value)}"
+    interval = "one seed" if made.low is None or made.high is None else span(made.low, made.high)
+    return [
+        html.Td(gain_dot(mark, on, kind, f"{words}, {interval}")),
+        html.Td(format_change(made.value), className=f"num strong {_colour(kind)}"),
+        html.Td(interval, className="num ink3 span"),
+    ]
+
+
+def _colour(kind: str) -> str:
+    return {"better": "ok", "worse": "bad"}.get(kind, "")
+
+
+def _measure(row: Standing, name: str) -> list[Node]:
+    """A mean with its unit, and below it the change."""
+    parts: list[Node] = [quantity(name, row.measures.get(name))]
+    made = row.differences.get(name)
+    if made is not None and made.value is not None:
+        kind = _colour(BETTER[gains.verdict(made.low, made.high)])
+        text = (
+            "one seed"
+            if made.low is None or made.high is None
+            else f"95% interval {span(made.low, made.high)}"
+        )
+        parts.append(html.Div(format_change(made.value), className=f"small {kind or 'ink3'}", title=text))
+    return parts
+
+
+def _single(row: Standing) -> list[html.Td]:
+    if row.jobs is None:
+        return [html.Td("", colSpan=3)]
+    jobs, several = row.jobs, row.seeds > 1
+    cells = [html.Td([format_share(jobs.sooner, 0)], className="num")]
+    for (name, change), each, what in (
+        (jobs.best_job, jobs.best, "best"),
+        (jobs.worst_job, jobs.worst, "worst"),
+    ):
+        title = f"{name}: mean over seeds; the {what} job of a run, whichever it is: {format_change(each)}"
+        below = f"of a run {format_change(each)}" if several else None
+        cells.append(
+            html.Td(
+                [
+                    html.Span([name, " ", html.B(format_change(change))]),
+                    html.Div(below, className="small ink3"),
+                ],
+                className="num jobcell",
+                title=title,
+            )
+        )
+    return cells
+
+
+def _published(each: Published, row: Standing) -> html.Div:
+    """One published figure: what it was, and whether the runs say the same."""
+    verdict = reproduced(each, row)
+    here = found(each, row)
+    what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
+    value = format_share(each.change, 0) if each.measure == "sooner" else format_change(each.change)
+    word = {True: " ✓", False: " ✗", None: ""}[verdict]
+    said = {True: "reproduced: within the middle 90% of seeds", False: "not within the middle 90% of seeds",
+            None: "too few seeds to say whether it is reproduced"}[verdict]  # fmt: skip
+    mine = (
+        ""
+        if here is None
+        else f"; here {format_share(here, 0) if each.measure == 'sooner' else format_change(here)}"
+    )
+    return html.Div(
+        [f"{what} {value}", html.Span(word, className={True: "ok", False: "bad", None: ""}[verdict])],
+        className="small",
+        title=f"{each.source}: {what} {value}{mine}; {said}",
+    )
+
+
+def published_words(told: Sequence[Published]) -> str:
+    """Published figures as one text, for a file."""
+    return "; ".join(
+        f"{each.measure}{f' {each.job}' if each.job else ''} {each.change:+.3f} ({each.source})"
+        for each in told
+    )
+
+
+def csv_rows(info: ExperimentInfo, asked: Chosen, view: View) -> tuple[list[str], list[list[object]]]:
+    """The table as it is shown, for a file: its head and its rows."""
+    head = ["rank", "policy", "baseline", "seeds"]
+    for name in COLUMNS:
+        head += [f"{name}_s", f"{name}_change", f"{name}_low", f"{name}_high"]
+    head += ["jobs_sooner", "best_job", "best_job_change", "worst_job", "worst_job_change",
+             "best_of_a_run", "worst_of_a_run", "migrations", "failed_jobs", "published"]  # fmt: skip
+    told = _told(info, asked)
+    return head, [[at, *_cells(row, asked, told)] for at, row in enumerate(rows(info, asked, view), 1)]
+
+
+def _cells(row: Standing, asked: Chosen, told: Sequence[Published]) -> list[object]:
+    cells: list[object] = [row.label, asked.base.key, row.seeds]
+    for name in COLUMNS:
+        made = row.differences.get(name)
+        cells += [row.measures.get(name), *((made.value, made.low, made.high) if made else (None,) * 3)]
+    jobs = row.jobs
+    cells += (
+        [None] * 7 if jobs is None else [jobs.sooner, *jobs.best_job, *jobs.worst_job, jobs.best, jobs.worst]
+    )
+    return [*cells, row.migrations, row.failed_jobs, published_words(about(told, row.label))]
