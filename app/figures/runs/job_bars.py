@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _BAR_PX, _GAP_PX, _MARGIN_PX = 8, 16, 60
 _ROW_PX = 84
-_LETTER_PX = 5.4
+_LETTER_PX = 3.9
 _NAMED = 60
 _SHADES = ("weight1", "weight2", "weight3")
 

@@ -51,7 +51,7 @@ def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server: Flask
 
 
 def test_an_experiment_is_compared(experiment: str) -> None:
-    text = text_of_page(experiment=experiment)
+    text = text_of_page(experiment=experiment, show="two")
     for words in (
         "Six jobs",
         "3 paired seeds",

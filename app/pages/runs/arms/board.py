@@ -13,12 +13,13 @@ from app.figures.provisioning import gains
 from app.pages.runs.arms.choice import MOST_DRAWN, toggled
 from app.pages.runs.compare.differences import BETTER, quantity, span
 from app.pages.runs.query import LEDGER
+from app.pages.runs.words import change
 from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
 from app.ui.links import link
 from core.experiments.compare import MEASURES
 from core.experiments.leaderboard import JOB_MEASURES, leaderboard, ranked, standings
 from core.experiments.published import about, found, reproduced
-from core.units import format_change, format_share
+from core.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -242,11 +243,11 @@ def _difference(row: Standing, measure: str, on: gains.Track) -> list[Node]:
         return [html.Td("", colSpan=3)]
     mark = gains.mark(made.value, made.low, made.high, on)
     kind = BETTER[gains.verdict(made.low, made.high)]
-    words = f"{row.label}, {MEASURES[measure]}: {format_change(made.value)}"
+    words = f"{row.label}, {MEASURES[measure]}: {change(made.value)}"
     interval = "one seed" if made.low is None or made.high is None else span(made.low, made.high)
     return [
         html.Td(gain_dot(mark, on, kind, f"{words}, {interval}")),
-        html.Td(format_change(made.value), className=f"num strong {_colour(kind)}"),
+        html.Td(change(made.value), className=f"num strong {_colour(kind)}"),
         html.Td(interval, className="num ink3 span"),
     ]
 
@@ -266,7 +267,7 @@ def _measure(row: Standing, name: str) -> list[Node]:
             if made.low is None or made.high is None
             else f"95% interval {span(made.low, made.high)}"
         )
-        parts.append(html.Div(format_change(made.value), className=f"small {kind or 'ink3'}", title=text))
+        parts.append(html.Div(change(made.value), className=f"small {kind or 'ink3'}", title=text))
     return parts
 
 
@@ -275,16 +276,16 @@ def _single(row: Standing) -> list[html.Td]:
         return [html.Td("", colSpan=3)]
     jobs, several = row.jobs, row.seeds > 1
     cells = [html.Td([format_share(jobs.sooner, 0)], className="num")]
-    for (name, change), each, what in (
+    for (name, mean), each, what in (
         (jobs.best_job, jobs.best, "best"),
         (jobs.worst_job, jobs.worst, "worst"),
     ):
-        title = f"{name}: mean over seeds; the {what} job of a run, whichever it is: {format_change(each)}"
-        below = f"of a run {format_change(each)}" if several else None
+        title = f"{name}: mean over seeds; the {what} job of a run, whichever it is: {change(each)}"
+        below = f"of a run {change(each)}" if several else None
         cells.append(
             html.Td(
                 [
-                    html.Span([name, " ", html.B(format_change(change))]),
+                    html.Span([name, " ", html.B(change(mean))]),
                     html.Div(below, className="small ink3"),
                 ],
                 className="num jobcell",
@@ -299,14 +300,14 @@ def _published(each: Published, row: Standing) -> html.Div:
     verdict = reproduced(each, row)
     here = found(each, row)
     what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
-    value = format_share(each.change, 0) if each.measure == "sooner" else format_change(each.change)
+    value = format_share(each.change, 0) if each.measure == "sooner" else change(each.change)
     word = {True: " ✓", False: " ✗", None: ""}[verdict]
     said = {True: "reproduced: within the middle 90% of seeds", False: "not within the middle 90% of seeds",
             None: "too few seeds to say whether it is reproduced"}[verdict]  # fmt: skip
     mine = (
         ""
         if here is None
-        else f"; here {format_share(here, 0) if each.measure == 'sooner' else format_change(here)}"
+        else f"; here {format_share(here, 0) if each.measure == 'sooner' else change(here)}"
     )
     return html.Div(
         [f"{what} {value}", html.Span(word, className={True: "ok", False: "bad", None: ""}[verdict])],

@@ -9,11 +9,12 @@ from dash import html
 from app.figures.runs import job_bars
 from app.pages.runs.arms.keys import arm_keys
 from app.pages.runs.query import BARS, MEASURES, QUANTITIES
+from app.pages.runs.words import change
 from app.ui.basics import Node, aria, card, scrolling
 from app.ui.export import download, export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
-from core.units import format_change, format_duration
+from core.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,11 +164,7 @@ def _cell(now: float | None, then: float | None, told: Published | None) -> html
         return html.Td("–", className="num")
     parts: list[Node] = [format_duration(now)]
     if then:
-        change = now / then - 1.0
-        kind = "ok" if change < 0 else "bad" if change > 0 else "ink3"
-        parts.append(html.Div(format_change(change), className=f"small {kind}"))
+        parts.append(html.Div(change(now / then - 1.0), className="small ink2"))
     if told is not None:
-        parts.append(
-            html.Div(f"published {format_change(told.change)}", className="small ink3", title=told.source)
-        )
+        parts.append(html.Div(f"published {change(told.change)}", className="small ink3", title=told.source))
     return html.Td(parts, className="num")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.provisioning import gains
+from app.pages.runs.words import change
 from app.ui.basics import Node, card, gain_dot, scrolling
-from core.units import format_change, format_number, format_share
+from core.units import format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +47,7 @@ def said(row: Row) -> str:
     """A difference with its interval in words."""
     if row.value is None:
         return f"{row.label}: not tested"
-    words = f"{row.label}: {format_change(row.value)}"
+    words = f"{row.label}: {change(row.value)}"
     if row.low is None or row.high is None:
         return f"{words}, one seed, no interval"
     return f"{words}, 95% interval {span(row.low, row.high)}"
@@ -105,9 +106,7 @@ def _row(row: Row, on: gains.Track) -> html.Tr:
     kind = BETTER[gains.verdict(row.low, row.high)]
     cells += [
         html.Td(_dot(row, on)),
-        html.Td(
-            format_change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"
-        ),
+        html.Td(change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"),
         html.Td(
             "one seed" if row.low is None or row.high is None else span(row.low, row.high),
             className="num ink3 span",
@@ -128,7 +127,7 @@ def _dot(row: Row, on: gains.Track) -> html.Div:
 
 def span(low: float, high: float) -> str:
     """An interval of changes."""
-    return f"{format_change(low).removesuffix('%')} to {format_change(high)}"
+    return f"{change(low).removesuffix('%')} to {change(high)}"
 
 
 def _short(name: str) -> str:

@@ -241,7 +241,8 @@ def _predicted(info: ExperimentInfo, shown: Sequence[Shown]) -> list[Node]:
     if len(shown) != 2:
         return []
     a, b = shown
-    made = predicted_card(info, stored.differences(a.side, b.side), (a.side.label, b.side.label))
+    labels, titles = (a.side.label, b.side.label), (a.side.title, b.side.title)
+    made = predicted_card(info, stored.differences(a.side, b.side), labels, titles)
     return [] if made is None else [made]
 
 
