@@ -4,7 +4,7 @@ They are computed from a run's ledger: the losses that jobs printed and the proc
 they exist for free competition as well as for FlowCon, on the same intervals, and can be drawn beside each
 other (Zheng, "Efficient resource management for deep learning applications", figures 3.1, 6.11 and 6.12).
 
-In an interval from t₀ to t₁ of a job's life
+In an interval from t₀ to t₁ within a job's life
 
     P = |E(t₁) − E(t₀)| / (t₁ − t₀)          (equation 4.1)
     G = P / R                                  (equation 4.2)
@@ -73,7 +73,7 @@ class Lines:
         (n + 1,): 1 before its first value, its last value after its end.
     growth
         For each job G in each interval, per second, shape (n,); NaN while it is not known: before a value
-        was printed before the interval, and after its end.
+        was printed before the interval, and from the interval in which the job ends on.
     arrived
         When each job arrived, seconds.
     """
@@ -179,18 +179,16 @@ def _loss(life: _Life, bounds: Floats) -> Floats:
 
 
 def _growth(life: _Life, bounds: Floats) -> Floats:
-    """G in each interval, cut at the job's end."""
-    start = bounds[:-1]
-    stop = np.minimum(bounds[1:], life.ended)
-    length = stop - start
-    first, last = _last(life, start), _last(life, stop)
+    """G in each interval that a job lived through to its end."""
     if not len(life.values):
-        return np.full(len(start), np.nan)
+        return np.full(len(bounds) - 1, np.nan)
+    last = _last(life, bounds)
     values, largest = np.array(life.values), np.array(life.largest)
-    used = np.interp(np.stack([start, stop]), np.array(life.seen), np.array(life.used))
-    known = (first >= 0) & (length > 0)
-    spent = np.where(known, length, 1.0)
-    scale = largest[np.maximum(last, 0)]
-    change = np.abs(values[np.maximum(last, 0)] - values[np.maximum(first, 0)])
-    progress = change / np.where(scale > 0, scale, 1.0) / spent
-    return np.where(known, progress / np.maximum((used[1] - used[0]) / spent, LEAST_USE), np.nan)
+    used = np.interp(bounds, np.array(life.seen), np.array(life.used))
+    # a job that ends within an interval prints its last value in the rest of it, which may be no time at all
+    known = (last[:-1] >= 0) & (bounds[1:] <= life.ended)
+    length = np.diff(bounds)
+    scale = largest[np.maximum(last[1:], 0)]
+    change = np.abs(values[np.maximum(last[1:], 0)] - values[np.maximum(last[:-1], 0)])
+    progress = change / np.where(scale > 0, scale, 1.0) / length
+    return np.where(known, progress / np.maximum(np.diff(used) / length, LEAST_USE), np.nan)

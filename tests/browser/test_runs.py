@@ -228,9 +228,14 @@ def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) 
     page.get_by_role("option", name="SpeCon", exact=True).click()
     expect(page).to_have_url(re.compile("base=specon"))
     expect(rows.filter(has_text="baseline")).to_contain_text("SpeCon")
+    page.get_by_role("button", name="Export leaderboard Small box").click()
     with page.expect_download() as table:
-        page.get_by_role("link", name="Export leaderboard, CSV").click()
+        page.get_by_role("link", name="Table, CSV").click()
     assert ",specon,3," in table.value.path().read_text()
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="Picture, SVG").click()
+    drawn_ = picture.value.path().read_text()
+    assert all(text in drawn_ for text in ("against SpeCon", "FlowCon", "Mean completion"))
 
 
 def test_jobs_are_made_of_my_traces(page: Page, stocked: Server) -> None:

@@ -66,6 +66,17 @@ def test_every_policy_has_lines_on_the_same_intervals():
     assert free.growth["VAE"][1:7] == pytest.approx(steered.growth["VAE"][1:7])
 
 
+def test_a_job_that_ends_soon_after_an_interval_began_has_no_growth_there():
+    """Its last step took longer than that: divided by so short a time its growth would be a spike."""
+    learning = Learning()
+    learning.add(entry(0, 10.0, jobs=(Job("a", JobState.RUNNING, "w", readings=((1.0, 1.0), (9.0, 0.6))),)))
+    done = Job("a", JobState.DONE, "w", cpu_seconds=1.0, readings=((10.01, 0.5),))
+    learning.add(entry(1, 10.01, ended=(done,)))
+    assert np.isnan(learning.lines(5.0).growth["a"][2])
+    assert learning.lines(5.0).total_growth[2] == 0.0
+    assert learning.lines(5.0).loss["a"][-1] == 0.5
+
+
 def test_a_loss_that_diverged_is_left_out_and_one_that_never_printed_is_not_known():
     learning = Learning()
     job = Job("a", JobState.RUNNING, "w", readings=((1.0, 2.0), (2.0, float("nan")), (3.0, 1.0)))

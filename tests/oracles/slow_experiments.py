@@ -95,9 +95,8 @@ def growth(readings, usage, capacity, end, bounds):
         return usage[-1][1]
 
     made = []
-    for start, until in itertools.pairwise(bounds):
-        stop = min(until, end)
-        if stop <= start or last(start) is None:
+    for start, stop in itertools.pairwise(bounds):
+        if stop > end or last(start) is None:
             made.append(None)
             continue
         largest = max(abs(value) for time, value in readings if time <= stop)

@@ -15,7 +15,7 @@ from app.figures.runs import arm_lines, job_areas, job_bars, lanes
 from app.figures.runs.arm_styles import arm_styles
 from app.figures.runs.steps import Stay, stays
 from app.pages.runs import page, stored
-from app.pages.runs.arms import board, choice
+from app.pages.runs.arms import choice, standings
 from app.pages.runs.arms.jobs import usual
 from app.pages.runs.build import callbacks
 from app.pages.runs.query import View
@@ -98,13 +98,13 @@ def test_the_leaderboard_says_what_the_report_says_against_any_baseline(
 ) -> None:
     info = place.runs.experiment(experiment)
     view = asked(experiment=experiment)
-    from_report = board.rows(info, choice.chosen(info, view), view)
-    computed = board.rows(replace(info, report=None), choice.chosen(info, view), view)
+    from_report = standings.rows(info, choice.chosen(info, view), view)
+    computed = standings.rows(replace(info, report=None), choice.chosen(info, view), view)
     assert from_report == computed
     means = [row.measures["mean"] for row in from_report]
     assert means == sorted(means)
     back = asked(experiment=experiment, base="phasedock", sort="-makespan")
-    rows = board.rows(info, choice.chosen(info, back), back)
+    rows = standings.rows(info, choice.chosen(info, back), back)
     assert [row.measures["makespan"] for row in rows] == sorted(
         (row.measures["makespan"] for row in rows), reverse=True
     )
@@ -131,11 +131,15 @@ def test_published_figures_stand_beside_the_results_of_their_own_baseline(
     assert "mean −13.6%" not in text_of(experiment=experiment, base="half")
 
 
-@pytest.mark.parametrize("over", ["learning", "cpu", "stages", "workers", "lists"])
-@pytest.mark.parametrize("line", ["loss", "growth"])
+@pytest.mark.parametrize(
+    ("over", "line"),
+    [
+        ("learning", "loss"),
+        ("learning", "growth"),
+        *((over, "loss") for over in ("cpu", "stages", "workers", "lists")),
+    ],
+)
 def test_every_figure_is_drawn_for_every_policy(experiment: str, over: str, line: str) -> None:
-    if over != "learning" and line == "growth":
-        pytest.skip("only learning has lines of single jobs")
     text = text_of(experiment=experiment, over=over, line=line)
     if over != "lists":
         for title in ("Fewest jobs", "Random worker", "SRPT", "PhaseDock"):

@@ -1,4 +1,4 @@
-"""The leaderboard of an experiment's policies: their rows, and the table that shows them."""
+"""The table of the leaderboard: a row for each policy, with its swatch, its difference, and its jobs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.cache import cached
-from app.context import workspace
 from app.figures.provisioning import gains
+from app.figures.runs.board_picture import PictureRow, board_picture
 from app.pages.runs.arms.choice import MOST_DRAWN, toggled
+from app.pages.runs.arms.standings import COLUMNS, SINGLE, drawn_measure, rows, sorting, told_of
 from app.pages.runs.compare.differences import BETTER, quantity, span
 from app.pages.runs.query import LEDGER
 from app.pages.runs.words import change
 from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
+from app.ui.graph import graph
 from app.ui.links import link
 from core.experiments.compare import MEASURES
-from core.experiments.leaderboard import JOB_MEASURES, leaderboard, ranked, standings
 from core.experiments.published import about, found, reproduced
 from core.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import plotly.graph_objects as go
 
     from app.figures.runs.arm_styles import ArmStyle
     from app.pages.runs.arms.choice import Chosen
@@ -32,16 +34,11 @@ if TYPE_CHECKING:
     from core.experiments.published import Published
     from core.runtime.experiments.infos import ExperimentInfo
 
-COLUMNS = {
-    "mean": "Mean completion",
-    "makespan": "Makespan",
-    "t90": "To 90% of loss",
-    "t95": "To 95%",
-    "t99": "To 99%",
+_VERDICTS = {
+    True: (" ✓", "ok", "reproduced: within the middle 90% of seeds"),
+    False: (" ✗", "", "not within the middle 90% of seeds"),
+    None: ("", "", "too few seeds to say whether it is reproduced"),
 }
-"""The measures with columns of their own."""
-SINGLE = {"sooner": "Jobs sooner", "best": "Best job", "worst": "Worst job"}
-SORTS = ("label", *COLUMNS, *(f"difference.{name}" for name in COLUMNS), *JOB_MEASURES)
 _OF_JOBS = {
     "mean": "mean",
     "makespan": "makespan",
@@ -49,44 +46,6 @@ _OF_JOBS = {
     "best": "best job",
     "worst": "worst job",
 }
-
-
-def rows(info: ExperimentInfo, asked: Chosen, view: View) -> list[Standing]:
-    """The rows in the order that the address asks for."""
-    made = _standings(info, asked)
-    name, falling = sorting(view)
-    return ranked(made, name, falling=falling)
-
-
-def sorting(view: View) -> tuple[str, bool]:
-    """By which column the rows are sorted, and whether the largest is first."""
-    name = (view.sort or "mean").removeprefix("-")
-    return (name if name in SORTS else "mean"), (view.sort or "").startswith("-")
-
-
-def drawn_measure(view: View) -> str:
-    """The measure whose differences are drawn as dots: the one that rows are sorted by, or the mean."""
-    name = sorting(view)[0].removeprefix("difference.")
-    return name if name in COLUMNS else "mean"
-
-
-def _standings(info: ExperimentInfo, asked: Chosen) -> list[Standing]:
-    """From the report where it has them, else from the runs."""
-    report = info.report or {}
-    if report.get("baseline") == asked.base.key and len(asked.seeds) == len(info.experiment.seeds):
-        made = standings(report.get("comparison", []))
-        if made is not None:
-            return made
-    ids = [(side.key, [side.runs[seed] for seed in asked.seeds]) for side in asked.sides]
-    return cached(lambda: _computed(asked), "run-standings", asked.base.key, ids)
-
-
-def _computed(asked: Chosen) -> list[Standing]:
-    results = {
-        side.key: {seed: workspace().runs.result(side.runs[seed]) for seed in asked.seeds}
-        for side in asked.sides
-    }
-    return leaderboard(results, asked.base.key)
 
 
 def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[Node]) -> html.Section:
@@ -100,7 +59,7 @@ def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[
         for row in made
         if (each := row.differences.get(measure)) is not None and each.value is not None
     )
-    told = _told(info, asked)
+    told = told_of(info, asked)
     body = [
         _row(at, row, _Shown(names[row.label], styles.get(row.label), asked, view), on, told)
         for at, row in enumerate(made, 1)
@@ -117,17 +76,17 @@ def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[
     return card(
         "Leaderboard",
         scrolling(table, "Leaderboard"),
+        html.Div(
+            graph("board", picture(info, asked, view), "The leaderboard as a picture"),
+            className="offpage",
+            **aria(hidden="true"),
+        ),
         *_foot(info, made, n),
         note=f"{n:,} paired seeds, lower is better" if n > 1 else "one seed: no intervals",
         tools=tools,
         flush=True,
         class_name="boardcard",
     )
-
-
-def _told(info: ExperimentInfo, asked: Chosen) -> Sequence[Published]:
-    """What was published, which was against the experiment's own baseline and no other."""
-    return info.experiment.published if asked.base.key == info.experiment.baseline else ()
 
 
 def _foot(info: ExperimentInfo, made: Sequence[Standing], seeds: int) -> list[Node]:
@@ -295,53 +254,71 @@ def _single(row: Standing) -> list[html.Td]:
     return cells
 
 
+def _published_text(each: Published, verdict: bool | None) -> str:
+    what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
+    value = format_share(each.change, 0) if each.measure == "sooner" else change(each.change)
+    return f"{what} {value}{_VERDICTS[verdict][0]}"
+
+
 def _published(each: Published, row: Standing) -> html.Div:
     """One published figure: what it was, and whether the runs say the same."""
     verdict = reproduced(each, row)
     here = found(each, row)
-    what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
-    value = format_share(each.change, 0) if each.measure == "sooner" else change(each.change)
-    word = {True: " ✓", False: " ✗", None: ""}[verdict]
-    said = {True: "reproduced: within the middle 90% of seeds", False: "not within the middle 90% of seeds",
-            None: "too few seeds to say whether it is reproduced"}[verdict]  # fmt: skip
-    mine = (
-        ""
-        if here is None
-        else f"; here {format_share(here, 0) if each.measure == 'sooner' else change(here)}"
-    )
-    return html.Div(
-        [f"{what} {value}", html.Span(word, className={True: "ok", False: "bad", None: ""}[verdict])],
-        className="small",
-        title=f"{each.source}: {what} {value}{mine}; {said}",
-    )
+    _, kind, words = _VERDICTS[verdict]
+    mine = ""
+    if here is not None:
+        mine = f"; here {format_share(here, 0) if each.measure == 'sooner' else change(here)}"
+    text = _published_text(each, verdict)
+    return html.Div(text, className=f"small {kind}", title=f"{each.source}: {text}{mine}; {words}")
 
 
-def published_words(told: Sequence[Published]) -> str:
-    """Published figures as one text, for a file."""
-    return "; ".join(
-        f"{each.measure}{f' {each.job}' if each.job else ''} {each.change:+.3f} ({each.source})"
-        for each in told
-    )
+def picture(info: ExperimentInfo, asked: Chosen, view: View) -> go.Figure:
+    """The table as a picture: what is shown, in the same order."""
+    made, measure, told = rows(info, asked, view), drawn_measure(view), told_of(info, asked)
+    titles = {side.key: side.title for side in asked.sides}
+    heads = [
+        "Policy",
+        "Change",
+        "95% interval",
+        *COLUMNS.values(),
+        *SINGLE.values(),
+        *(["Published"] if told else []),
+    ]
+    lines = []
+    for at, row in enumerate(made, 1):
+        found_ = row.differences.get(measure)
+        known = found_ if found_ is not None and found_.value is not None else None
+        cells = [f"{at}  {titles[row.label]}", *_texts(row, measure, told, published=bool(told))]
+        lines.append(
+            PictureRow(
+                cells, known.value, known.low, known.high, BETTER[gains.verdict(known.low, known.high)]
+            )
+            if known is not None
+            else PictureRow(cells, None, None, None, "open")
+        )
+    n = len(asked.seeds)
+    title = f"{info.name}, against {asked.base.title}, {f'{n} paired seeds' if n != 1 else 'one seed'}"
+    return board_picture(title, heads, lines, COLUMNS[measure])
 
 
-def csv_rows(info: ExperimentInfo, asked: Chosen, view: View) -> tuple[list[str], list[list[object]]]:
-    """The table as it is shown, for a file: its head and its rows."""
-    head = ["rank", "policy", "baseline", "seeds"]
+def _texts(row: Standing, measure: str, told: Sequence[Published], *, published: bool) -> list[str]:
+    made = row.differences.get(measure)
+    cells = ["", ""]
+    if made is not None and made.value is not None:
+        interval = "one seed" if made.low is None or made.high is None else span(made.low, made.high)
+        cells = [change(made.value), interval]
     for name in COLUMNS:
-        head += [f"{name}_s", f"{name}_change", f"{name}_low", f"{name}_high"]
-    head += ["jobs_sooner", "best_job", "best_job_change", "worst_job", "worst_job_change",
-             "best_of_a_run", "worst_of_a_run", "migrations", "failed_jobs", "published"]  # fmt: skip
-    told = _told(info, asked)
-    return head, [[at, *_cells(row, asked, told)] for at, row in enumerate(rows(info, asked, view), 1)]
-
-
-def _cells(row: Standing, asked: Chosen, told: Sequence[Published]) -> list[object]:
-    cells: list[object] = [row.label, asked.base.key, row.seeds]
-    for name in COLUMNS:
-        made = row.differences.get(name)
-        cells += [row.measures.get(name), *((made.value, made.low, made.high) if made else (None,) * 3)]
+        each = row.differences.get(name)
+        below = f"<br>{change(each.value)}" if each is not None and each.value is not None else ""
+        cells.append(quantity(name, row.measures.get(name)) + below)
     jobs = row.jobs
-    cells += (
-        [None] * 7 if jobs is None else [jobs.sooner, *jobs.best_job, *jobs.worst_job, jobs.best, jobs.worst]
-    )
-    return [*cells, row.migrations, row.failed_jobs, published_words(about(told, row.label))]
+    if jobs is None:
+        cells += ["", "", ""]
+    else:
+        ends = ((jobs.best_job, jobs.best), (jobs.worst_job, jobs.worst))
+        cells.append(format_share(jobs.sooner, 0))
+        cells += [f"{name} {change(mean)}<br>of a run {change(each)}" for (name, mean), each in ends]
+    if published:
+        own = [_published_text(each, reproduced(each, row)) for each in about(told, row.label)]
+        cells.append("<br>".join(own))
+    return cells

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 
 from app.api import file_answer
 from app.context import workspace
-from app.pages.runs.arms import board, jobs, over_time
+from app.pages.runs.arms import jobs, over_time, standings
 from app.pages.runs.arms.choice import chosen
 from app.pages.runs.arms.layout import seed_of, shown_runs
 from app.pages.runs.compare.shown import ends
@@ -44,7 +44,7 @@ def _shown(info: ExperimentInfo, view: View) -> list[Shown]:
 def export_board(experiment: str) -> Response:
     """The leaderboard."""
     info, view = _asked(experiment)
-    head, rows = board.csv_rows(info, chosen(info, view), view)
+    head, rows = standings.csv_rows(info, chosen(info, view), view)
     return file_answer(csv_lines(head, rows), f"{info.name}-leaderboard.csv")
 
 

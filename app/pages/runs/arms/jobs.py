@@ -8,13 +8,13 @@ from dash import html
 
 from app.figures.runs import job_bars
 from app.pages.runs.arms.keys import arm_keys
+from app.pages.runs.compare.differences import quantity
 from app.pages.runs.query import BARS, MEASURES, QUANTITIES
 from app.pages.runs.words import change
 from app.ui.basics import Node, aria, card, scrolling
 from app.ui.export import download, export_menu
 from app.ui.graph import graph
 from app.ui.links import link, segments
-from core.units import format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -162,7 +162,7 @@ def _table(
 def _cell(now: float | None, then: float | None, told: Published | None) -> html.Td:
     if now is None:
         return html.Td("–", className="num")
-    parts: list[Node] = [format_duration(now)]
+    parts: list[Node] = [quantity("mean", now)]
     if then:
         parts.append(html.Div(change(now / then - 1.0), className="small ink2"))
     if told is not None:

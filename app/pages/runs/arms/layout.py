@@ -14,7 +14,7 @@ from app.pages.runs.arms.board import board_card
 from app.pages.runs.arms.choice import chosen
 from app.pages.runs.compare.shown import Shown, facts_of
 from app.ui.basics import Node, aria, icon
-from app.ui.export import download
+from app.ui.export import export_menu
 from app.ui.links import link
 from core.errors import ConflictError, NotFoundError
 
@@ -78,9 +78,7 @@ def arms_cards(info: ExperimentInfo, view: View) -> list[Node]:
     styles = [style for side, style in zip(asked.drawn, asked.styles, strict=True)
               if any(each.side.key == side.key for each in shown)]  # fmt: skip
     base = next((each for each in shown_runs([asked.base], seed)), None)
-    made: list[Node] = [
-        board_card(info, asked, view, [download("leaderboard", table_address(info, view, "leaderboard"))])
-    ]
+    made: list[Node] = [board_card(info, asked, view, _files(info, view))]
     if not shown:
         return made
     told = info.experiment.published if asked.base.key == info.experiment.baseline else ()
@@ -90,8 +88,14 @@ def arms_cards(info: ExperimentInfo, view: View) -> list[Node]:
         jobs.jobs_card(shown, base, styles, view, where, told),
         html.Div([html.Div(_seeds(view, asked, seed), className="row wrap"), over_time.kinds(view)],
                  className="seedline"),
-        *over_time.over_time(shown, styles, view, info.id),
+        *over_time.over_time(shown, styles, view, table_address(info, view, "learning")),
     ]  # fmt: skip
+
+
+def _files(info: ExperimentInfo, view: View) -> list[Node]:
+    """The leaderboard as a file: a picture or a table."""
+    table = [("Table, CSV", table_address(info, view, "leaderboard"))]
+    return [export_menu("board", f"leaderboard {info.name}", table)]
 
 
 def _seeds(view: View, asked: Chosen, seed: int) -> list[Node]:

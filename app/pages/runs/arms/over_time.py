@@ -65,7 +65,7 @@ def learned(run: str, step: float, end: float) -> Learned | None:
         return None
 
 
-def over_time(shown: Sequence[Shown], styles: Sequence[ArmStyle], view: View, experiment: str) -> list[Node]:
+def over_time(shown: Sequence[Shown], styles: Sequence[ArmStyle], view: View, where: str) -> list[Node]:
     """The figures of the chosen kind, and the ways to the others."""
     pairs = [(each, style) for each, style in zip(shown, styles, strict=True) if each.facts is not None]
     if not pairs:
@@ -73,7 +73,7 @@ def over_time(shown: Sequence[Shown], styles: Sequence[ArmStyle], view: View, ex
                        strong="Time series were not saved for this seed.")]  # fmt: skip
     kept = [each for each, _ in pairs]
     if view.over == "learning":
-        return learning_cards(pairs, view, experiment)
+        return learning_cards(pairs, view, where)
     made = [found for each in kept if (found := _card(each, kept, view)) is not None]
     if made:
         return [_grid(made)]
@@ -104,8 +104,18 @@ def _grid(cards: Sequence[Node]) -> html.Div:
     return html.Div(list(cards), className=f"grid {'cols-2' if len(cards) > 1 else ''} pairs".strip())
 
 
-def learning_cards(pairs: Sequence[tuple[Shown, ArmStyle]], view: View, experiment: str) -> list[Node]:
-    """ΣG and the mean loss of all drawn policies, and loss or growth of a few jobs."""
+def learning_cards(pairs: Sequence[tuple[Shown, ArmStyle]], view: View, where: str | None) -> list[Node]:
+    """ΣG and the mean loss of all drawn policies, and loss or growth of a few jobs.
+
+    Parameters
+    ----------
+    pairs
+        Runs with their looks.
+    view
+        The address.
+    where
+        Where their lines are as a file, or None.
+    """
     jobs = pairs[0][0].jobs
     if len(jobs) > _MOST_JOBS:
         text = f"Loss and growth are drawn for runs of at most {_MOST_JOBS:,} jobs."
@@ -121,20 +131,20 @@ def learning_cards(pairs: Sequence[tuple[Shown, ArmStyle]], view: View, experime
                 "info", "Run it again and save ledgers.", strong="The ledgers of this seed were not saved."
             )
         ]
-    where = f"/api/experiments/{experiment}/learning.csv?{view.query.search()}"
+    files = [("Lines, CSV", where)] if where is not None else []
     note = f"intervals of {format_duration(step)}"
     growth = [(style, _middles(made), np.array(made.total)) for _, style, made in found]
     loss = [(style, np.array(made.bounds), np.array(made.mean)) for _, style, made in found]
     top = [
-        _line_card("growth", "Growth efficiency, sum of all jobs", growth, "ΣG, 1/s", end, None, note, where),
+        _line_card("growth", "Growth efficiency, sum of all jobs", growth, "ΣG, 1/s", end, None, note, files),
         _line_card("loss", "Loss, mean of all jobs", loss, "Loss, 1 at its largest", end, 1.05,
-                   "jobs to come count 1", where),
+                   "jobs to come count 1", files),
     ]  # fmt: skip
     ran = {job.id: job.ended for each, _, _ in found for job in each.result.jobs}
     for each, _, _ in found:
         for job in each.result.jobs:
             ran[job.id] = max(ran[job.id], job.ended)
-    return [_grid(top), _jobs_card([(style, made) for _, style, made in found], jobs, view, ran, where)]
+    return [_grid(top), _jobs_card([(style, made) for _, style, made in found], jobs, view, ran, files)]
 
 
 def _middles(made: Learned) -> Any:
@@ -143,14 +153,21 @@ def _middles(made: Learned) -> Any:
 
 
 def _line_card(
-    name: str, title: str, curves: Any, quantity: str, end: float, top: float | None, note: str, where: str
+    name: str,
+    title: str,
+    curves: Any,
+    quantity: str,
+    end: float,
+    top: float | None,
+    note: str,
+    files: Sequence[tuple[str, str]],
 ) -> html.Section:
     label = f"{title} over time under {' and '.join(style.title for style, _, _ in curves)}"
     return card(
         title,
         graph(f"sum-{name}", arm_lines.arm_lines(curves, quantity, end, top), label),
         note=note,
-        tools=[export_menu(f"sum-{name}", f"{name} of all jobs", [("Lines, CSV", where)])],
+        tools=[export_menu(f"sum-{name}", f"{name} of all jobs", files)],
     )
 
 
@@ -159,7 +176,7 @@ def _jobs_card(
     jobs: Sequence[str],
     view: View,
     ended: Mapping[str, float],
-    where: str,
+    files: Sequence[tuple[str, str]],
 ) -> html.Section:
     """Loss or growth of a few jobs, until the last of them has ended under every policy."""
     chosen, _ = charts.few(jobs, view)
@@ -185,7 +202,7 @@ def _jobs_card(
         graph("single", figure, f"{LINES[view.line]} of {len(chosen)} jobs over time under each policy"),
         tools=[
             charts.pager(jobs, view),
-            export_menu("single", f"{view.line} per job", [("Lines, CSV", where)]),
+            export_menu("single", f"{view.line} per job", files),
         ],
     )
 

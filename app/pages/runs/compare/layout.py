@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from app.figures.runs.arm_styles import arm_styles
 from app.pages.runs import stored
-from app.pages.runs.arms.choice import chosen, many
+from app.pages.runs.arms import over_time
+from app.pages.runs.arms.choice import chosen, many, named
 from app.pages.runs.arms.layout import arms_cards, base_picker, table_address
 from app.pages.runs.compare import charts, exports
 from app.pages.runs.compare.differences import differences_card
@@ -319,4 +322,17 @@ def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
         [charts.rows_card(each, view, end, jobs) for each in kept],
         [charts.workers_card(each, end) for each in kept],
     ]
-    return [html.Div(row, className=f"grid {'cols-2' if len(row) > 1 else ''} pairs") for row in rows if row]
+    grids = [html.Div(row, className=f"grid {'cols-2' if len(row) > 1 else ''} pairs") for row in rows if row]
+    return [*grids[:2], *_learned(view, kept), *grids[2:]]
+
+
+def _learned(view: View, kept: Sequence[Shown]) -> list[Node]:
+    """Growth and loss of both, and of their jobs."""
+    places = [each.place for each in kept]
+    styles = arm_styles([each.side.title for each in kept], places.index("a") if "a" in places else -1,
+                        places.index("b") if "b" in places else -1)  # fmt: skip
+    own = len({each.side.experiment for each in kept}) == 1
+    address = f"/api/experiments/{kept[0].side.experiment}/learning.csv?" + urlencode(
+        {"arms": named(each.side.key for each in kept), "seed": view.seed or ""}
+    )
+    return over_time.learning_cards(list(zip(kept, styles, strict=True)), view, address if own else None)
