@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Seconds = Sequence[float | None]
 
-_BAR_PX, _GAP_PX, _MARGIN_PX = 8, 16, 60
+_BAR_PX, _GAP_PX, _MARGIN_PX = 7, 12, 60
 _ROW_PX = 84
 _LETTER_PX = 3.9
 _NAMED = 60

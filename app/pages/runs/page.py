@@ -124,7 +124,7 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
     info = workspace().runs.experiment(experiment)
     first, second, _ = stored.pair(info, query.get("a"), query.get("b"))
     shown = {"a": first.key, "b": second.key if second is not None else None}
-    shown["base"] = chosen(info, View.read(query)).base.key
+    shown |= {"base": chosen(info, View.read(query)).base.key, "job": query.get("job")}
     asked = {each["name"]: value for each, value in zip(ids, values, strict=True)}
     if asked == {name: shown[name] for name in asked}:
         return dash.no_update

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dash import html
 
@@ -125,7 +125,7 @@ def _head(asked: Chosen, view: View, published: bool) -> html.Tr:
     return html.Tr(cells)
 
 
-def _sort_head(view: View, name: str, title: str, kind: str, **more: object) -> html.Th:
+def _sort_head(view: View, name: str, title: str, kind: str, **more: Any) -> html.Th:
     by, falling = sorting(view)
     on = by == name
     arrow = html.Span("↓" if falling else "↑", **aria(hidden="true")) if on else None

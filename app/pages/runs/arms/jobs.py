@@ -72,9 +72,9 @@ def jobs_card(
     jobs = shown[0].jobs[:_MOST_JOBS]
     how = view.bars or usual(len(jobs), len(shown))
     arms = [(style, times(each, jobs, view.measure)) for each, style in zip(shown, styles, strict=True)]
-    before = times(base, jobs, view.measure) if base is not None else [None] * len(jobs)
+    before: Times = times(base, jobs, view.measure) if base is not None else [None] * len(jobs)
     cut = f", the first {_MOST_JOBS:,}" if len(shown[0].jobs) > _MOST_JOBS else ""
-    keys = arm_keys(styles) if how == "job" else []
+    keys = arm_keys(zip(shown, styles, strict=True), view) if how == "job" else []
     tools: list[Node] = [_forms(view, how)]
     if how == "table":
         body: Node = _table(

@@ -86,10 +86,35 @@ def arms_cards(info: ExperimentInfo, view: View) -> list[Node]:
     return [
         *made,
         jobs.jobs_card(shown, base, styles, view, where, told),
-        html.Div([html.Div(_seeds(view, asked, seed), className="row wrap"), over_time.kinds(view)],
-                 className="seedline"),
+        html.Div(
+            [
+                html.Div(_seeds(view, asked, seed), className="row wrap"),
+                html.Div([*_followed(view, shown), over_time.kinds(view)], className="row wrap"),
+            ],
+            className="seedline",
+        ),
         *over_time.over_time(shown, styles, view, table_address(info, view, "learning")),
-    ]  # fmt: skip
+    ]
+
+
+def _followed(view: View, shown: Sequence[Shown]) -> list[Node]:
+    """The choice of a job that is in the accent where every job is a band."""
+    if view.over != "cpu":
+        return []
+    return [
+        dmc.Select(
+            id={"type": "run-side", "name": "job"},
+            data=shown[0].jobs,
+            value=view.job if view.job in shown[0].jobs else None,
+            placeholder="Highlight a job",
+            clearable=True,
+            clearButtonProps=aria(label="No job"),
+            searchable=True,
+            size="xs",
+            className="sidepick",
+            **aria(label="Highlighted job"),
+        )
+    ]
 
 
 def _files(info: ExperimentInfo, view: View) -> list[Node]:

@@ -11,6 +11,7 @@ from dash import html
 from app.cache import cached
 from app.context import workspace
 from app.figures.runs import arm_lines, job_areas
+from app.pages.runs.arms.keys import arm_keys
 from app.pages.runs.compare import charts
 from app.pages.runs.compare.shown import drawn, ends
 from app.pages.runs.query import LINES, OVER
@@ -144,7 +145,7 @@ def learning_cards(pairs: Sequence[tuple[Shown, ArmStyle]], view: View, where: s
     for each, _, _ in found:
         for job in each.result.jobs:
             ran[job.id] = max(ran[job.id], job.ended)
-    return [_grid(top), _jobs_card([(style, made) for _, style, made in found], jobs, view, ran, files)]
+    return [_grid(top), _jobs_card(found, jobs, view, ran, files)]
 
 
 def _middles(made: Learned) -> Any:
@@ -172,7 +173,7 @@ def _line_card(
 
 
 def _jobs_card(
-    found: Sequence[tuple[ArmStyle, Learned]],
+    found: Sequence[tuple[Shown, ArmStyle, Learned]],
     jobs: Sequence[str],
     view: View,
     ended: Mapping[str, float],
@@ -184,7 +185,7 @@ def _jobs_card(
     rows, tops = [], [0.0]
     for job in chosen:
         curves = []
-        for style, made in found:
+        for _, style, made in found:
             lines = made.loss if view.line == "loss" else made.growth
             values = np.array(lines.get(job, []), dtype=float)
             times = np.array(made.bounds) if view.line == "loss" else _middles(made)
@@ -196,7 +197,10 @@ def _jobs_card(
     return card(
         "Single jobs",
         html.Div(
-            [segments(view, "line", LINES, view.line, "Quantity of single jobs"), *_line_keys(found)],
+            [
+                segments(view, "line", LINES, view.line, "Quantity of single jobs"),
+                *arm_keys(((each, style) for each, style, _ in found), view, "stroke"),
+            ],
             className="keys",
         ),
         graph("single", figure, f"{LINES[view.line]} of {len(chosen)} jobs over time under each policy"),
@@ -205,14 +209,6 @@ def _jobs_card(
             export_menu("single", f"{view.line} per job", files),
         ],
     )
-
-
-def _line_keys(found: Sequence[tuple[ArmStyle, Learned]]) -> list[html.Span]:
-    return [html.Span([_stroke(style), style.title], className="armkey") for style, _ in found]
-
-
-def _stroke(style: ArmStyle) -> html.Span:
-    return html.Span(className=f"stroke {style.swatch}")
 
 
 def _cpu_card(each: Shown, view: View, end: float, top: float) -> html.Section:
