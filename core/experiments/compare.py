@@ -145,7 +145,7 @@ def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[st
         Means over seeds of what one run says: ``sooner``, the share of jobs that ended sooner by more than
         1 ms, and ``best`` and ``worst``, the relative change of the best and of the worst job; under
         ``ranges`` the middle 90% of single seeds of each. ``by_job`` is each job's mean change over seeds,
-        and ``best_job`` and ``worst_job`` are the least and the largest of these, as (name, change), or None.
+        and ``best_job`` and ``worst_job`` are the least and the largest of these, as [name, change], or None.
     """
     changes: dict[str, list[float]] = {}
     told: dict[str, list[float]] = {"sooner": [], "best": [], "worst": []}
@@ -170,17 +170,17 @@ def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[st
         **{name: _average(values) for name, values in told.items()},
         "ranges": {name: _middle(values) for name, values in told.items()},
         "by_job": by_job,
-        "best_job": (ends[0], by_job[ends[0]]) if ends else None,
-        "worst_job": (ends[1], by_job[ends[1]]) if ends else None,
+        "best_job": [ends[0], by_job[ends[0]]] if ends else None,
+        "worst_job": [ends[1], by_job[ends[1]]] if ends else None,
     }
 
 
-def _middle(values: Sequence[float]) -> tuple[float, float] | None:
+def _middle(values: Sequence[float]) -> list[float] | None:
     """The middle 90% of single seeds; None without any."""
     if not values:
         return None
     low, high = np.percentile(values, [5, 95])
-    return float(low), float(high)
+    return [float(low), float(high)]
 
 
 def _measured(name: str, mine: Sequence[RunResult], base: Sequence[RunResult], draws: int) -> Difference:

@@ -21,6 +21,7 @@ _HEIGHT = 220
 _MOST = 160
 _SHADES = ("weight1", "weight3", "weight2")
 _LEAST_PX, _LEAST_SHARE = 12.0, 0.05
+_LETTER = 5.6 / 440  # of the narrowest usual chart
 
 
 def job_areas(
@@ -81,7 +82,7 @@ def _name(job: str, bounds: Any, cores: Any, below: Any, end: float, top: float)
         elif start is not None:
             best = max(best, (float(bounds[at] - bounds[start]), start, at))
             start = None
-    if best[0] < _LEAST_SHARE * end:
+    if best[0] < max(_LEAST_SHARE, _LETTER * len(job)) * end:
         return None
     middle = (bounds[best[1]] + bounds[best[2]]) / 2
     at = int(np.clip(np.searchsorted(bounds, middle) - 1, best[1], best[2] - 1))

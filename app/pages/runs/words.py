@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from core.experiments.spec import Experiment
 
 _FEW = 3
-_NOTHING = 0.0005
+NOTHING = 0.0005
+"""A relative change that is written as 0.0%."""
 
 
 def machines(experiment: Experiment) -> str:
@@ -70,7 +71,7 @@ def titled(label: str, policy: str) -> str:
 
 def change(value: float) -> str:
     """A relative change; one that would be written as ``−0.0%`` is ``0.0%``."""
-    return format_change(value if abs(value) >= _NOTHING else 0.0)
+    return format_change(value if abs(value) >= NOTHING else 0.0)
 
 
 def policies(experiment: Experiment) -> str:

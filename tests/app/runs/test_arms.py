@@ -18,7 +18,9 @@ from app.pages.runs import page, stored
 from app.pages.runs.arms import choice, standings
 from app.pages.runs.arms.jobs import usual
 from app.pages.runs.build import callbacks
+from app.pages.runs.compare.differences import kind_of
 from app.pages.runs.query import View
+from app.pages.runs.words import change
 from app.ui.links import Query
 from core.experiments.published import Published
 from core.experiments.reading.experiment import read_experiment
@@ -186,6 +188,15 @@ def test_tables_are_taken_away_as_they_are_shown(server: Flask, experiment: str)
     assert float(last["loss_at_end"]) < 0.2
     missing = client.get(f"/api/experiments/{experiment}/learning.csv?seed=2", headers=host)
     assert missing.status_code == 404
+
+
+def test_a_difference_that_is_written_as_nothing_is_neither_better_nor_worse() -> None:
+    """Makespans of policies that never idle differ by rounding alone, on every seed in the same direction."""
+    assert kind_of(1e-12, 1e-13, 1e-11) == "open"
+    assert kind_of(-0.02, -0.03, -0.01) == "better"
+    assert kind_of(0.02, 0.01, 0.03) == "worse"
+    assert kind_of(0.02, None, None) == "open"
+    assert (change(-1e-9), change(-0.05), change(0.0004)) == ("0.0%", "−5.0%", "0.0%")
 
 
 def test_moves_that_even_out_are_told_from_others() -> None:

@@ -11,7 +11,7 @@ from app.figures.provisioning import gains
 from app.figures.runs.board_picture import PictureRow, board_picture
 from app.pages.runs.arms.choice import MOST_DRAWN, toggled
 from app.pages.runs.arms.standings import COLUMNS, SINGLE, drawn_measure, rows, sorting, told_of
-from app.pages.runs.compare.differences import BETTER, quantity, span
+from app.pages.runs.compare.differences import kind_of, quantity, span
 from app.pages.runs.query import LEDGER
 from app.pages.runs.words import change
 from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
@@ -201,7 +201,7 @@ def _difference(row: Standing, measure: str, on: gains.Track) -> list[Node]:
     if made is None or made.value is None:
         return [html.Td("", colSpan=3)]
     mark = gains.mark(made.value, made.low, made.high, on)
-    kind = BETTER[gains.verdict(made.low, made.high)]
+    kind = kind_of(made.value, made.low, made.high)
     words = f"{row.label}, {MEASURES[measure]}: {change(made.value)}"
     interval = "one seed" if made.low is None or made.high is None else span(made.low, made.high)
     return [
@@ -220,7 +220,7 @@ def _measure(row: Standing, name: str) -> list[Node]:
     parts: list[Node] = [quantity(name, row.measures.get(name))]
     made = row.differences.get(name)
     if made is not None and made.value is not None:
-        kind = _colour(BETTER[gains.verdict(made.low, made.high)])
+        kind = _colour(kind_of(made.value, made.low, made.high))
         text = (
             "one seed"
             if made.low is None or made.high is None
@@ -291,7 +291,7 @@ def picture(info: ExperimentInfo, asked: Chosen, view: View) -> go.Figure:
         cells = [f"{at}  {titles[row.label]}", *_texts(row, measure, told, published=bool(told))]
         lines.append(
             PictureRow(
-                cells, known.value, known.low, known.high, BETTER[gains.verdict(known.low, known.high)]
+                cells, known.value, known.low, known.high, kind_of(known.value or 0.0, known.low, known.high)
             )
             if known is not None
             else PictureRow(cells, None, None, None, "open")

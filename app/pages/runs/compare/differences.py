@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.provisioning import gains
-from app.pages.runs.words import change
+from app.pages.runs.words import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
 from core.units import format_number, format_share
 
@@ -30,6 +30,11 @@ _SHORT = {
     "worst_slowdown": "Worst slowdown",
     "controller": "PhaseDock’s own CPU",
 }
+
+
+def kind_of(value: float, low: float | None, high: float | None) -> str:
+    """Whether a difference is ``better``, ``worse`` or ``open``: one that is written as 0.0% is open."""
+    return "open" if abs(value) < NOTHING else BETTER[gains.verdict(low, high)]
 
 
 def quantity(name: str, value: float | None) -> str:
@@ -103,7 +108,7 @@ def _row(row: Row, on: gains.Track) -> html.Tr:
     if row.value is None:
         cells.append(html.Td("not tested", colSpan=3, className="ink3"))
         return html.Tr(cells)
-    kind = BETTER[gains.verdict(row.low, row.high)]
+    kind = kind_of(row.value, row.low, row.high)
     cells += [
         html.Td(_dot(row, on)),
         html.Td(change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"),
@@ -122,7 +127,7 @@ def _worse(kind: str) -> str:
 def _dot(row: Row, on: gains.Track) -> html.Div:
     """The dot and whisker of one row on the common track."""
     found = gains.mark(row.value or 0.0, row.low, row.high, on)
-    return gain_dot(found, on, BETTER[found.verdict], said(row))
+    return gain_dot(found, on, kind_of(row.value or 0.0, row.low, row.high), said(row))
 
 
 def span(low: float, high: float) -> str:
