@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
@@ -52,23 +52,24 @@ def board_picture(title: str, heads: Sequence[str], rows: Sequence[PictureRow], 
     against
         The title of the dots.
     """
+    # all at once: annotations that are added one by one are copied each time
     n = max(len(rows), 1)
     places, width = _columns(heads, rows)
-    height = _HEAD_PX + n * _ROW_PX
-    figure = go.Figure(layout=_layout(width, height, n))
-    _text(figure, 0, -1.75, f"<b>{title}</b>", size=13, colour="ink")
-    for at, head in enumerate(heads):
-        _text(figure, places[at], -0.8, head, colour="ink3", right=at > 0)
-    _text(figure, _dots_at(heads, rows), -0.8, against, colour="ink3")
+    left = _dots_at(heads, rows)
+    texts = [_text(0, -1.75, f"<b>{title}</b>", size=13), _text(left, -0.8, against, colour="ink3")]
+    texts += [_text(places[at], -0.8, head, colour="ink3", right=at > 0) for at, head in enumerate(heads)]
     for at, row in enumerate(rows):
         for column, cell in enumerate(row.cells):
             sure = column == 1 and row.kind != "open"
-            colour = _COLOURS[row.kind] if sure else "ink"
-            _text(figure, places[column], at, cell, colour=colour, right=column > 0)
-        figure.add_shape(type="line", x0=0, x1=width, y0=at - 0.5, y1=at - 0.5, layer="below",
-                         line={"color": theme.ink("line"), "width": 1})  # fmt: skip
-    _dots(figure, rows, _dots_at(heads, rows))
-    return figure
+            texts.append(
+                _text(
+                    places[column], at, cell, colour=_COLOURS[row.kind] if sure else "ink", right=column > 0
+                )
+            )
+    rules = [_rule(0, width, at - 0.5, at - 0.5, "line", 1) for at in range(len(rows))]
+    whiskers, dots = _dots(rows, left)
+    layout = _layout(width, _HEAD_PX + n * _ROW_PX, n)
+    return go.Figure(dots, layout.update(annotations=texts, shapes=[*rules, *whiskers]))
 
 
 def _columns(heads: Sequence[str], rows: Sequence[PictureRow]) -> tuple[list[float], float]:
@@ -89,42 +90,42 @@ def _dots_at(heads: Sequence[str], rows: Sequence[PictureRow]) -> float:
     return max(_LEAST_PX, _LETTER_PX * longest) + _PAD_PX
 
 
-def _dots(figure: go.Figure, rows: Sequence[PictureRow], left: float) -> None:
+def _dots(rows: Sequence[PictureRow], left: float) -> tuple[list[dict[str, Any]], list[go.Scatter]]:
+    """The zero line and the whiskers as shapes, and the dots."""
     ends = [each for row in rows for each in (row.value, row.low, row.high) if each is not None]
     low, high = min([-0.08, *ends]), max([0.08, *ends])
 
     def place(value: float) -> float:
         return left + _DOT_PX * (value - low) / (high - low)
 
-    figure.add_shape(type="line", x0=place(0), x1=place(0), y0=-0.5, y1=len(rows) - 0.5,
-                     line={"color": theme.ink("line_strong"), "width": 1})  # fmt: skip
-    for at, row in enumerate(rows):
-        if row.value is None:
-            continue
-        colour = theme.ink(_COLOURS[row.kind])
+    shapes = [_rule(place(0), place(0), -0.5, len(rows) - 0.5, "line_strong", 1)]
+    known = [(at, row, row.value) for at, row in enumerate(rows) if row.value is not None]
+    for at, row, _ in known:
         if row.low is not None and row.high is not None:
-            figure.add_shape(type="line", x0=place(row.low), x1=place(row.high), y0=at, y1=at,
-                             line={"color": colour, "width": 2})  # fmt: skip
-        figure.add_trace(
-            go.Scatter(x=[place(row.value)], y=[at], mode="markers", hoverinfo="skip",
-                       marker={"size": 8, "color": colour})
-        )  # fmt: skip
+            shapes.append(_rule(place(row.low), place(row.high), at, at, _COLOURS[row.kind], 2))
+    colours = [theme.ink(_COLOURS[row.kind]) for _, row, _ in known]
+    dots = go.Scatter(
+        x=[place(value) for _, _, value in known],
+        y=[at for at, _, _ in known],
+        mode="markers",
+        hoverinfo="skip",
+        marker={"size": 8, "color": colours},
+    )
+    return shapes, [dots]
+
+
+def _rule(x0: float, x1: float, y0: float, y1: float, colour: str, width: int) -> dict[str, Any]:
+    line = {"color": theme.ink(colour), "width": width}
+    return {"type": "line", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "layer": "below", "line": line}
 
 
 def _text(
-    figure: go.Figure,
-    x: float,
-    y: float,
-    text: str,
-    *,
-    size: int = 11,
-    colour: str = "ink2",
-    right: bool = False,
-) -> None:
-    figure.add_annotation(
-        x=x, y=y, text=text, showarrow=False, xanchor="right" if right else "left", yanchor="middle",
-        align="right" if right else "left", font={"size": size, "color": theme.ink(colour)},
-    )  # fmt: skip
+    x: float, y: float, text: str, *, size: int = 11, colour: str = "ink", right: bool = False
+) -> dict[str, Any]:
+    side = "right" if right else "left"
+    font = {"size": size, "color": theme.ink(colour)}
+    return {"x": x, "y": y, "text": text, "showarrow": False, "xanchor": side, "yanchor": "middle",
+            "align": side, "font": font}  # fmt: skip
 
 
 def _layout(width: float, height: int, n: int) -> go.Layout:

@@ -41,7 +41,8 @@ def job_areas(
         The job in the accent, or None.
     """
     bounds = edges(series)
-    figure = go.Figure(layout=_layout(end, top))
+    layout = _layout(end, top)
+    traces, names = [], list(layout.annotations)
     below: Any = 0.0
     for at, job in enumerate(jobs):
         if job not in series["jobs"]:
@@ -49,7 +50,7 @@ def job_areas(
         coarse, cores = rebinned(bounds, np.nan_to_num(line(series, job, "cpu")), _MOST)
         x, y = stairs(coarse, cores)
         colour = theme.ink("accent" if job == lit else _SHADES[at % len(_SHADES)])
-        figure.add_trace(
+        traces.append(
             go.Scatter(
                 x=x,
                 y=y,
@@ -64,11 +65,9 @@ def job_areas(
         named = _name(job, coarse, cores, below, end, top)
         if named is not None:
             dark = job == lit or _SHADES[at % len(_SHADES)] == "weight1"
-            figure.add_annotation(
-                named | {"font": {"size": 10, "color": theme.ink("surface" if dark else "ink")}}
-            )
+            names.append(named | {"font": {"size": 10, "color": theme.ink("surface" if dark else "ink")}})
         below = below + cores
-    return figure
+    return go.Figure(traces, layout.update(annotations=names))
 
 
 def _name(job: str, bounds: Any, cores: Any, below: Any, end: float, top: float) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ from app.figures.runs import arm_lines, job_areas, job_bars, lanes
 from app.figures.runs.arm_styles import arm_styles
 from app.figures.runs.steps import Stay, stays
 from app.pages.runs import page, stored
-from app.pages.runs.arms import choice, standings
+from app.pages.runs.arms import board, choice, standings
 from app.pages.runs.arms.jobs import usual
 from app.pages.runs.build import callbacks
 from app.pages.runs.compare.differences import kind_of
@@ -115,6 +115,26 @@ def test_the_leaderboard_says_what_the_report_says_against_any_baseline(
     assert second is not None
     pair = next(row for row in stored.differences(first, second) if row.name == "mean")
     assert (mine.value, mine.low, mine.high) == (pair.value, pair.low, pair.high)
+
+
+def test_the_picture_of_the_leaderboard_says_what_its_table_says(place: Workspace, experiment: str) -> None:
+    info = place.runs.experiment(experiment)
+    view = asked(experiment=experiment, sort="-t90", base="srpt")
+    found = choice.chosen(info, view)
+    rows = standings.rows(info, found, view)
+    drawn = board.picture(info, found, view)
+    texts = [note.text for note in drawn.layout.annotations]
+    names = [text.partition("  ")[2] for text in texts if text[:1].isdigit() and "  " in text]
+    titles = {side.key: side.title for side in found.sides}
+    assert names == [titles[row.label] for row in rows]
+    for row in rows:
+        if row.differences:
+            assert change(row.differences["t90"].value or 0.0) in texts
+    (dots,) = drawn.data
+    assert len(dots.x) == len(rows) - 1
+    places = dict(zip(dots.y, dots.x, strict=True))
+    values = {at: row.differences["t90"].value for at, row in enumerate(rows) if row.differences}
+    assert sorted(places, key=places.get) == sorted(values, key=values.get)  # type: ignore[arg-type]
 
 
 def test_published_figures_stand_beside_the_results_of_their_own_baseline(
