@@ -110,6 +110,13 @@ def test_parts_are_added_and_taken_away() -> None:
     assert changed(draft, "nonsense", "") == draft
 
 
+def test_two_kinds_of_one_name_stay_two() -> None:
+    given = fields_of(dict(bundled.NEW)) | {"kinds/1/name": "VAE"}
+    made = from_fields(given)["kinds"]
+    assert list(made) == ["VAE", "VAE (again)"]
+    assert made["VAE"]["work"] == [200, 600]
+
+
 def test_listed_jobs_go_through_their_field() -> None:
     jobs = [{"id": "one", "kind": "VAE", "at": 0.0}, {"id": "two", "kind": "VAE", "work": 12.5}]
     assert from_fields({"jobs": listed_text(jobs)})["jobs"] == jobs

@@ -121,8 +121,11 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     kinds = {}
     for each in _items(values, "kinds"):
-        name = str(each.pop("name", "") or "").strip()
-        kinds[name or "kind"] = _typed(JobKind, each)
+        name = str(each.pop("name", "") or "").strip() or "kind"
+        # two of one name would become one in silence
+        while name in kinds:
+            name += " (again)"
+        kinds[name] = _typed(JobKind, each)
     recorded = _block(values.get(RECORDED), "kinds", {})
     kinds = {**kinds, **recorded} if isinstance(recorded, dict) else kinds | {"recorded": recorded}
     made: dict[str, Any] = {

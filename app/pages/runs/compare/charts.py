@@ -84,6 +84,11 @@ def areas_card(each: Shown, view: View, end: float, top: float, csv: str) -> htm
     )
 
 
+def _files(each: Shown, **tables: str) -> list[tuple[str, str]]:
+    """Tables of a run for an export menu, by the name of their file."""
+    return [(f"{label}, CSV", f"/api/runs/{each.run}/{name}.csv") for name, label in tables.items()]
+
+
 def _first(jobs: Sequence[str], most: int) -> str:
     return f", the first {most:,} of {len(jobs):,}" if len(jobs) > most else ""
 
@@ -109,7 +114,12 @@ def lanes_card(each: Shown, end: float, height: int) -> html.Section:
         f"Jobs per worker, {each.side.title}",
         drawn(each, "lanes", label, lambda: lanes.worker_lanes(each.series, end, height), end, height),
         note=_moves(moved, evened) if moved and bars else what,
-        tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.title}", [])],
+        tools=[
+            *keys,
+            export_menu(
+                f"lanes-{each.place}", f"jobs per worker {each.side.title}", _files(each, moves="Migrations")
+            ),
+        ],
     )
 
 
@@ -134,7 +144,12 @@ def bands_card(each: Shown, end: float) -> Node:
             end,
         ),
         note=f"one row is one job{_first(each.jobs, _MOST_BANDS)}",
-        tools=[*_label_keys(names), export_menu(f"bands-{each.place}", f"lists {each.side.title}", [])],
+        tools=[
+            *_label_keys(names),
+            export_menu(
+                f"bands-{each.place}", f"lists {each.side.title}", _files(each, lines="Lines over time")
+            ),
+        ],
     )
 
 
@@ -171,7 +186,12 @@ def rows_card(each: Shown, view: View, end: float, jobs: Sequence[str]) -> html.
     return card(
         f"CPU and limits per job, {each.side.title}",
         drawn(each, "rows", label, make, end, page, *chosen),
-        tools=[pager(jobs, view), export_menu(f"rows-{each.place}", f"CPU per job {each.side.title}", [])],
+        tools=[
+            pager(jobs, view),
+            export_menu(
+                f"rows-{each.place}", f"CPU per job {each.side.title}", _files(each, lines="Lines over time")
+            ),
+        ],
     )
 
 
@@ -197,5 +217,11 @@ def workers_card(each: Shown, end: float) -> html.Section:
         f"CPU per worker, {each.side.title}",
         drawn(each, "workers", f"CPU of each worker under {each.side.title}", make, end),
         note="dashed: its cores" if few_of_them else "darker is more",
-        tools=[export_menu(f"workers-{each.place}", f"CPU per worker {each.side.title}", [])],
+        tools=[
+            export_menu(
+                f"workers-{each.place}",
+                f"CPU per worker {each.side.title}",
+                _files(each, workers="CPU per worker"),
+            )
+        ],
     )

@@ -27,6 +27,7 @@ _JOB = (
     "id", "model", "arrived", "started", "ended", "completion", "t90", "t95", "t99", "fair", "slowdown",
     "migrations", "state",
 )  # fmt: skip
+_MOVE = ("time", "job", "from", "to", "rule", "rebalanced", "failed")
 _LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss")
 
 
@@ -117,3 +118,26 @@ def export_lines(run: str) -> Response:
                 yield series["time"][at], job, *values
 
     return file_answer(csv_lines(("time_s", "job", *_LINES), rows()), f"{info.name}-{info.label}-lines.csv")
+
+
+@blueprint.get("/api/runs/<run>/moves.csv")
+def export_moves(run: str) -> Response:
+    """A run's migrations: a row for each, with the rule behind it."""
+    info = workspace().runs.get(run)
+    moves = (stored.series(run) or {}).get("moves", [])
+    rows = ((move.get(name) for name in _MOVE) for move in moves)
+    return file_answer(csv_lines(("time_s", *_MOVE[1:]), rows), f"{info.name}-{info.label}-moves.csv")
+
+
+@blueprint.get("/api/runs/<run>/workers.csv")
+def export_workers(run: str) -> Response:
+    """A run's machines: a row for each at each observation."""
+    info = workspace().runs.get(run)
+    series = stored.series(run) or {"time": [], "workers": {}}
+    rows = (
+        (series["time"][at], worker, cpu, lines["jobs"][at], lines["capacity"])
+        for worker, lines in series["workers"].items()
+        for at, cpu in enumerate(lines["cpu"])
+    )
+    head = ("time_s", "worker", "cpu", "jobs", "cores")
+    return file_answer(csv_lines(head, rows), f"{info.name}-{info.label}-workers.csv")
