@@ -62,6 +62,7 @@ def by_policy(jobs: Sequence[str], arms: Sequence[tuple[ArmStyle, Seconds]], qua
             "textposition": "outside",
             "textangle": -90,
             "cliponaxis": False,
+            "constraintext": "none",
         }
         figure.add_trace(trace.update(**named, textfont={"size": 10, "color": theme.ink("ink3")}))
     tops = [value for _, seconds in arms for value in seconds if value is not None]
