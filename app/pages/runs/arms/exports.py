@@ -34,7 +34,10 @@ def _asked(experiment: str) -> tuple[ExperimentInfo, View]:
 
 def _shown(info: ExperimentInfo, view: View) -> list[Shown]:
     asked = chosen(info, view)
-    found = shown_runs(asked.drawn, seed_of(view, asked.seeds)) if asked.seeds else []
+    # two policies may share a seed that not all have
+    own = view.seed is not None and all(view.seed in side.runs for side in asked.drawn)
+    seeds = (view.seed,) if own and view.seed is not None else asked.seeds
+    found = shown_runs(asked.drawn, seed_of(view, seeds)) if seeds else []
     if not found:
         raise NotFoundError("No run of these policies is stored.", "Run the experiment again.")
     return found

@@ -326,6 +326,10 @@ def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
     return [*grids[:2], *_learned(view, kept), *grids[2:]]
 
 
+def _seed_of(each: Shown) -> int:
+    return next(seed for seed, run in each.side.runs.items() if run == each.run)
+
+
 def _learned(view: View, kept: Sequence[Shown]) -> list[Node]:
     """Growth and loss of both, and of their jobs."""
     places = [each.place for each in kept]
@@ -333,6 +337,6 @@ def _learned(view: View, kept: Sequence[Shown]) -> list[Node]:
                         places.index("b") if "b" in places else -1)  # fmt: skip
     own = len({each.side.experiment for each in kept}) == 1
     address = f"/api/experiments/{kept[0].side.experiment}/learning.csv?" + urlencode(
-        {"arms": named(each.side.key for each in kept), "seed": view.seed or ""}
+        {"arms": named(each.side.key for each in kept), "seed": _seed_of(kept[0])}
     )
     return over_time.learning_cards(list(zip(kept, styles, strict=True)), view, address if own else None)
