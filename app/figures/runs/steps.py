@@ -50,7 +50,8 @@ def label_names(series: Mapping[str, Any]) -> tuple[str, ...]:
     for names in HEAVY_TO_LIGHT:
         if seen and seen <= set(names):
             return names
-    return tuple(sorted(seen))
+    # ranks such as #2 and #10 in the order of their numbers
+    return tuple(sorted(seen, key=lambda label: (len(label), label)))
 
 
 def labels(series: Mapping[str, Any], job: str, names: Sequence[str]) -> IntArray:

@@ -125,7 +125,7 @@ def export_moves(run: str) -> Response:
     """A run's migrations: a row for each, with the rule behind it."""
     info = workspace().runs.get(run)
     moves = (stored.series(run) or {}).get("moves", [])
-    rows = ((move.get(name) for name in _MOVE) for move in moves)
+    rows = ([move.get(name) for name in _MOVE] for move in moves)
     return file_answer(csv_lines(("time_s", *_MOVE[1:]), rows), f"{info.name}-{info.label}-moves.csv")
 
 
