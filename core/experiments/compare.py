@@ -31,6 +31,9 @@ MEASURES = {
     "worst_slowdown": "Worst slowdown against fair sharing",
 }
 DRAWS = 2000
+_DONE = "done"
+_SOONER = 1e-3
+"""Seconds by which a job has to end sooner to count as sooner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,8 @@ def compare(
     list of dict
         Per label, in order: ``label``; ``mean`` of every measure over seeds under ``measures``;
         ``migrations`` per run; ``controller``, the share of a core that observing and control took, None in
-        the simulator; ``failed_jobs``; and, under ``differences``, a `Difference` per measure and ``jobs``:
-        the share of jobs that ended sooner, and the best and worst single job. The baseline has no
-        differences.
+        the simulator; ``failed_jobs``; and, under ``differences``, a `Difference` per measure and ``jobs``,
+        as `single_jobs` gives it. The baseline has no differences.
     """
     base = results[baseline]
     rows = []
@@ -130,28 +132,55 @@ def compare(
 
 
 def single_jobs(mine: Sequence[RunResult], base: Sequence[RunResult]) -> dict[str, Any]:
-    """How single jobs fare, as the thesis reports them.
+    """How single jobs fare, as the thesis reports them; only jobs that were done under both policies count.
+
+    Parameters
+    ----------
+    mine, base
+        Runs of the policy and of the baseline on the same seeds, in the same order.
 
     Returns
     -------
     dict
-        ``sooner``, the mean share of jobs that ended sooner by more than 1 ms; ``best`` and ``worst``, the
-        mean over seeds of the best and worst job's relative change; ``by_job``, each job's mean change.
+        Means over seeds of what one run says: ``sooner``, the share of jobs that ended sooner by more than
+        1 ms, and ``best`` and ``worst``, the relative change of the best and of the worst job; under
+        ``ranges`` the middle 90% of single seeds of each. ``by_job`` is each job's mean change over seeds,
+        and ``best_job`` and ``worst_job`` are the least and the largest of these, as [name, change], or None.
     """
     changes: dict[str, list[float]] = {}
-    sooner, best, worst = [], [], []
+    told: dict[str, list[float]] = {"sooner": [], "best": [], "worst": []}
     for run, other in zip(mine, base, strict=True):
-        before = {job.id: job.completion for job in other.jobs if job.completion > 0}
-        pairs = [(job.id, job.completion, before[job.id]) for job in run.jobs if job.id in before]
-        relative = [now / then - 1.0 for _, now, then in pairs]
-        for (name, _, _), change in zip(pairs, relative, strict=True):
-            changes.setdefault(name, []).append(change)
+        before = {job.id: job.completion for job in other.jobs if job.state == _DONE and job.completion > 0}
+        pairs = [(job.id, job.completion, before[job.id]) for job in run.jobs
+                 if job.state == _DONE and job.id in before]  # fmt: skip
+        for name, now, then in pairs:
+            changes.setdefault(name, []).append(now / then - 1.0)
         if pairs:
-            sooner.append(sum(then - now > 1e-3 for _, now, then in pairs) / len(pairs))
-            best.append(min(relative))
-            worst.append(max(relative))
+            relative = [now / then - 1.0 for _, now, then in pairs]
+            told["sooner"].append(sum(then - now > _SOONER for _, now, then in pairs) / len(pairs))
+            told["best"].append(min(relative))
+            told["worst"].append(max(relative))
     by_job = {name: sum(values) / len(values) for name, values in changes.items()}
-    return {"sooner": _average(sooner), "best": _average(best), "worst": _average(worst), "by_job": by_job}
+    ends = (
+        (min(by_job, key=lambda name: by_job[name]), max(by_job, key=lambda name: by_job[name]))
+        if by_job
+        else None
+    )
+    return {
+        **{name: _average(values) for name, values in told.items()},
+        "ranges": {name: _middle(values) for name, values in told.items()},
+        "by_job": by_job,
+        "best_job": [ends[0], by_job[ends[0]]] if ends else None,
+        "worst_job": [ends[1], by_job[ends[1]]] if ends else None,
+    }
+
+
+def _middle(values: Sequence[float]) -> list[float] | None:
+    """The middle 90% of single seeds; None without any."""
+    if not values:
+        return None
+    low, high = np.percentile(values, [5, 95])
+    return [float(low), float(high)]
 
 
 def _measured(name: str, mine: Sequence[RunResult], base: Sequence[RunResult], draws: int) -> Difference:

@@ -196,6 +196,8 @@ class JobKind:
     program: str = setting(
         "", label="Program", help="What its containers run, such as “mlp --size 2”. Only for Docker."
     )
+    losses: tuple[float, ...] = ()
+    """A recorded loss at even shares of the training, from 0 to all of it, in place of `like` and `early`."""
 
 
 SPANS = ("work", "demand", "checkpoint", "restore")

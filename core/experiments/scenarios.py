@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from core.experiments.parts import JobKind
-from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, weibull_through
+from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, weibull_through
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 
 if TYPE_CHECKING:
@@ -88,13 +88,16 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
 
 
 def loss_curve(kind: JobKind, family: str) -> LossCurve:
-    """A kind's loss curve in a family: through its own early fall, or calibrated like a known model.
+    """A kind's loss curve: its recorded losses, or one of a family, through its own early fall or a model's.
 
     Raises
     ------
     InputError
         If no curve of the family has that early fall.
     """
+    if kind.losses:
+        shares = np.linspace(0.0, 1.0, len(kind.losses)).tolist()
+        return Replayed(tuple(zip(shares, kind.losses, strict=True)))
     if kind.early is None and kind.final == JobKind.__dataclass_fields__["final"].default:
         return FAMILIES[family][kind.like]
     known = FAMILIES["hyperbolic"][kind.like].reduction(np.array(_FIRST))

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation
 
 _DIGITS = 6
+REBALANCING = "Algorithm 5"
+"""The rule of moves that even out the number of jobs; all others follow from its own progress (the thesis'
+figure 6.22 tells "Job-ID-R" from "Job-ID-M")."""
 
 
 class Series:
@@ -56,7 +59,8 @@ class Series:
             that it appears in first) and, from there on, ``cpu`` (cores used in the interval before; 0 where
             it is seen first), ``limit``, ``weight``, ``worker``, ``state``, ``label``, ``growth`` and
             ``loss``; ``workers`` by id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``;
-            ``moves``.
+            ``moves``, each with ``time``, ``job``, ``from``, ``to``, the ``rule`` behind it, whether it
+            ``rebalanced``, and whether it ``failed``.
         """
         return {
             "time": self._times,
@@ -106,15 +110,26 @@ class Series:
 
 
 def _move(action: Migrate, now: float, origin: str | None, reasons: tuple[Reason, ...]) -> dict[str, Any]:
-    why = next((reason for reason in reasons if reason.job == action.job), None)
+    rule = _rule_of(action, reasons)
     return {
         "time": _short(now),
         "job": action.job,
         "from": origin,
         "to": action.to,
-        "rule": why.rule if why else "",
+        "rule": rule,
+        "rebalanced": rule.startswith(REBALANCING),
         "failed": False,
     }
+
+
+def _rule_of(action: Migrate, reasons: tuple[Reason, ...]) -> str:
+    """The rule that moved a job: of all reasons about it, the one that names its target, else the last.
+
+    At the same moment a policy may also say why the job is in another list now, but it says that first.
+    """
+    about = [reason for reason in reasons if reason.job == action.job]
+    named = [reason for reason in about if reason.worker == action.to]
+    return (named or about)[-1].rule if about else ""
 
 
 def _short(value: float | None) -> float | None:

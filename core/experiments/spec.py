@@ -24,6 +24,8 @@ from core.experiments.parts import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from core.experiments.published import Published
+
 VERSION = 1
 SIMULATED = "simulated"
 
@@ -79,6 +81,8 @@ class Experiment:
         What is compared, and the label that the others are compared with.
     seeds
         One run of every policy for each.
+    published
+        What was published of it, to stand beside its results; no run depends on it.
     """
 
     name: str
@@ -94,6 +98,7 @@ class Experiment:
     about: str = ""
     engine: str = SIMULATED
     docker: Containers = field(default_factory=Containers)
+    published: tuple[Published, ...] = ()
 
     @property
     def real(self) -> bool:
@@ -140,7 +145,11 @@ class Experiment:
             ],
             "baseline": self.baseline,
             "seeds": _seeds(self.seeds),
-        }
+        } | ({"published": [_told(each) for each in self.published]} if self.published else {})
+
+
+def _told(published: Published) -> dict[str, Any]:
+    return {name: value for name, value in asdict(published).items() if value not in ("", 0.0)}
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -149,6 +158,9 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _kind(kind: JobKind) -> dict[str, Any]:
     values = asdict(kind)
+    values["losses"] = list(kind.losses)
+    if not kind.losses:
+        values.pop("losses")
     for name in SPANS:
         if values[name] is not None:
             low, high = values[name]

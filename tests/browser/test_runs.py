@@ -55,7 +55,7 @@ def test_build_run_compare_two_policies_and_step_through_the_ledger(page: Page) 
 def build_and_run(page: Page) -> None:
     build(page, "Built by hand")
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
-    expect(page.locator("table.differences tbody tr").first).to_contain_text("Mean completion")
+    expect(page.locator("table.board tbody tr")).to_have_count(3)
     drawn(page)
 
 
@@ -81,6 +81,8 @@ def build(page: Page, name: str) -> None:
 
 
 def compare(page: Page) -> None:
+    page.get_by_role("link", name="Two policies").click()
+    expect(page.locator("table.differences tbody tr").first).to_contain_text("Mean completion")
     page.locator("input[aria-label='Policy B']").click()
     page.get_by_role("option", name="SpeCon", exact=True).click()
     expect(page).to_have_url(re.compile("b=specon"))
@@ -168,8 +170,10 @@ def test_problems_are_shown_at_their_field_and_line(page: Page) -> None:
     expect(page.locator(".yaml .line.bad")).to_contain_text("fastest")
     area.fill(SIX_JOBS)
     expect(page.locator(".notice.ok")).to_contain_text("9 runs")
+    expect(page.locator(field(page, "name"))).to_be_hidden()
     page.get_by_text("Form", exact=True).click()
     expect(page.locator(field(page, "name"))).to_have_value("Six jobs")
+    expect(page.locator("#run-yaml")).to_be_hidden()
     expect(page.locator(field(page, "workers/0/cores"))).to_have_value("2")
 
 
@@ -205,6 +209,42 @@ def test_tables_pictures_and_files_are_taken_away(page: Page, experiment: str) -
     with page.expect_download() as run:
         page.get_by_role("link", name="Run of flowcon, JSON").click()
     assert json.loads(run.value.path().read_text())["label"] == "flowcon"
+
+
+def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) -> None:
+    visit(page, f"/runs?experiment={experiment}")
+    drawn(page)
+    rows = page.locator("table.board tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_role("link", name="Makespan", exact=True).click()
+    expect(page).to_have_url(re.compile("sort=makespan"))
+    expect(page.locator("table.board th[aria-sort=ascending]")).to_contain_text("Makespan")
+    page.get_by_role("link", name="Hide FlowCon in the figures").click()
+    expect(page).to_have_url(re.compile(r"arms=fewest(%7C|\|)specon"))
+    expect(page.locator(".armkey", has_text="FlowCon")).to_have_count(0)
+    page.get_by_role("link", name="CPU per job").click()
+    expect(page.get_by_role("heading", name="CPU per job, SpeCon")).to_be_visible()
+    page.locator("input[aria-label='Baseline']").click()
+    page.get_by_role("option", name="SpeCon", exact=True).click()
+    expect(page).to_have_url(re.compile("base=specon"))
+    expect(rows.filter(has_text="baseline")).to_contain_text("SpeCon")
+    page.get_by_role("button", name="Export leaderboard Small box").click()
+    with page.expect_download() as table:
+        page.get_by_role("link", name="Table, CSV").click()
+    assert ",specon,3," in table.value.path().read_text()
+    with page.expect_download() as picture:
+        page.get_by_role("button", name="Picture, SVG").click()
+    drawn_ = picture.value.path().read_text()
+    assert all(text in drawn_ for text in ("against SpeCon", "FlowCon", "Mean completion"))
+
+
+def test_jobs_are_made_of_my_traces(page: Page, stocked: Server) -> None:
+    visit(page, "/runs?look=build&traces=all")
+    page.locator('[data-field="count"] input').fill("4")
+    page.get_by_role("button", name="Make jobs").click()
+    expect(page.locator("#run-made")).to_contain_text("4 jobs made.")
+    expect(page.locator(field(page, "name"))).to_have_value(re.compile("as jobs$"))
+    expect(page.locator(".notice.ok", has_text="runs.")).to_contain_text("4 jobs")
 
 
 def test_the_list_is_filtered_started_from_and_deleted_from(page: Page, experiment: str) -> None:
@@ -261,7 +301,8 @@ def test_every_step_counts_however_fast_and_slow_the_browser(page: Page, experim
 def test_the_pages_are_accessible_and_fit(page: Page, experiment: str) -> None:
     for address in (
         "/runs",
-        "/runs?look=build&from=flowcon-3-fixed",
+        f"/runs?experiment={experiment}",
+        "/runs?look=build&from=flowcon-3-fixed&traces=all",
         f"/runs?experiment={experiment}&b=flowcon",
         f"/runs?experiment={experiment}&look=ledger&of=flowcon&tick=8&job=Job-2",
     ):

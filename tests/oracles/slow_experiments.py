@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 
@@ -53,3 +55,71 @@ def fair(jobs, workers, cores, gamma, step):
                     ends[at] = now + step - jobs[at][0]
         now += step
     return ends
+
+
+def standing(mine, base):
+    """Share of jobs (id, seconds, state) sooner, best and worst job of a run, and each job's mean change."""
+    sooner, best, worst, changes = [], [], [], {}
+    for run, other in zip(mine, base, strict=True):
+        pairs = [(name, now, then) for name, now, state in run for also, then, was in other
+                 if name == also and state == was == "done" and then > 0]  # fmt: skip
+        if not pairs:
+            continue
+        sooner.append(len([1 for _, now, then in pairs if then - now > 1e-3]) / len(pairs))
+        relative = sorted(now / then - 1 for _, now, then in pairs)
+        best.append(relative[0])
+        worst.append(relative[-1])
+        for name, now, then in pairs:
+            changes.setdefault(name, []).append(now / then - 1)
+    means = {name: sum(values) / len(values) for name, values in changes.items()}
+    return [sum(each) / len(each) if each else None for each in (sooner, best, worst)], means
+
+
+def growth(readings, usage, capacity, end, bounds):
+    """P / R of one job in each interval, second values first looked up one by one; None where not known."""
+
+    def last(at):
+        found = None
+        for time, value in readings:
+            if time <= at:
+                found = value
+        return found
+
+    def used(at):
+        before = usage[0]
+        for point in usage:
+            if point[0] >= at:
+                wide = point[0] - before[0]
+                return point[1] if wide <= 0 else before[1] + (point[1] - before[1]) * (at - before[0]) / wide
+            before = point
+        return usage[-1][1]
+
+    made = []
+    for start, stop in itertools.pairwise(bounds):
+        if stop > end or last(start) is None:
+            made.append(None)
+            continue
+        largest = max(abs(value) for time, value in readings if time <= stop)
+        rise = abs(last(stop) - last(start)) / (largest or 1.0) / (stop - start)
+        use = (used(stop) - used(start)) / (stop - start) / capacity
+        made.append(rise / max(use, 0.01))
+    return made
+
+
+def work_of(samples, period):
+    """Core-seconds of (time, cores, after a gap) samples, and the seconds that they stand for."""
+    work = seconds = 0.0
+    before = None
+    for time, cores, gap in samples:
+        spent = period if before is None or gap else time - before
+        work, seconds, before = work + cores * spent, seconds + spent, time
+    return work, seconds
+
+
+def least_not_exceeded(values, seconds, share):
+    """The least of the values that is not exceeded for a share of the time."""
+    for value in sorted(values):
+        below = sum(spent for each, spent in zip(values, seconds, strict=True) if each <= value)
+        if below >= share * sum(seconds) * (1 - 1e-12):
+            return value
+    return max(values)

@@ -38,14 +38,26 @@ def worker_lanes(series: Mapping[str, Any], end: float, height: int | None = Non
         return _counts(series, end)
     offsets, total = _offsets(lanes)
     figure = go.Figure(layout=_layout(lanes, offsets, total, end, height))
-    for moved, name, colour in (
-        (False, "placed at arrival", theme.WARM_UP["light"]),
-        (True, "after migration", theme.ink("accent")),
-    ):
-        figure.add_trace(_bars([stay for stay in found if stay.moved is moved], offsets, name, colour))
+    placed = [stay for stay in found if not stay.moved]
+    moved = [stay for stay in found if stay.moved and not stay.rebalanced]
+    evened = [stay for stay in found if stay.rebalanced]
+    figure.add_trace(_bars(placed, offsets, "placed at arrival", {"color": theme.WARM_UP["light"]}))
+    figure.add_trace(_bars(moved, offsets, "after migration", {"color": theme.ink("accent")}))
+    if evened:
+        figure.add_trace(_bars(evened, offsets, "after rebalancing", _hatched(theme.ink("accent"))))
     for trace in _arrows(found, offsets):
         figure.add_trace(trace)
     return figure
+
+
+def rebalanced(series: Mapping[str, Any]) -> int:
+    """How many times a job came to a worker to even out the number of jobs."""
+    return sum(stay.rebalanced for stay in stays(series))
+
+
+def _hatched(colour: str) -> dict[str, Any]:
+    pattern = {"shape": "/", "fgcolor": colour, "bgcolor": theme.ink("surface"), "size": 4}
+    return {"color": theme.ink("surface"), "pattern": pattern, "line": {"color": colour, "width": 1}}
 
 
 def has_bars(series: Mapping[str, Any]) -> bool:
@@ -80,7 +92,7 @@ def _offsets(lanes: Mapping[str, int]) -> tuple[dict[str, float], float]:
     return offsets, at - _GAP
 
 
-def _bars(found: Sequence[Stay], offsets: Mapping[str, float], name: str, colour: str) -> go.Bar:
+def _bars(found: Sequence[Stay], offsets: Mapping[str, float], name: str, marker: dict[str, Any]) -> go.Bar:
     return go.Bar(
         orientation="h",
         base=[stay.start for stay in found],
@@ -88,23 +100,30 @@ def _bars(found: Sequence[Stay], offsets: Mapping[str, float], name: str, colour
         y=[offsets[stay.worker] + stay.lane for stay in found],
         width=0.72,
         name=name,
-        marker={"color": colour},
+        marker=marker,
         customdata=[
             [stay.job, stay.worker, format_duration(stay.start), format_duration(stay.end)] for stay in found
         ],
         hovertemplate=(
-            "%{customdata[0]} on %{customdata[1]}<br>%{customdata[2]} to %{customdata[3]}<extra></extra>"
+            "%{customdata[0]} on %{customdata[1]}, "
+            + name
+            + "<br>%{customdata[2]} to %{customdata[3]}<extra></extra>"
         ),
     )
 
 
 def _arrows(found: Sequence[Stay], offsets: Mapping[str, float]) -> list[go.Scatter]:
+    """Solid arrows of migrations, dotted ones of rebalancing."""
+    return [*_drawn(found, offsets, evened=False), *_drawn(found, offsets, evened=True)]
+
+
+def _drawn(found: Sequence[Stay], offsets: Mapping[str, float], *, evened: bool) -> list[go.Scatter]:
     x: list[float | None] = []
     y: list[float | None] = []
     symbols: list[str] = []
     before: dict[str, Stay] = {}
     for stay in found:
-        if stay.moved:
+        if stay.moved and stay.rebalanced is evened:
             last = before[stay.job]
             start, stop = offsets[last.worker] + last.lane, offsets[stay.worker] + stay.lane
             x += [last.end, stay.start, None]
@@ -120,10 +139,10 @@ def _arrows(found: Sequence[Stay], offsets: Mapping[str, float]) -> list[go.Scat
             x=x,
             y=y,
             mode="lines+markers",
-            line={"color": ink, "width": 1.2},
+            line={"color": ink, "width": 1.2, "dash": "2px,2px" if evened else "solid"},
             marker={"color": ink, "symbol": symbols, "size": sizes},
             hoverinfo="skip",
-            name="migration",
+            name="rebalancing" if evened else "migration",
         )
     ]
 

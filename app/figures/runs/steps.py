@@ -26,6 +26,7 @@ HEAVY_TO_LIGHT = (
 )
 """The lists and categories that policies put jobs in, each in order from most to least learning."""
 OTHER = "none"
+_SOON = 1e-6
 
 
 def edges(series: Mapping[str, Any]) -> FloatArray:
@@ -49,7 +50,8 @@ def label_names(series: Mapping[str, Any]) -> tuple[str, ...]:
     for names in HEAVY_TO_LIGHT:
         if seen and seen <= set(names):
             return names
-    return tuple(sorted(seen))
+    # ranks such as #2 and #10 in the order of their numbers
+    return tuple(sorted(seen, key=lambda label: (len(label), label)))
 
 
 def labels(series: Mapping[str, Any], job: str, names: Sequence[str]) -> IntArray:
@@ -170,6 +172,8 @@ class Stay:
         Whether it came from another worker.
     lane
         Its row among the stays of its worker, from 0.
+    rebalanced
+        Whether it came to even out the number of jobs, not for its own progress.
     """
 
     job: str
@@ -178,6 +182,7 @@ class Stay:
     end: float
     moved: bool
     lane: int = 0
+    rebalanced: bool = False
 
 
 def stays(series: Mapping[str, Any]) -> list[Stay]:
@@ -193,10 +198,25 @@ def stays(series: Mapping[str, Any]) -> list[Stay]:
                 last.end = float(bounds[at + 1])
                 continue
             start = float(bounds[at]) if last is None or last.end <= bounds[at] else last.end
-            last = Stay(job, worker, start, float(bounds[at + 1]), moved=last is not None)
+            came = last is not None
+            last = Stay(job, worker, start, float(bounds[at + 1]), moved=came)
+            last.rebalanced = came and _rebalanced(series, job, worker, start)
             found.append(last)
     _lay(found)
     return found
+
+
+def _rebalanced(series: Mapping[str, Any], job: str, worker: str, start: float) -> bool:
+    """Whether the last move of a job to a worker before it came there was to even out the number of jobs."""
+    moves = [
+        move
+        for move in series.get("moves", [])
+        if move["job"] == job
+        and move["to"] == worker
+        and not move["failed"]
+        and move["time"] <= start + _SOON
+    ]
+    return bool(moves) and bool(moves[-1].get("rebalanced"))
 
 
 def _lay(found: list[Stay]) -> None:

@@ -57,9 +57,10 @@ def list_page(view: View) -> list[Node]:
     states = {info.id: stored.state_of(info, tasks) for info in infos}
     known = [info for info in infos if view.state is None or _is(states[info.id], view.state)]
     lead = "policies compared on the same jobs, simulated or in real containers, with every decision recorded"
+    mine = link_button("From my traces", f"{PATH}?look=build&traces=all", "timeline")
     new = link_button("New experiment", f"{PATH}?look=build", "plus", "primary" if infos else "")
     return [
-        page_head("Runs", lead, [new]),
+        page_head("Runs", lead, [mine, new]),
         html.Div(
             [
                 _experiments(known, states, view, any_at_all=bool(infos)),

@@ -13,6 +13,8 @@ from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_p
 
 from app.context import LOCATION, workspace
 from app.pages.runs import listing, stored
+from app.pages.runs.arms import exports as arm_exports
+from app.pages.runs.arms.choice import chosen
 from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
 from app.pages.runs.build.layout import build_page
@@ -119,8 +121,10 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
     experiment = query.get("experiment")
     if pathname != PATH or not ids or experiment is None:
         return dash.no_update
-    first, second, _ = stored.pair(workspace().runs.experiment(experiment), query.get("a"), query.get("b"))
+    info = workspace().runs.experiment(experiment)
+    first, second, _ = stored.pair(info, query.get("a"), query.get("b"))
     shown = {"a": first.key, "b": second.key if second is not None else None}
+    shown |= {"base": chosen(info, View.read(query)).base.key, "job": query.get("job")}
     asked = {each["name"]: value for each, value in zip(ids, values, strict=True)}
     if asked == {name: shown[name] for name in asked}:
         return dash.no_update
@@ -173,7 +177,7 @@ PAGE = Page(
     2,
     layout,
     register,
-    routes=(exports.blueprint,),
+    routes=(exports.blueprint, arm_exports.blueprint),
     count=_stored,
     keys=(("← →", "On a ledger: previous or next tick"),),
 )

@@ -23,6 +23,16 @@ QUANTITIES = {
 STATES = ("running", "done", "failed", "cancelled", "interrupted")
 BY = {"lists": "By list", "loss": "By loss"}
 JOBS_PER_PAGE = 6
+SHOWS = ("all", "two")
+BARS = {"job": "By job", "policy": "By policy", "rows": "Rows", "table": "Table"}
+OVER = {
+    "learning": "Loss and growth",
+    "cpu": "CPU per job",
+    "stages": "CPU by list",
+    "workers": "Jobs per worker",
+    "lists": "Lists",
+}
+LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,15 @@ class View:
         What the list is filtered by.
     source
         What a new experiment begins with: a bundled one's name, or an experiment's id.
+    show
+        ``all`` policies or ``two``; None: by how many there are.
+    base, arms, lit
+        Of all policies: the baseline's key, those that are drawn (`app.pages.runs.arms.choice.named`), and
+        the one in the accent; None for the usual ones.
+    sort
+        The column that the leaderboard is sorted by, with a minus where the largest is first.
+    bars, over, line
+        How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
     """
 
     query: Query
@@ -71,6 +90,14 @@ class View:
     state: str | None
     text: str
     source: str | None
+    show: str | None = None
+    base: str | None = None
+    arms: str | None = None
+    lit: str | None = None
+    sort: str | None = None
+    bars: str | None = None
+    over: str = "learning"
+    line: str = "loss"
 
     @classmethod
     def read(cls, query: Query) -> View:
@@ -94,6 +121,14 @@ class View:
             state=query.get("state") if query.get("state") in STATES else None,
             text=query.get("text") or "",
             source=query.get("from"),
+            show=query.get("show") if query.get("show") in SHOWS else None,
+            base=query.get("base"),
+            arms=query.get("arms"),
+            lit=query.get("lit"),
+            sort=query.get("sort"),
+            bars=query.get("bars") if query.get("bars") in BARS else None,
+            over=one_of(query.get("over"), OVER, "learning"),
+            line=one_of(query.get("line"), LINES, "loss"),
         )
 
 

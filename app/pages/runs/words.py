@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from core.experiments.spec import ENGINES
 from core.scheduling.policies import spelt
-from core.units import format_duration, format_number
+from core.units import format_change, format_duration, format_number
 
 if TYPE_CHECKING:
     from core.experiments.spec import Experiment
 
 _FEW = 3
+NOTHING = 0.0005
+"""A relative change that is written as 0.0%."""
 
 
 def machines(experiment: Experiment) -> str:
@@ -65,6 +67,11 @@ def titled(label: str, policy: str) -> str:
     elif policy == "free" and own.partition(" ")[0] == "NA":
         own = ", ".join(filter(None, (spelt(policy), own[3:])))
     return f"{own}{apart}{rest}"
+
+
+def change(value: float) -> str:
+    """A relative change; one that would be written as ``−0.0%`` is ``0.0%``."""
+    return format_change(value if abs(value) >= NOTHING else 0.0)
 
 
 def policies(experiment: Experiment) -> str:

@@ -13,6 +13,7 @@ from core.experiments.reading.containers import check_docker
 from core.experiments.reading.fields import listing, mapping, one, only, read, span, typed
 from core.experiments.reading.marked import Path, SpecError, read_marked
 from core.experiments.reading.policies import baseline, policies, seeds
+from core.experiments.reading.published import published
 from core.experiments.spec import ENGINES, SIMULATED, VERSION, Experiment
 from core.settings_fields import FieldSpec, describe
 
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 _FIELDS = (
     "version", "name", "about", "engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals",
-    "docker", "policies", "baseline", "seeds",
+    "docker", "policies", "baseline", "seeds", "published",
 )  # fmt: skip
+_LOSS = FieldSpec("losses", "float", 0.0, "Loss", "")
 _TIME = FieldSpec("times", "float", 0.0, "Time of arrival", "", low=0.0, unit="s")
 
 
@@ -83,6 +85,7 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
         policies=arms,
         baseline=baseline(values.get("baseline"), arms),
         seeds=seeds(values.get("seeds", 1)),
+        published=published(values.get("published") or []),
     )
 
 
@@ -134,12 +137,23 @@ def _items(values: Mapping[str, Any], *path: str) -> list[tuple[str, Any, Path]]
 def _kind(values: Mapping[str, Any], path: Path) -> JobKind:
     specs = {each.name: each for each in describe(JobKind)}
     nothing = [name for name in parts.MAY_BE_NONE if name in values and values[name] is None]
-    rest = {name: each for name, each in values.items() if name not in (*parts.SPANS, *nothing)}
+    apart = (*parts.SPANS, *nothing, "losses")
+    rest = {name: each for name, each in values.items() if name not in apart}
     made: dict[str, Any] = read(JobKind, rest, path, "A kind of job")
     for name in parts.SPANS:
         if name in values and name not in nothing:
             made[name] = span(specs[name], values[name], (*path, name))
-    return JobKind(**{**made, **dict.fromkeys(nothing)})
+    return JobKind(**{**made, **dict.fromkeys(nothing)}, losses=_losses(values.get("losses") or [], path))
+
+
+def _losses(value: Any, path: Path) -> tuple[float, ...]:
+    where: Path = (*path, "losses")
+    made = tuple(one(_LOSS, each, (*where, at)) for at, each in enumerate(listing(value, where, "losses")))
+    if len(made) == 1 or (made and made[0] <= made[-1]):
+        raise SpecError(
+            where, "The recorded losses do not fall.", "Give at least two, the first above the last."
+        )
+    return made
 
 
 def _jobs(value: Any, kinds: Mapping[str, JobKind]) -> tuple[ListedJob, ...]:

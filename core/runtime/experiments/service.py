@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError, NotFoundError
+from core.experiments.learning import Learning
 from core.experiments.outcome import RunResult
 from core.runtime.experiments.compare import report, side_by_side
 from core.runtime.experiments.infos import Keep, RunState
@@ -23,6 +24,7 @@ from core.runtime.storage.files import checked_id
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from core.experiments.learning import Lines
     from core.experiments.spec import Experiment
     from core.progress_reporting import Progress
     from core.runtime.database.engine import Database
@@ -280,6 +282,29 @@ class Runs:
             If they were not kept.
         """
         return self._ledgers.series(self.get(run).id)
+
+    def learning(self, run: str, step: float, end: float) -> Lines:
+        """Loss and growth of a run's jobs on common intervals, from its ledger.
+
+        Parameters
+        ----------
+        run
+            Its id.
+        step, end
+            The length of the intervals and the end of the last, seconds; the same for runs side by side.
+
+        Raises
+        ------
+        NotFoundError
+            If its ledger was not kept.
+        """
+        info = self.get(run)
+        if not info.ticks:
+            raise NotFoundError("The ledger of this run was not saved.", "Run it again and save its ledger.")
+        made = Learning()
+        for entry in self.entries(info.id):
+            made.add(entry)
+        return made.lines(step, end)
 
     def replay(self, run: str) -> Differences:
         """Show a run's policy its ledger again; returns the decisions that differ from the recorded ones.

@@ -60,6 +60,11 @@ def test_a_label_holds_for_the_interval_that_begins_with_its_tick() -> None:
     assert labels(lines_, "two", ("NL", "WL", "CL")).tolist() == [-1, -1, 0, 0]
 
 
+def test_ranks_are_in_the_order_of_their_numbers() -> None:
+    job = series()["jobs"]["one"] | {"label": ["#10", "#2", "#1", "#2"]}
+    assert label_names(series(jobs={"one": job})) == ("#1", "#2", "#10")
+
+
 def test_cpu_is_shared_out_among_labels_and_nothing_is_lost() -> None:
     parts = by_label(series(), ("NL", "WL", "CL"))
     assert parts["NL"].tolist() == [0, 1, 3, 1]

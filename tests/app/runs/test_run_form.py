@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 import yaml
+from dash import no_update
 
-from app.pages.runs.build import bundled
+from app.pages.runs.build import bundled, callbacks
 from app.pages.runs.build.changes import changed
 from app.pages.runs.build.draft import (
     checked,
     field_of,
     from_fields,
+    gapped,
     listed_text,
     plain,
     shown,
@@ -30,8 +32,8 @@ def test_what_is_written_is_read_as_the_same_experiment(name: str) -> None:
     assert read_experiment(written(experiment.to_dict())) == experiment
 
 
-def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
-    """The form's fields as a browser would send them."""
+def fields_in(made: list[Any]) -> dict[str, Any]:
+    """The fields of a part of the form."""
     found: dict[str, Any] = {}
 
     def walk(node: Any) -> None:
@@ -45,8 +47,13 @@ def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
         if getattr(node, "children", None) is not None:
             walk(node.children)
 
-    walk(form(draft))
+    walk(made)
     return found
+
+
+def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
+    """The form's fields as a browser would send them."""
+    return fields_in(form(draft))
 
 
 @pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])
@@ -56,6 +63,7 @@ def test_the_form_says_the_experiment_that_it_shows(name: str) -> None:
     assert problem is None
     assert again is not None
     assert again.scenario_dict() == experiment.scenario_dict()
+    assert again.published == experiment.published
     assert (again.baseline, again.seeds) == (experiment.baseline, experiment.seeds)
     assert [(arm.label, arm.policy) for arm in again.policies] == [
         (arm.label, arm.policy) for arm in experiment.policies
@@ -102,6 +110,13 @@ def test_parts_are_added_and_taken_away() -> None:
     assert changed(draft, "nonsense", "") == draft
 
 
+def test_two_kinds_of_one_name_stay_two() -> None:
+    given = fields_of(dict(bundled.NEW)) | {"kinds/1/name": "VAE"}
+    made = from_fields(given)["kinds"]
+    assert list(made) == ["VAE", "VAE (again)"]
+    assert made["VAE"]["work"] == [200, 600]
+
+
 def test_listed_jobs_go_through_their_field() -> None:
     jobs = [{"id": "one", "kind": "VAE", "at": 0.0}, {"id": "two", "kind": "VAE", "work": 12.5}]
     assert from_fields({"jobs": listed_text(jobs)})["jobs"] == jobs
@@ -127,6 +142,58 @@ def test_spans_are_written_with_to(value: Any, text: str) -> None:
 @pytest.mark.parametrize("text", ["100-300", "100–300", "[100, 300]", "100 to 300", " 100,300 "])
 def test_spans_are_read_as_people_write_them(text: str) -> None:
     assert span(text) == [100, 300]
+
+
+def through_yaml(draft: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> tuple[str, list[Any]]:
+    """The text of a form that is switched to YAML, and the answer when it is switched back."""
+    monkeypatch.setattr(callbacks, "set_props", lambda *_: None)
+    given = fields_of(draft)
+    ids = [{"name": name} for name in given]
+    state = (ids, list(given.values()), [None] * len(ids), [], [])
+    text, _, form_hidden, text_hidden, _ = callbacks.switch("yaml", "", *state)
+    assert (form_hidden, text_hidden) == (True, False)
+    return text, list(callbacks.switch("form", text, *state))
+
+
+def test_what_was_typed_survives_yaml_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    experiment = bundled.find("flowcon-5-random").experiment
+    typed = experiment.to_dict() | {"name": "Typed", "about": "by hand"}
+    text, (_, back, form_hidden, text_hidden, mode) = through_yaml(typed, monkeypatch)
+    assert (form_hidden, text_hidden, mode) == (False, True, no_update)
+    assert "name: Typed" in text
+    again = fields_of(typed)
+    assert {name: value for name, value in fields_in(back).items() if value not in ("", None)} == {
+        name: value for name, value in again.items() if value not in ("", None)
+    }
+
+
+def test_a_list_of_seeds_with_gaps_stays_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A count and a first seed cannot say it, and the form would run others in silence."""
+    said: list[Any] = []
+    monkeypatch.setattr(callbacks, "set_props", lambda _, props: said.append(props))
+    text = written(dict(bundled.NEW) | {"seeds": [4, 8, 15]})
+    answer = callbacks.switch("form", text, [], [], [], [], [])
+    assert answer[2:] == (True, False, "yaml")
+    assert "seeds with gaps" in str(said)
+    assert gapped({"seeds": [4, 8, 15]})
+    assert not gapped({"seeds": [4, 5, 6]})
+    assert not gapped({"seeds": {"count": 3}})
+
+
+def test_jobs_with_recorded_losses_go_through_the_form() -> None:
+    draft = dict(bundled.NEW) | {
+        "kinds": {"VAE": {"work": 5}, "mine": {"losses": [3.0, 2.0, 1.5], "values": 9}}
+    }
+    given = fields_of(draft)
+    assert "mine" in given["recorded"]
+    assert from_fields(given)["kinds"]["mine"] == {"values": 9, "losses": [3.0, 2.0, 1.5]}
+    again, problem = checked(text_of(given))
+    assert problem is None
+    assert again is not None
+    assert again.kinds["mine"].losses == (3.0, 2.0, 1.5)
+    _, problem = checked(text_of(given | {"recorded": "mine: {losses: [1, 2]}"}))
+    assert problem is not None
+    assert "do not fall" in problem.message
 
 
 def test_the_new_experiment_is_valid() -> None:

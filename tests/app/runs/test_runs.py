@@ -51,7 +51,7 @@ def test_the_empty_page_starts_a_bundled_experiment_with_one_click(server: Flask
 
 
 def test_an_experiment_is_compared(experiment: str) -> None:
-    text = text_of_page(experiment=experiment)
+    text = text_of_page(experiment=experiment, show="two")
     for words in (
         "Six jobs",
         "3 paired seeds",
@@ -160,6 +160,12 @@ def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experim
     rows = client.get(f"/api/runs/{run}/lines.csv", headers=host).text.splitlines()
     assert rows[0] == "time_s,job,cpu,limit,weight,worker,state,label,growth,loss"
     assert len(rows) > 6
+    workers = client.get(f"/api/runs/{run}/workers.csv", headers=host).text.splitlines()
+    assert workers[0] == "time_s,worker,cpu,jobs,cores"
+    assert {row.split(",")[1] for row in workers[1:]} == {"box-1", "box-2"}
+    moves = client.get(f"/api/runs/{run}/moves.csv", headers=host).text.splitlines()
+    assert moves[0] == "time_s,job,from,to,rule,rebalanced,failed"
+    assert len(moves) == 1 + len(place.runs.series(run)["moves"])
     report = client.get(f"/api/experiments/{experiment}/report.json", headers=host).json
     assert report["baseline"] == "fewest"
 

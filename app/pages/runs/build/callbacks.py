@@ -9,17 +9,20 @@ from dash import ALL, Input, Output, State, set_props
 
 from app.context import LOCATION, workspace
 from app.pages.runs.build.changes import changed
-from app.pages.runs.build.draft import checked, from_fields, text_of
+from app.pages.runs.build.draft import checked, from_fields, gapped, text_of
 from app.pages.runs.build.form import ENGINE, form
+from app.pages.runs.build.from_traces import FORM as TRACES
+from app.pages.runs.build.from_traces import made_draft, said
 from app.pages.runs.build.layout import fields, preview, problems
 from app.pages.runs.build.pieces import FORM, FORM_ACT, SHAPE
 from app.pages.runs.build.policies import settings_names
 from app.pages.runs.query import PATH
 from app.ui.basics import notice
 from app.ui.errors import problem
-from app.ui.forms import errors_for, field_id
+from app.ui.forms import errors_for, field_id, read, values_of
 from core.errors import PhaseDockError
 from core.experiments.reading.marked import read_marked
+from core.experiments.recorded.execution import TraceJobs
 from core.experiments.spec import ENGINES
 from core.runtime.experiments.infos import Keep
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 
 _FIELDS = field_id(FORM, ALL)
 _SHAPES = field_id(SHAPE, ALL)
+_TRACE_FIELDS = field_id(TRACES, ALL)
 _ALL_OF_IT = (
     State(_FIELDS, "id"),
     State(_FIELDS, "value"),
@@ -81,7 +85,7 @@ def _register_shape(app: Dash) -> None:
     app.callback(
         Output("run-yaml", "value"),
         Output("run-form", "children", allow_duplicate=True),
-        Output("run-form", "hidden"),
+        Output("run-fields", "hidden"),
         Output("run-text", "hidden"),
         Output("run-mode", "value"),
         Input("run-mode", "value"),
@@ -112,11 +116,60 @@ def switch(mode: str, text: str | None, *state: Any) -> tuple[Any, ...]:
     if mode == "yaml":
         return text_of(fields(*state)), keep, True, False, keep
     try:
-        return keep, form(read_marked(text or "").values), False, True, keep
+        values = read_marked(text or "").values
+        if gapped(values):
+            words = "The form has a number of seeds and a first one."
+            set_props(
+                "run-problem",
+                {"children": notice("bad", words, strong="The form cannot show seeds with gaps.")},
+            )
+            return keep, keep, True, False, "yaml"
+        return keep, form(values), False, True, keep
     except (PhaseDockError, AttributeError, TypeError, ValueError):
         said = notice("bad", "Fix the highlighted line first.", strong="The form cannot show this text.")
         set_props("run-problem", {"children": said})
         return keep, keep, True, False, "yaml"
+
+
+def _register_traces(app: Dash) -> None:
+    app.callback(
+        Output("run-form", "children", allow_duplicate=True),
+        Output("run-made", "children"),
+        Output(_TRACE_FIELDS, "error"),
+        Input("run-make", "n_clicks"),
+        State("run-traces", "value"),
+        State(_TRACE_FIELDS, "id"),
+        State(_TRACE_FIELDS, "value"),
+        State(_TRACE_FIELDS, "checked"),
+        *_ALL_OF_IT,
+        prevent_initial_call=True,
+        running=[(Output("run-make", "disabled"), True, False)],
+    )(make_jobs)
+
+
+def make_jobs(
+    clicks: int | None,
+    trace_set: str,
+    ids: list[dict[str, str]],
+    values: list[Any],
+    switches: list[bool | None],
+    *state: Any,
+) -> tuple[Any, ...]:
+    """Fill the form with the jobs of a trace set, and say what is assumed of them."""
+    keep = dash.no_update
+    if not clicks:
+        return keep, keep, [keep] * len(ids)
+    given = values_of(ids, values) | {
+        name: on for name, on in values_of(ids, switches).items() if isinstance(on, bool)
+    }
+    settings, wrong = read(TraceJobs, given)
+    if settings is None:
+        return keep, keep, errors_for(ids, wrong)
+    try:
+        draft, made = made_draft(from_fields(fields(*state)), trace_set, settings)
+    except PhaseDockError as error:
+        return keep, problem(error), [None] * len(ids)
+    return form(draft), said(made), [None] * len(ids)
 
 
 def _register_start(app: Dash) -> None:
@@ -173,4 +226,5 @@ def register(app: Dash) -> None:
     """Connect the form."""
     _register_preview(app)
     _register_shape(app)
+    _register_traces(app)
     _register_start(app)

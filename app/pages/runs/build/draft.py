@@ -40,6 +40,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SPAN = re.compile(r"\s*(?:to|–|,|;)\s*|(?<=[\d.])\s*-\s*")
 _LINE = re.compile(r"Line (\d+)")
 TIMES, JOBS = "arrivals/times", "jobs"
+RECORDED, PUBLISHED = "recorded", "published"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,13 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     kinds = {}
     for each in _items(values, "kinds"):
-        name = str(each.pop("name", "") or "").strip()
-        kinds[name or "kind"] = _typed(JobKind, each)
+        name = str(each.pop("name", "") or "").strip() or "kind"
+        # two of one name would become one in silence
+        while name in kinds:
+            name += " (again)"
+        kinds[name] = _typed(JobKind, each)
+    recorded = _block(values.get(RECORDED), "kinds", {})
+    kinds = {**kinds, **recorded} if isinstance(recorded, dict) else kinds | {"recorded": recorded}
     made: dict[str, Any] = {
         "version": 1,
         "name": str(values.get("name") or "").strip(),
@@ -131,7 +137,7 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         "workers": [_typed(WorkerGroup, each) for each in _items(values, "workers")],
         "world": _typed(World, _part(values, "world")),
         "kinds": kinds,
-        "jobs": _listed(values.get(JOBS)),
+        "jobs": _block(values.get(JOBS), "jobs", []),
         "drawn": _typed(Drawn, _part(values, "drawn")),
         "arrivals": _arrivals(values),
         "policies": [_arm(each) for each in _items(values, "policies")],
@@ -139,6 +145,7 @@ def from_fields(values: Mapping[str, Any]) -> dict[str, Any]:
         "seeds": {
             name: plain(each) for name, each in _part(values, "seeds").items() if each not in ("", None)
         },
+        "published": _block(values.get(PUBLISHED), "published", []),
     }
     return made
 
@@ -186,15 +193,16 @@ def _arrivals(values: Mapping[str, Any]) -> dict[str, Any]:
     return made | ({"times": times} if times else {})
 
 
-def _listed(text: Any) -> Any:
-    """The jobs that are listed by name, as YAML has them; an invalid text is returned as it is."""
+def _block(text: Any, name: str, nothing: Any) -> Any:
+    """What a field of YAML holds; an invalid text is returned as it is, for the reader to refuse."""
     if not isinstance(text, str) or not text.strip():
-        return []
+        return nothing
     try:
-        read = read_marked("jobs:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
+        read = read_marked(f"{name}:\n" + "\n".join(f"  {line}" for line in text.splitlines()))
     except InputError:
         return text
-    return read.values.get("jobs") or []
+    found = read.values.get(name) or nothing
+    return found if isinstance(found, type(nothing)) else text
 
 
 def _arm(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -219,3 +227,25 @@ def listed_text(jobs: Sequence[Mapping[str, Any]]) -> str:
         yaml.dump([dict(job)], default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000)
         for job in jobs
     )
+
+
+def recorded_text(kinds: Mapping[str, Any]) -> str:
+    """Kinds with recorded losses as the field for them has them."""
+    plain_kinds = {
+        name: {key: list(value) if isinstance(value, list) else value for key, value in kind.items()}
+        for name, kind in kinds.items()
+    }
+    if not plain_kinds:
+        return ""
+    made: str = yaml.safe_dump(
+        plain_kinds, default_flow_style=None, sort_keys=False, allow_unicode=True, width=10_000
+    )
+    return made
+
+
+def gapped(draft: Mapping[str, Any]) -> bool:
+    """Whether the seeds are a list with gaps, which a count and a first seed cannot say."""
+    seeds = draft.get("seeds")
+    if not isinstance(seeds, list) or not seeds or not all(isinstance(each, int) for each in seeds):
+        return False
+    return seeds != list(range(seeds[0], seeds[0] + len(seeds)))

@@ -9,14 +9,16 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.pages.runs.build.changes import groups
-from app.pages.runs.build.draft import JOBS, TIMES, listed_text, shown
+from app.pages.runs.build.draft import JOBS, PUBLISHED, RECORDED, TIMES, listed_text, recorded_text, shown
 from app.pages.runs.build.pieces import FORM, SHAPE, controls, does, item, more, rest, section, text
 from app.pages.runs.build.policies import policies
-from app.ui.basics import Node, button
+from app.pages.runs.build.yaml import shortened
+from app.ui.basics import Node, button, icon
 from app.ui.forms import ORDER, control, field_id, select
 from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, WorkerGroup, World
 from core.experiments.spec import ENGINES, SIMULATED
 from core.settings_fields import FieldSpec
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,7 +57,7 @@ def form(draft: Mapping[str, Any]) -> list[Node]:
         section("Arrivals", html.Div(_arrivals(draft), className="formgrid")),
         _world(draft),
         policies(draft, real=_real(draft)),
-        section("Seeds", html.Div(_seeds(draft.get("seeds")), className="formgrid")),
+        section("Seeds", html.Div(_seeds(draft.get("seeds")), className="formgrid"), *_published(draft)),
     ]
 
 
@@ -98,13 +100,16 @@ def _workers(draft: Mapping[str, Any]) -> html.Fieldset:
 
 def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
     real = _real(draft)
-    items = [_job_kind(at, *each, real=real) for at, each in enumerate((draft.get("kinds") or {}).items())]
+    kinds = draft.get("kinds") or {}
+    plain = {name: kind for name, kind in kinds.items() if not _replayed(kind)}
+    items = [_job_kind(at, *each, real=real) for at, each in enumerate(plain.items())]
     drawn = html.Div(controls(Drawn, "drawn", draft.get("drawn") or {}), className="formgrid")
     return section(
         "Jobs",
         *items,
         drawn,
         html.Div(_listed_jobs(draft.get("jobs") or []), className="field"),
+        *_recorded({name: kind for name, kind in kinds.items() if name not in plain}),
         tools=[button("Add a kind", "plus", "small", **does("add-kinds"))],
     )
 
@@ -119,11 +124,17 @@ def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool)
 
 
 def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
+    help_ = "One per line, with or instead of drawn jobs: - {id: first, kind: VAE, at: 0 s}"
+    value = jobs if isinstance(jobs, str) else listed_text(jobs)
+    return _yaml_area(JOBS, "Jobs by name, YAML", help_, value)
+
+
+def _yaml_area(name: str, label: str, help_: str, value: str) -> dmc.Textarea:
     return dmc.Textarea(
-        id=field_id(FORM, JOBS),
-        label="Jobs by name, YAML",
-        description="One per line, with or instead of drawn jobs: - {id: first, kind: VAE, at: 0 s}",
-        value=jobs if isinstance(jobs, str) else listed_text(jobs),
+        id=field_id(FORM, name),
+        label=label,
+        description=help_,
+        value=value,
         autosize=True,
         minRows=2,
         maxRows=10,
@@ -131,6 +142,35 @@ def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
         className="monotext",
         inputWrapperOrder=ORDER,
     )
+
+
+def _replayed(kind: Any) -> bool:
+    return isinstance(kind, dict) and bool(kind.get("losses"))
+
+
+def _recorded(kinds: Mapping[str, Any]) -> list[Node]:
+    """Kinds with a recorded loss, one of which is a long list of numbers; nothing without any."""
+    if not kinds:
+        return []
+    text_ = recorded_text(shortened({"kinds": kinds})["kinds"])
+    help_ = "Losses at even shares of the training."
+    area = _yaml_area(RECORDED, "Kinds with recorded losses, YAML", help_, text_)
+    return [_folded(f"Recorded losses of {many(len(kinds), 'job')}", area)]
+
+
+def _published(draft: Mapping[str, Any]) -> list[Node]:
+    """What was published, folded; nothing without any."""
+    given = draft.get("published")
+    if not given:
+        return []
+    help_ = "They stand beside the results; no run depends on them."
+    text_ = given if isinstance(given, str) else listed_text(given)
+    return [_folded("Published figures", _yaml_area(PUBLISHED, "Published figures, YAML", help_, text_))]
+
+
+def _folded(title: str, area: dmc.Textarea) -> html.Details:
+    summary = html.Summary([icon("chevron-right", "sm"), title])
+    return html.Details([summary, html.Div(area, className="field")], className="unfold")
 
 
 def _arrivals(draft: Mapping[str, Any]) -> list[Node]:

@@ -9,8 +9,9 @@ from dash import dcc, html
 
 from app.context import workspace
 from app.pages.runs.build.bundled import NEW, find
-from app.pages.runs.build.draft import checked, field_of, from_fields
+from app.pages.runs.build.draft import checked, field_of, from_fields, gapped
 from app.pages.runs.build.form import form
+from app.pages.runs.build.from_traces import traces_part
 from app.pages.runs.build.pieces import FORM_ACT
 from app.pages.runs.build.yaml import written
 from app.pages.runs.query import PATH
@@ -55,9 +56,10 @@ def build_page(view: View) -> list[Node]:
     """The page of the form."""
     draft = begun(view.source)
     text = written(draft)
+    as_text = gapped(draft)
     mode = dmc.SegmentedControl(
         id="run-mode",
-        value="form",
+        value="yaml" if as_text else "form",
         data=[{"value": "form", "label": "Form"}, {"value": "yaml", "label": "YAML"}],
         size="xs",
         **aria(label="Edit as a form or as YAML"),
@@ -81,8 +83,16 @@ def build_page(view: View) -> list[Node]:
             [
                 html.Div(
                     [
-                        html.Div(form(draft), id="run-form", className="stack"),
-                        html.Div(card(None, yaml_area), id="run-text", hidden=True),
+                        html.Div(
+                            [
+                                traces_part(view.query.get("traces")),
+                                html.Div(form(draft), id="run-form", className="stack"),
+                            ],
+                            id="run-fields",
+                            className="stack",
+                            hidden=as_text,
+                        ),
+                        html.Div(card(None, yaml_area), id="run-text", hidden=not as_text),
                     ]
                 ),
                 html.Div(_right(text), className="stack side"),

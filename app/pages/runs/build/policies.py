@@ -10,6 +10,7 @@ from dash import html
 
 from app.pages.runs.build.changes import arms
 from app.pages.runs.build.pieces import FORM, SHAPE, controls, does, item, more, section, text
+from app.pages.runs.words import titled
 from app.ui.basics import Node, button, icon
 from app.ui.forms import ORDER, control, field_id, select
 from core.experiments.parts import THREADS
@@ -17,7 +18,7 @@ from core.scheduling.policies import POLICIES, spelt
 from core.settings_fields import FieldSpec, describe
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
 
 _THREADS = FieldSpec(
@@ -34,7 +35,7 @@ def policies(draft: Mapping[str, Any], *, real: bool) -> html.Fieldset:
     """The section: the policies of a draft, and which of them the others are compared with."""
     given = arms(draft)
     items = [_arm(at, each, real) for at, each in enumerate(given)]
-    labels = [str(each.get("label") or each.get("policy")) for each in given]
+    labels = {str(each.get("label") or each.get("policy")): str(each.get("policy")) for each in given}
     baseline = html.Div(_baseline(labels, draft.get("baseline")), className="field")
     return section(
         "Policies",
@@ -44,13 +45,13 @@ def policies(draft: Mapping[str, Any], *, real: bool) -> html.Fieldset:
     )
 
 
-def _baseline(labels: Sequence[str], chosen: Any) -> dmc.Select:
-    first = labels[0] if labels else ""
+def _baseline(labels: Mapping[str, str], chosen: Any) -> dmc.Select:
+    first = next(iter(labels), "")
     return dmc.Select(
         id=field_id(FORM, "baseline"),
         label="Baseline",
         description="The policy that the others are compared with.",
-        data=list(dict.fromkeys(labels)),
+        data=[{"value": label, "label": titled(label, policy)} for label, policy in labels.items()],
         value=chosen if chosen in labels else first,
         allowDeselect=False,
         size="xs",
@@ -60,17 +61,22 @@ def _baseline(labels: Sequence[str], chosen: Any) -> dmc.Select:
 
 
 def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
-    name, label = str(arm.get("policy") or ""), str(arm.get("label") or "")
+    name = str(arm.get("policy") or "")
+    label = "" if arm.get("label") == name else str(arm.get("label") or "")
     path = f"policies/{at}"
     made: list[Node] = [
         html.Div(_choice(path, name), className="field wide"),
-        text(f"{path}/label", "Label", label, "In tables; the policy's name if empty.", placeholder=name),
+        text(
+            f"{path}/label", "Label", label, "In tables; the policy's name if empty.", placeholder=spelt(name)
+        ),
     ]
     if real:
         threads = replace(_THREADS, name=f"{path}/threads")
         made.append(control(FORM, threads, str(arm.get("threads") or "")))
     settings = _settings(path, name, arm.get("settings") or {})
-    return item(label or spelt(name) or "Policy", made, "drop-policies", at, settings)
+    return item(
+        titled(label, name) if label else spelt(name) or "Policy", made, "drop-policies", at, settings
+    )
 
 
 def _choice(path: str, name: str) -> dmc.Select:

@@ -64,7 +64,7 @@ def shortened(values: Mapping[str, Any]) -> dict[str, Any]:
             kind: _Short(_changed(JobKind, each)) if isinstance(each, dict) else each
             for kind, each in made["kinds"].items()
         }
-    for name in ("workers", "jobs"):
+    for name in ("workers", "jobs", "published"):
         if isinstance(made.get(name), list):
             made[name] = [
                 _Short(_without_host(each)) if isinstance(each, dict) else each for each in made[name]
@@ -75,7 +75,7 @@ def shortened(values: Mapping[str, Any]) -> dict[str, Any]:
         made["seeds"] = _Short(made["seeds"])
     elif isinstance(made.get("seeds"), list):
         made["seeds"] = _Row(made["seeds"])
-    empty = ("about", "engine", "world", "kinds", "jobs", "drawn", "arrivals", "docker")
+    empty = ("about", "engine", "world", "kinds", "jobs", "drawn", "arrivals", "docker", "published")
     if made.get("engine") == "simulated":
         made.pop("engine")
         made.pop("docker", None)

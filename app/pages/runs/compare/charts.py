@@ -84,6 +84,11 @@ def areas_card(each: Shown, view: View, end: float, top: float, csv: str) -> htm
     )
 
 
+def _files(each: Shown, **tables: str) -> list[tuple[str, str]]:
+    """Tables of a run for an export menu, by the name of their file."""
+    return [(f"{label}, CSV", f"/api/runs/{each.run}/{name}.csv") for name, label in tables.items()]
+
+
 def _first(jobs: Sequence[str], most: int) -> str:
     return f", the first {most:,} of {len(jobs):,}" if len(jobs) > most else ""
 
@@ -97,17 +102,31 @@ def lanes_card(each: Shown, end: float, height: int) -> html.Section:
     moved = each.result.migrations
     bars = each.facts is None or each.facts.bars
     keys: list[Node] = []
+    evened = each.facts.rebalanced if each.facts is not None else 0
     if moved and bars:
         keys = [html.Span("placed at arrival", className="key box a")]
         keys.append(html.Span("after migration", className="key box b"))
+    if evened and bars:
+        keys.append(html.Span("after rebalancing", className="key box hatch"))
     what = "one bar is one job" if bars else "darker is more jobs"
     label = f"Jobs per worker under {each.side.title}, {moved} moved"
     return card(
         f"Jobs per worker, {each.side.title}",
         drawn(each, "lanes", label, lambda: lanes.worker_lanes(each.series, end, height), end, height),
-        note=f"{moved:,} migration{'s' if moved != 1 else ''}" if moved and bars else what,
-        tools=[*keys, export_menu(f"lanes-{each.place}", f"jobs per worker {each.side.title}", [])],
+        note=_moves(moved, evened) if moved and bars else what,
+        tools=[
+            *keys,
+            export_menu(
+                f"lanes-{each.place}", f"jobs per worker {each.side.title}", _files(each, moves="Migrations")
+            ),
+        ],
     )
+
+
+def _moves(moved: int, evened: int) -> str:
+    """How many migrations there were, and how many of them evened out the number of jobs."""
+    words = f"{moved:,} migration{'s' if moved != 1 else ''}"
+    return f"{words}, {evened:,} to rebalance" if evened else words
 
 
 def bands_card(each: Shown, end: float) -> Node:
@@ -125,7 +144,12 @@ def bands_card(each: Shown, end: float) -> Node:
             end,
         ),
         note=f"one row is one job{_first(each.jobs, _MOST_BANDS)}",
-        tools=[*_label_keys(names), export_menu(f"bands-{each.place}", f"lists {each.side.title}", [])],
+        tools=[
+            *_label_keys(names),
+            export_menu(
+                f"bands-{each.place}", f"lists {each.side.title}", _files(each, lines="Lines over time")
+            ),
+        ],
     )
 
 
@@ -162,7 +186,12 @@ def rows_card(each: Shown, view: View, end: float, jobs: Sequence[str]) -> html.
     return card(
         f"CPU and limits per job, {each.side.title}",
         drawn(each, "rows", label, make, end, page, *chosen),
-        tools=[pager(jobs, view), export_menu(f"rows-{each.place}", f"CPU per job {each.side.title}", [])],
+        tools=[
+            pager(jobs, view),
+            export_menu(
+                f"rows-{each.place}", f"CPU per job {each.side.title}", _files(each, lines="Lines over time")
+            ),
+        ],
     )
 
 
@@ -188,5 +217,11 @@ def workers_card(each: Shown, end: float) -> html.Section:
         f"CPU per worker, {each.side.title}",
         drawn(each, "workers", f"CPU of each worker under {each.side.title}", make, end),
         note="dashed: its cores" if few_of_them else "darker is more",
-        tools=[export_menu(f"workers-{each.place}", f"CPU per worker {each.side.title}", [])],
+        tools=[
+            export_menu(
+                f"workers-{each.place}",
+                f"CPU per worker {each.side.title}",
+                _files(each, workers="CPU per worker"),
+            )
+        ],
     )

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.provisioning import gains
+from app.pages.runs.words import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
-from core.units import format_change, format_number, format_share
+from core.units import format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.pages.runs.stored import Row
 
-_BETTER = {"better": "worse", "worse": "better", "open": "open"}
+BETTER = {"better": "worse", "worse": "better", "open": "open"}
 _COUNTS = ("migrations", "failed_jobs")
 _RATIOS = ("worst_slowdown",)
 _SHARES = {"used": 0, "controller": 1}
@@ -29,6 +30,11 @@ _SHORT = {
     "worst_slowdown": "Worst slowdown",
     "controller": "PhaseDock’s own CPU",
 }
+
+
+def kind_of(value: float, low: float | None, high: float | None) -> str:
+    """Whether a difference is ``better``, ``worse`` or ``open``: one that is written as 0.0% is open."""
+    return "open" if abs(value) < NOTHING else BETTER[gains.verdict(low, high)]
 
 
 def quantity(name: str, value: float | None) -> str:
@@ -46,10 +52,10 @@ def said(row: Row) -> str:
     """A difference with its interval in words."""
     if row.value is None:
         return f"{row.label}: not tested"
-    words = f"{row.label}: {format_change(row.value)}"
+    words = f"{row.label}: {change(row.value)}"
     if row.low is None or row.high is None:
         return f"{words}, one seed, no interval"
-    return f"{words}, 95% interval {_span(row.low, row.high)}"
+    return f"{words}, 95% interval {span(row.low, row.high)}"
 
 
 def differences_card(
@@ -102,14 +108,12 @@ def _row(row: Row, on: gains.Track) -> html.Tr:
     if row.value is None:
         cells.append(html.Td("not tested", colSpan=3, className="ink3"))
         return html.Tr(cells)
-    kind = _BETTER[gains.verdict(row.low, row.high)]
+    kind = kind_of(row.value, row.low, row.high)
     cells += [
         html.Td(_dot(row, on)),
+        html.Td(change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"),
         html.Td(
-            format_change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"
-        ),
-        html.Td(
-            "one seed" if row.low is None or row.high is None else _span(row.low, row.high),
+            "one seed" if row.low is None or row.high is None else span(row.low, row.high),
             className="num ink3 span",
         ),
     ]
@@ -123,11 +127,12 @@ def _worse(kind: str) -> str:
 def _dot(row: Row, on: gains.Track) -> html.Div:
     """The dot and whisker of one row on the common track."""
     found = gains.mark(row.value or 0.0, row.low, row.high, on)
-    return gain_dot(found, on, _BETTER[found.verdict], said(row))
+    return gain_dot(found, on, kind_of(row.value or 0.0, row.low, row.high), said(row))
 
 
-def _span(low: float, high: float) -> str:
-    return f"{format_change(low).removesuffix('%')} to {format_change(high)}"
+def span(low: float, high: float) -> str:
+    """An interval of changes."""
+    return f"{change(low).removesuffix('%')} to {change(high)}"
 
 
 def _short(name: str) -> str:

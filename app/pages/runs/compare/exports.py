@@ -16,7 +16,7 @@ from app.ui.export import page_export
 from core.csv_export import csv_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from app.pages.runs.compare.shown import Shown
     from app.ui.basics import Node
@@ -27,6 +27,7 @@ _JOB = (
     "id", "model", "arrived", "started", "ended", "completion", "t90", "t95", "t99", "fair", "slowdown",
     "migrations", "state",
 )  # fmt: skip
+_MOVE = ("time", "job", "from", "to", "rule", "rebalanced", "failed")
 _LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss")
 
 
@@ -35,9 +36,11 @@ def differences_address(info: ExperimentInfo, a: str, b: str) -> str:
     return f"/api/experiments/{info.id}/differences.csv?{urlencode({'a': a, 'b': b})}"
 
 
-def menu(info: ExperimentInfo, shown: list[Shown], differences: str | None) -> Node:
-    """The page's export menu."""
-    files = [("Differences, CSV", differences)] if differences else []
+def menu(
+    info: ExperimentInfo, shown: list[Shown], differences: str | None, more: Sequence[tuple[str, str]] = ()
+) -> Node:
+    """The page's export menu; `more` are further (label, address)."""
+    files = [*more, *([("Differences, CSV", differences)] if differences else [])]
     files += [
         ("Jobs of every run, CSV", f"/api/experiments/{info.id}/jobs.csv"),
         ("Experiment, YAML", f"/api/experiments/{info.id}.yaml"),
@@ -115,3 +118,26 @@ def export_lines(run: str) -> Response:
                 yield series["time"][at], job, *values
 
     return file_answer(csv_lines(("time_s", "job", *_LINES), rows()), f"{info.name}-{info.label}-lines.csv")
+
+
+@blueprint.get("/api/runs/<run>/moves.csv")
+def export_moves(run: str) -> Response:
+    """A run's migrations: a row for each, with the rule behind it."""
+    info = workspace().runs.get(run)
+    moves = (stored.series(run) or {}).get("moves", [])
+    rows = ([move.get(name) for name in _MOVE] for move in moves)
+    return file_answer(csv_lines(("time_s", *_MOVE[1:]), rows), f"{info.name}-{info.label}-moves.csv")
+
+
+@blueprint.get("/api/runs/<run>/workers.csv")
+def export_workers(run: str) -> Response:
+    """A run's machines: a row for each at each observation."""
+    info = workspace().runs.get(run)
+    series = stored.series(run) or {"time": [], "workers": {}}
+    rows = (
+        (series["time"][at], worker, cpu, lines["jobs"][at], lines["capacity"])
+        for worker, lines in series["workers"].items()
+        for at, cpu in enumerate(lines["cpu"])
+    )
+    head = ("time_s", "worker", "cpu", "jobs", "cores")
+    return file_answer(csv_lines(head, rows), f"{info.name}-{info.label}-workers.csv")

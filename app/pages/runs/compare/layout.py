@@ -1,13 +1,18 @@
-"""Two policies of an experiment beside each other: the table of differences, and every figure twice."""
+"""The page of an experiment: all policies, or two with their differences and every figure twice."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from app.figures.runs.arm_styles import arm_styles
 from app.pages.runs import stored
+from app.pages.runs.arms import over_time
+from app.pages.runs.arms.choice import chosen, many, named
+from app.pages.runs.arms.layout import arms_cards, base_picker, table_address
 from app.pages.runs.compare import charts, exports
 from app.pages.runs.compare.differences import differences_card
 from app.pages.runs.compare.predicted import predicted_card
@@ -45,12 +50,61 @@ _POLL_MS = 2_500
 
 
 def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
-    """The page of an experiment."""
+    """The page of an experiment: all its policies, or two of them."""
+    return _all_page(info, view) if many(info, view) else _two_page(info, view)
+
+
+def _all_page(info: ExperimentInfo, view: View) -> list[Node]:
+    asked = chosen(info, view)
+    files = [("Leaderboard, CSV", table_address(info, view, "leaderboard"))] if asked.seeds else []
+    actions: list[Node] = [
+        *_switch(info, view, "all"),
+        base_picker(asked),
+        link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh"),
+        exports.menu(info, [], None, files),
+    ]
+    return [
+        page_head(info.name, None, actions),
+        html.Div(head(info, view), id="run-head"),
+        html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view))),
+        html.Div(arms_cards(info, view) or [_nothing(info)], className="stack"),
+    ]
+
+
+def _switch(info: ExperimentInfo, view: View, shown: str) -> list[Node]:
+    """The way between all policies and two of them; nothing where there are no more than two."""
+    n = len(info.experiment.policies)
+    if n <= 2:
+        return []
+    ways = (("all", f"All {n} policies", view.query(show="all", a=None, b=None)),
+            ("two", "Two policies", view.query(show="two", a=None, b=None)))  # fmt: skip
+    links = [
+        link(
+            title,
+            to,
+            className="on" if name == shown else "",
+            **(aria(current="true") if name == shown else {}),
+        )
+        for name, title, to in ways
+    ]
+    return [html.Nav(links, className="seg", **aria(label="All policies or two"))]
+
+
+def _seen(info: ExperimentInfo, view: View) -> int:
+    """How many seeds the page shows."""
+    if many(info, view):
+        return len(chosen(info, view).seeds)
+    first, second, _ = stored.pair(info, view.a, view.b)
+    return len(stored.shared_seeds(first, second))
+
+
+def _two_page(info: ExperimentInfo, view: View) -> list[Node]:
     first, second, every = stored.pair(info, view.a, view.b)
     seeds = stored.shared_seeds(first, second)
     shown = _shown(first, second, _seed(view, seeds)) if seeds else []
     differences = exports.differences_address(info, first.key, second.key) if second and seeds else None
     actions: list[Node] = [
+        *_switch(info, view, "two"),
         *_pickers(view, first, second, every),
         link_button("Run again", f"{PATH}?look=build&from={info.id}", "refresh"),
         exports.menu(info, shown, differences),
@@ -65,15 +119,13 @@ def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
 
 def head(info: ExperimentInfo, view: View) -> list[Node]:
     """How the experiment stands, and its task while that runs or after it failed."""
-    first, second, _ = stored.pair(info, view.a, view.b)
     task = stored.task_of(info)
-    return [_status(info, task), *_live(task, len(stored.shared_seeds(first, second)))]
+    return [_status(info, task), *_live(task, _seen(info, view))]
 
 
 def mark(info: ExperimentInfo, view: View) -> str:
     """How an experiment stands and how many seeds are shown: with one mark, pages show the same results."""
-    first, second, _ = stored.pair(info, view.a, view.b)
-    return f"{stored.state_of(info)} {len(stored.shared_seeds(first, second))}"
+    return f"{stored.state_of(info)} {_seen(info, view)}"
 
 
 def _status(info: ExperimentInfo, task: TaskInfo | None) -> html.Div:
@@ -109,8 +161,7 @@ def polls(info: ExperimentInfo) -> bool:
 
 def more_seeds(info: ExperimentInfo, view: View, seen: int) -> bool:
     """Whether there are enough new results to redraw the page."""
-    first, second, _ = stored.pair(info, view.a, view.b)
-    return len(stored.shared_seeds(first, second)) >= max(2 * seen, 1)
+    return _seen(info, view) >= max(2 * seen, 1)
 
 
 def _pickers(view: View, first: Side, second: Side | None, every: Mapping[str, Side]) -> list[Node]:
@@ -193,7 +244,8 @@ def _predicted(info: ExperimentInfo, shown: Sequence[Shown]) -> list[Node]:
     if len(shown) != 2:
         return []
     a, b = shown
-    made = predicted_card(info, stored.differences(a.side, b.side), (a.side.label, b.side.label))
+    labels, titles = (a.side.label, b.side.label), (a.side.title, b.side.title)
+    made = predicted_card(info, stored.differences(a.side, b.side), labels, titles)
     return [] if made is None else [made]
 
 
@@ -270,4 +322,21 @@ def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
         [charts.rows_card(each, view, end, jobs) for each in kept],
         [charts.workers_card(each, end) for each in kept],
     ]
-    return [html.Div(row, className=f"grid {'cols-2' if len(row) > 1 else ''} pairs") for row in rows if row]
+    grids = [html.Div(row, className=f"grid {'cols-2' if len(row) > 1 else ''} pairs") for row in rows if row]
+    return [*grids[:2], *_learned(view, kept), *grids[2:]]
+
+
+def _seed_of(each: Shown) -> int:
+    return next(seed for seed, run in each.side.runs.items() if run == each.run)
+
+
+def _learned(view: View, kept: Sequence[Shown]) -> list[Node]:
+    """Growth and loss of both, and of their jobs."""
+    places = [each.place for each in kept]
+    styles = arm_styles([each.side.title for each in kept], places.index("a") if "a" in places else -1,
+                        places.index("b") if "b" in places else -1)  # fmt: skip
+    own = len({each.side.experiment for each in kept}) == 1
+    address = f"/api/experiments/{kept[0].side.experiment}/learning.csv?" + urlencode(
+        {"arms": named(each.side.key for each in kept), "seed": _seed_of(kept[0])}
+    )
+    return over_time.learning_cards(list(zip(kept, styles, strict=True)), view, address if own else None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 
 from app.pages.runs.compare.differences import quantity
+from app.pages.runs.words import titled
 from app.ui.basics import card, scrolling
 from core.experiments.compare import MEASURES
 from core.units import format_change, format_number, format_share
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from core.runtime.experiments.infos import ExperimentInfo
 
 
-def predicted_card(info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str, str]) -> html.Section | None:
+def predicted_card(
+    info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str, str], titles: tuple[str, str] | None = None
+) -> html.Section | None:
     """The card, or None where nothing was predicted of these two.
 
     Parameters
@@ -27,8 +30,8 @@ def predicted_card(info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str,
         The experiment.
     rows
         The measured differences of B from A.
-    labels
-        What A and B are called.
+    labels, titles
+        A's and B's labels in the report, and what the screen calls them; the labels where left out.
     """
     found: Mapping[str, Any] = (info.report or {}).get("predicted") or {}
     said = {row["label"]: row["measures"] for row in found.get("comparison", [])}
@@ -38,8 +41,8 @@ def predicted_card(info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str,
         [
             html.Th("", scope="col"),
             *(
-                html.Th(f"{label}, {kind}", className="num", scope="col")
-                for label in labels
+                html.Th(f"{title}, {kind}", className="num", scope="col")
+                for title in titles or labels
                 for kind in _KINDS
             ),
             html.Th("Difference, real", className="num", scope="col"),
@@ -52,7 +55,12 @@ def predicted_card(info: ExperimentInfo, rows: Sequence[Row], labels: tuple[str,
         className="plain differences",
     )
     wrap = scrolling(table, "Measured and predicted")
-    return card("Simulator’s prediction", wrap, note=_note(info.experiment.baseline, found), flush=True)
+    return card("Simulator’s prediction", wrap, note=_note(_baseline(info), found), flush=True)
+
+
+def _baseline(info: ExperimentInfo) -> str:
+    arm = info.experiment.arm(info.experiment.baseline)
+    return titled(arm.label, arm.policy)
 
 
 _KINDS = ("real", "predicted")

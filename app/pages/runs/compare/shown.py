@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.pages.runs.stored import Side
     from core.experiments.outcome import RunResult
 
-_LOOK = 1
+_LOOK = 2
 """Changed with the look of figures of runs, so that cached ones of an earlier release are not shown."""
 
 
@@ -43,6 +43,8 @@ class Facts:
         The pixels that the jobs of all workers need.
     bars
         Whether each job can be drawn as a bar of its own.
+    rebalanced
+        How many migrations were to even out the number of jobs.
     """
 
     names: tuple[str, ...]
@@ -52,6 +54,7 @@ class Facts:
     used: float | None
     height: int
     bars: bool
+    rebalanced: int = 0
 
 
 def facts_of(run: str) -> Facts | None:
@@ -75,6 +78,7 @@ def _facts(run: str) -> Facts:
         used_share(series),
         lanes.lanes_height(series),
         lanes.has_bars(series),
+        lanes.rebalanced(series),
     )
 
 
@@ -91,7 +95,7 @@ class Shown:
     Parameters
     ----------
     place
-        ``a`` or ``b``.
+        ``a`` or ``b``, or the number of the policy among all that are drawn.
     side, run
         The policy, and the run's id.
     result

@@ -1,0 +1,120 @@
+"""Lines over time of several policies: ΣG, loss, and the same of single jobs (figures 3.1, 6.11 and 6.12).
+
+A line is named at its end; names that would lie over each other are moved apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import plotly.graph_objects as go
+
+from app.figures import theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.figures.runs.arm_styles import ArmStyle
+    from core.traces.model import FloatArray
+
+    Curve = tuple[ArmStyle, FloatArray, FloatArray]
+
+_HEIGHT, _ROW_PX = 240, 92
+_LETTER_PX, _LINE_PX = 5.7, 13
+_MOST_LETTERS = 20
+
+
+def arm_lines(curves: Sequence[Curve], quantity: str, end: float, top: float | None = None) -> go.Figure:
+    """One line for each policy.
+
+    Parameters
+    ----------
+    curves
+        Style, seconds and values of each; values that are NaN are gaps.
+    quantity
+        What is drawn, with its unit.
+    end, top
+        The ends of the axes; the top by the values if left out.
+    """
+    highest = top if top is not None else _highest([values for _, _, values in curves])
+    right = 18 + int(_LETTER_PX * max((len(_short(style.title)) for style, _, _ in curves), default=0))
+    figure = go.Figure(layout=_layout(_HEIGHT, end, right, quantity))
+    figure.update_yaxes(range=[0, highest])
+    for curve in curves:
+        figure.add_trace(_line(curve))
+    inside = _HEIGHT - 24 - 26
+    for (style, _, _), y in zip(curves, _apart(curves, highest / inside * _LINE_PX), strict=True):
+        colour = theme.ink("accent" if style.line == "accent" else "ink2")
+        figure.add_annotation(
+            text=_short(style.title), x=1, xref="paper", y=y, yref="y", xanchor="left", xshift=6,
+            showarrow=False, font={"size": 11, "color": colour},
+        )  # fmt: skip
+    return figure
+
+
+def job_rows(jobs: Sequence[tuple[str, Sequence[Curve]]], quantity: str, end: float, top: float) -> go.Figure:
+    """A row for each job, in it a line for each policy; all rows have the same axes."""
+    n = max(len(jobs), 1)
+    figure = go.Figure(layout=_layout(_ROW_PX * n + 46, end, 14, ""))
+    for at, (job, curves) in enumerate(jobs):
+        suffix = "" if at == 0 else str(at + 1)
+        bottom, upper = 1 - (at + 1) / n, 1 - at / n - 0.26 / n
+        figure.layout[f"yaxis{suffix}"] = theme.value_axis(
+            domain=[max(bottom, 0.0), upper], range=[0, top], nticks=3, fixedrange=True
+        )
+        for curve in curves:
+            figure.add_trace(_line(curve).update(yaxis=f"y{suffix}"))
+        title = theme.quantity_title(f"<b>{job}</b>, {quantity}", y=upper)
+        figure.add_annotation(title | {"font": {"size": 11, "color": theme.ink("ink2")}})
+    figure.update_xaxes(anchor=f"y{'' if n == 1 else n}")
+    figure.update_layout(hoversubplots="axis" if n > 1 else "overlaying")
+    return figure
+
+
+def _line(curve: Curve) -> go.Scatter:
+    style, times, values = curve
+    return go.Scatter(
+        x=times,
+        y=[None if np.isnan(value) else float(value) for value in values],
+        mode="lines",
+        name=style.title,
+        line=style.stroke,
+        connectgaps=False,
+        hovertemplate="%{y:.3g}",
+    )
+
+
+def _layout(height: int, end: float, right: int, quantity: str) -> go.Layout:
+    return theme.frame(
+        height,
+        margin={"l": 44, "r": right, "t": 24, "b": 26},
+        dragmode=False,
+        xaxis=theme.time_axis(0.0, end, unifiedhovertitle={"text": "%{x:.0f} s"}) | {"fixedrange": True},
+        yaxis=theme.value_axis(fixedrange=True),
+        annotations=[theme.quantity_title(quantity, yshift=4)] if quantity else [],
+        meta={"time_axis": True, "full": [0.0, end]},
+    )
+
+
+def _highest(values: Sequence[FloatArray]) -> float:
+    tops = [float(np.nanmax(each)) for each in values if len(each) and not np.isnan(each).all()]
+    return max(tops, default=1.0) * 1.08 or 1.0
+
+
+def _apart(curves: Sequence[Curve], least: float) -> list[float]:
+    """Where each line's name stands: near its last value, at least `least` above the one below it."""
+    lasts = []
+    for _, _, values in curves:
+        known = values[~np.isnan(values)]
+        lasts.append(float(known[-1]) if len(known) else 0.0)
+    places: dict[int, float] = {}
+    below = -np.inf
+    for at in sorted(range(len(lasts)), key=lambda each: (lasts[each], -each)):
+        below = max(lasts[at], below + least)
+        places[at] = below
+    return [places[at] for at in range(len(lasts))]
+
+
+def _short(title: str) -> str:
+    return title if len(title) <= _MOST_LETTERS else f"{title[: _MOST_LETTERS - 1]}…"

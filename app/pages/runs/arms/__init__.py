@@ -1,0 +1,1 @@
+"""All policies of an experiment beside each other: the leaderboard, and figures of those that are chosen."""

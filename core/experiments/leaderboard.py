@@ -1,0 +1,171 @@
+"""Any number of policies of one experiment in one table: who is best, by how much, and how sure that is.
+
+All figures of a table are taken over the same seeds, those that every policy in it has been run on, so that
+means can be compared as well as differences. Differences, intervals and single jobs are those of
+`core.experiments.compare`. An interval is for one policy against the baseline: of twenty policies that differ
+in nothing, one is expected to have an interval without zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.experiments.compare import DRAWS, MEASURES, Difference, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.experiments.outcome import RunResult
+
+JOB_MEASURES = ("sooner", "best", "worst")
+"""What a standing says of single jobs, beside `core.experiments.compare.MEASURES`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SingleJobs:
+    """How single jobs fare against the baseline; changes are relative, below zero is sooner.
+
+    Parameters
+    ----------
+    sooner, best, worst
+        Means over seeds of the share of a run's jobs that ended sooner, and of the change of its best and of
+        its worst job.
+    ranges
+        The middle 90% of single seeds of these three.
+    best_job, worst_job
+        (name, mean change over seeds) of the job that gains and of the one that loses most on average.
+    by_job
+        The mean change of each job.
+    """
+
+    sooner: float
+    best: float
+    worst: float
+    ranges: Mapping[str, tuple[float, float]]
+    best_job: tuple[str, float]
+    worst_job: tuple[str, float]
+    by_job: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One policy's row.
+
+    Parameters
+    ----------
+    label
+        Its label.
+    seeds
+        How many seeds it and all others were run on.
+    measures
+        Means over these seeds of every measure of `core.experiments.compare.MEASURES`, seconds; None where
+        no run has it.
+    differences
+        The paired relative difference from the baseline in each measure; empty for the baseline.
+    jobs
+        How single jobs fare; None for the baseline, and where no job was done under both.
+    migrations, failed_jobs
+        Migrations per run, and failed jobs of all runs: they are in no mean.
+    """
+
+    label: str
+    seeds: int
+    measures: Mapping[str, float | None]
+    differences: Mapping[str, Difference]
+    jobs: SingleJobs | None
+    migrations: float
+    failed_jobs: int
+
+
+def shared_seeds(runs: Mapping[str, Mapping[int, Any]]) -> list[int]:
+    """The seeds that every policy has been run on, in order."""
+    sets = [set(each) for each in runs.values()]
+    return sorted(set.intersection(*sets)) if sets else []
+
+
+def leaderboard(
+    results: Mapping[str, Mapping[int, RunResult]], baseline: str, draws: int = DRAWS
+) -> list[Standing]:
+    """Every policy's row, in the order given.
+
+    Parameters
+    ----------
+    results
+        The result of each label and seed.
+    baseline
+        The label that the others are compared with.
+    draws
+        The number of bootstrap samples.
+
+    Returns
+    -------
+    list of Standing
+        Empty where no seed is shared by all.
+    """
+    seeds = shared_seeds(results)
+    if not seeds:
+        return []
+    same = {label: {seed: runs[seed] for seed in seeds} for label, runs in results.items()}
+    return [_standing(row) for row in compare(same, baseline, draws)]
+
+
+def standings(comparison: Sequence[Mapping[str, Any]]) -> list[Standing] | None:
+    """The rows of a stored report; None where it is of an earlier release, which named no jobs."""
+    if any(row.get("jobs") and "best_job" not in row["jobs"] for row in comparison) or not comparison:
+        return None
+    return [_standing(row) for row in comparison]
+
+
+def _standing(row: Mapping[str, Any]) -> Standing:
+    found = row.get("jobs")
+    jobs = None
+    if found and found["best_job"]:
+        ends = {name: (found[name][0], found[name][1]) for name in ("best_job", "worst_job")}
+        ranges = {name: (each[0], each[1]) for name, each in found["ranges"].items() if each}
+        jobs = SingleJobs(**{**found, **ends, "ranges": ranges})
+    return Standing(
+        label=row["label"],
+        seeds=row["seeds"],
+        measures=row["measures"],
+        differences={name: Difference(**each) for name, each in (row["differences"] or {}).items()},
+        jobs=jobs,
+        migrations=row["migrations"] or 0.0,
+        failed_jobs=row["failed_jobs"],
+    )
+
+
+def value_of(row: Standing, name: str) -> float | str | None:
+    """What a row is sorted by.
+
+    Parameters
+    ----------
+    row
+        The row.
+    name
+        One of `core.experiments.compare.MEASURES` or `JOB_MEASURES`; ``label``, ``migrations``; or
+        ``difference`` and a measure, with a dot between them.
+    """
+    if name in MEASURES:
+        return row.measures.get(name)
+    if name.startswith("difference."):
+        found = row.differences.get(name.removeprefix("difference."))
+        return 0.0 if found is None else found.value
+    if name in JOB_MEASURES:
+        if row.jobs is None:
+            return None
+        ends = {"sooner": row.jobs.sooner, "best": row.jobs.best_job[1], "worst": row.jobs.worst_job[1]}
+        return ends[name]
+    return row.migrations if name == "migrations" else row.label
+
+
+def ranked(rows: Sequence[Standing], name: str, *, falling: bool = False) -> list[Standing]:
+    """The rows sorted by one column; rows without a value are last either way, equal ones in order."""
+    known = [row for row in rows if value_of(row, name) is not None]
+    rest = [row for row in rows if value_of(row, name) is None]
+    if name == "label":
+        known.sort(key=lambda row: row.label.casefold(), reverse=falling)
+    else:
+        sign = -1.0 if falling else 1.0
+        known.sort(key=lambda row: sign * float(value_of(row, name) or 0.0))
+    return [*known, *rest]

@@ -1,0 +1,1 @@
+"""Recorded executions of a trace set as the jobs of an experiment."""
