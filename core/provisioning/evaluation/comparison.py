@@ -31,6 +31,11 @@ if TYPE_CHECKING:
 PAPERS_BASE = "prev.step.rules"
 """What AI4DL compares with (Figure 4)."""
 BASES = (PAPERS_BASE, "prev.step.max")
+PAPERS_OWN = "phase.rule"
+PAPERS_POLICIES = ("current.step.max", "current.step.rules", "prev.step.max", PAPERS_BASE, PAPERS_OWN)
+"""The five that AI4DL draws over time (Figure 4)."""
+PAPERS_SAVING = 0.3
+"""What AI4DL reports for its own against `PAPERS_BASE` at 5% tolerance, not at matched violation."""
 
 
 def best_reactive(exams: Sequence[Exam]) -> str | None:

@@ -196,7 +196,7 @@ def evaluate(
 def _divided(fleet: Fleet, settings: EvaluationSettings) -> Split:
     """Training and held-out containers; a container that is alone is replayed on itself instead."""
     if fleet.n_containers == 1:
-        return Split(*[np.zeros(1, np.int64)] * 2, tested=False)
+        return Split(np.zeros(1, np.int64), np.zeros(1, np.int64), tested=False)
     return split(fleet, settings.holdout, settings.seed)
 
 
@@ -210,13 +210,13 @@ def _workloads(
 ) -> dict[str, Any]:
     """What each workload has now, and what every policy and a fixed amount would give it."""
     now, given = present_amount(demand, traces.features)
-    sides = [
+    training, held_out = (
         Side(demand.only(part), now[demand.fleet.samples_of(part)], given[part], workloads.of[part])
         for part in (divided.training, divided.held_out)
-    ]
+    )
     if not divided.tested:
-        sides = [sides[0], sides[0]]
-    return workload_evidence(compared, *sides, workloads, settings.tolerance, settings.headroom)
+        training = held_out
+    return workload_evidence(compared, training, held_out, workloads, settings.tolerance, settings.headroom)
 
 
 def _with_phases(
