@@ -38,11 +38,9 @@ _HEAD = (
     ("Policy", False),
     ("Over, raw", True),
     ("Allocated, raw", True),
-    ("Short, raw", True),
-    ("by > 5%", True),
+    ("Short (by > 5%)", True),
     ("Over, matched", True),
-    ("Short, matched", True),
-    ("by > 5%", True),
+    ("Short (by > 5%)", True),
 )
 
 
@@ -174,11 +172,9 @@ def _cells(row: PaperRow) -> list[Node]:
         row.policy,
         "base" if base else _change(row.over),
         "base" if base else _change(row.allocation),
-        _share(row.short),
-        _share(row.short_05),
+        f"{_share(row.short)} ({_share(row.short_05)})",
         "base" if base else html.Span(_change(row.matched), title=interval),
-        _share(row.matched_short),
-        _share(row.matched_short_05),
+        f"{_share(row.matched_short)} ({_share(row.matched_short_05)})",
     ]
 
 

@@ -14,7 +14,6 @@ from core.provisioning.verdict.savings import assumptions, money
 from core.provisioning.verdict.standing import State, ran_out
 from core.provisioning.verdict.verdict import STEERED
 from core.units import (
-    MINUS,
     Unit,
     format_bytes,
     format_change,
@@ -29,9 +28,10 @@ if TYPE_CHECKING:
 
     from app.pages.provisioning.query import View
     from core.provisioning.verdict.savings import PriceSettings, Saved
+    from core.provisioning.verdict.standing import Standing
     from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
 
-SHOWN = 12
+SHOWN, MOST = 6, 60
 _STATES = {
     State.UNTESTED: ("not tested", "warn", "alert-triangle"),
     State.FEW: ("too few to tell", "warn", "alert-triangle"),
@@ -57,15 +57,30 @@ def verdict_cards(found: Verdict, report: Mapping[str, Any], view: View, csv: st
             className="stack",
         ),
         note=_basis(found, report),
-        tools=[_badge(found.whole.lines), download("verdict", csv)],
+        tools=[_badge([each.state for each in found.risk.values()]), download("verdict", csv)],
         class_name="verdict",
     )
     if found.by is None:
         return [whole]
-    cards = [_workload(each, view) for each in found.cards[:SHOWN]]
-    more = len(found.cards) - SHOWN
-    rest = html.P(f"{more:,} more workloads are in the CSV.", className="small ink3") if more > 0 else None
-    return [whole, html.Div(cards, className="workloads"), rest]
+    cards = [_workload(each, view) for each in found.cards[:MOST]]
+    shown, folded = cards[:SHOWN], cards[SHOWN:]
+    return [whole, html.Div(shown, className="workloads"), _folded(folded, len(found.cards) - SHOWN)]
+
+
+def _folded(cards: Sequence[Node], count: int) -> Node:
+    """The other workloads, folded away; the CSV has them all."""
+    if not cards:
+        return None
+    cut = html.P(f"The first {MOST} of them; the CSV has all.", className="small ink3")
+    title = f"{count:,} more workload{'s' if count != 1 else ''}"
+    return html.Details(
+        [
+            html.Summary([icon("chevron-right", "sm"), html.Span(title)]),
+            html.Div(list(cards), className="workloads"),
+            cut if count > len(cards) else None,
+        ],
+        className="own",
+    )
 
 
 def _basis(found: Verdict, report: Mapping[str, Any]) -> str:
@@ -145,8 +160,9 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
         kind = ("circle-check", "ok") if choice.better else ("info-circle", "info")
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
         items.append(_reason(*kind, [html.B(title), " ", choice.sentence]))
-        items += [_trust(line, line.steered)] if line.steered is not None else []
         items += _instead(found, line)
+        if line.resource in found.risk:
+            items.append(_trust(line.resource, found.risk[line.resource]))
     items += [
         _reason("info-circle", "info", [html.B(f"{RESOURCES[missing]}."), " Not recorded in these traces."])
         for missing in RESOURCES
@@ -159,9 +175,9 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
     return items
 
 
-def _trust(line: Line, option: Option) -> html.Li:
-    words, kind, picture = _STATES[option.standing.state]
-    text = [html.B(f"{RESOURCES[line.resource.value]}, {words}."), " ", option.standing.sentence]
+def _trust(resource: Resource, risk: Standing) -> html.Li:
+    words, kind, picture = _STATES[risk.state]
+    text = [html.B(f"{RESOURCES[resource.value]}, {words}."), " ", risk.sentence]
     return _reason(picture, kind or "info", text)
 
 
@@ -171,9 +187,13 @@ def _instead(found: Verdict, line: Line) -> list[html.Li]:
     fixed = [each for each in lines if each and each.recommended and each.recommended.way != STEERED]
     if line.resource is not Resource.MEMORY or not fixed:
         return []
+    policy = ""
+    if line.steered is not None and found.whole.held_out:
+        policy = f" With {line.steered.policy}: {ran_out(line.steered.found, found.whole.held_out)}"
+    which = f" for {len(fixed):,} of {len(lines):,} workloads" if len(lines) > 1 else ""
     text = (
-        f" Too little memory kills, so a fixed limit is recommended for {len(fixed):,} of {len(lines):,} "
-        f"workload{'s' if len(lines) != 1 else ''}: the highest use in training, plus headroom."
+        f" Too little memory kills, so a fixed limit is recommended{which}: the highest use in training, "
+        f"plus headroom.{policy}"
     )
     return [_reason("info-circle", "info", [html.B("Memory, fixed limits."), text])]
 
@@ -192,14 +212,15 @@ def _workload(found: Card, view: View) -> html.Section:
         html.P([html.B(worth)], className="worth") if worth else None,
         html.P(_said(found), className="small ink2"),
         note=tested,
-        tools=[_badge(found.lines)],
+        tools=[_badge([each.recommended.standing.state for each in found.lines if each.recommended])],
         class_name="workload",
     )
 
 
 def _worth(value: float, prices: PriceSettings) -> str:
-    what = "Saves" if value >= 0 else "Costs"
-    return f"{what} {money(abs(value), prices)} per day{'' if value >= 0 else ' more'}"
+    if value >= 0:
+        return f"Saves {money(value, prices)} per day"
+    return f"Costs {money(-value, prices)} per day more: leave it as it is"
 
 
 def _said(found: Card) -> str:
@@ -215,9 +236,8 @@ def _said(found: Card) -> str:
     return " ".join(sentences)
 
 
-def _badge(lines: Sequence[Line]) -> Node:
+def _badge(states: Sequence[State]) -> Node:
     """The worst standing of what is recommended."""
-    states = [line.recommended.standing.state for line in lines if line.recommended is not None]
     if not states:
         return None
     return state_badge(*_STATES[min(states, key=_WORST.index)])
@@ -244,10 +264,10 @@ def _line(line: Line, view: View) -> html.Div:
         ],
         className="row tight",
     )
-    body = [head, html.Div(_does(line, option, view), className="small ink2")]
-    if option.way == STEERED and line.exported is not None:
-        body.append(html.Div(_once(line, line.exported), className="small ink3"))
-    body.append(html.Div(f"now: {line.now_is}", className="small ink3"))
+    body = [head, html.Div(_does(line, option), className="small ink2")]
+    body.append(html.Div(_saves(option, line.unit, view), className="small ink2"))
+    once = _once(line, line.exported) if option.way == STEERED and line.exported is not None else ""
+    body.append(html.Div(f"Now: {line.now_is}. {once}", className="small ink3"))
     return html.Div([html.Span(name, className="ink3"), html.Div(body)], className="res")
 
 
@@ -261,31 +281,32 @@ def _change(option: Option) -> str:
     return f"{text} ({low} to {high})"
 
 
-def _does(line: Line, option: Option, view: View) -> str:
-    """What it saves per day, how often it is too little, and how often it is resized."""
+def _does(line: Line, option: Option) -> str:
+    """How often it is too little, and how often it is resized."""
     values = option.found
-    how = option.policy if option.way == STEERED else "fixed"
-    short = (
-        f"{how}: short {format_share(values['under_time_0'])} of the time, "
-        f"{format_share(values['under_time_05'])} by more than 5%"
-    )
-    resized = values["resizes_per_hour"]
+    steered = option.way == STEERED
     often = (
-        f", resized {format_number(resized, 1)} times per hour"
-        if option.way == STEERED
-        else ", never resized"
+        f"resized {format_number(values['resizes_per_hour'], 1)}× per hour" if steered else "never resized"
     )
-    hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(line.unit)
-    worth = ""
-    if hours:
-        sign = MINUS if option.saved.per_day < 0 else ""
-        worth = (
-            f". Saves {sign}{_amount(abs(option.saved.amount), line.unit)} at any time, "
-            f"{sign}{format_number(abs(option.saved.per_day), 1)} {hours}"
-        )
-        if option.saved.money is not None:
-            worth += f" or {money(option.saved.money, view.prices)} per day"
-    return f"{short}{often}{worth}."
+    kills = ""
+    if line.resource is Resource.MEMORY:
+        kills = f", out of memory {values['events']:,}×"
+    return (
+        f"{option.policy if steered else 'Fixed'}: short {format_share(values['under_time_0'])} of the time "
+        f"({format_share(values['under_time_05'])} by more than 5%), {often}{kills}"
+    )
+
+
+def _saves(option: Option, unit: Unit, view: View) -> str:
+    """What that is worth, for all containers of the workload."""
+    hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(unit)
+    if hours is None:
+        return ""
+    worth = option.saved
+    text = f"{_amount(abs(worth.amount), unit)}, {format_number(abs(worth.per_day), 1)} {hours} per day"
+    if worth.money is not None:
+        text += f", {money(abs(worth.money), view.prices)}"
+    return f"Saves {text}" if worth.amount >= 0 else f"Needs {text} more"
 
 
 def _once(line: Line, option: Option) -> str:
@@ -293,7 +314,7 @@ def _once(line: Line, option: Option) -> str:
     values = option.found
     tested = "" if values["tested"] else " (not tested)"
     short = format_share(values["under_time_0"])
-    return f"set once: {_amount(option.amount, line.unit)}, short {short} of the time{tested}"
+    return f"Set once: {_amount(option.amount, line.unit)}, short {short} of the time{tested}."
 
 
 def _amount(value: float, unit: Unit) -> str:

@@ -168,7 +168,7 @@ def _promise(line: Line, option: Option, card: Card) -> str:
         f"now {now} ({line.now_is})."
     )
     if line.resource is Resource.MEMORY:
-        said += f" Times out of memory: {found['events']:,}, in {found['containers_short']:,} containers."
+        said += f" Runs out of memory {found['events']:,} times, in {found['containers_short']:,} containers."
     return said
 
 

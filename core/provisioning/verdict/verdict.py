@@ -18,7 +18,7 @@ from core.provisioning.verdict.standing import Standing, standing
 from core.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 STEERED, FIXED, EXACT = "steered", "fixed", "exact"
 
@@ -89,7 +89,7 @@ class Line:
     def now_is(self) -> str:
         """Where `now` is from."""
         if self.given == 0:
-            return "own peak: no limit in the traces"
+            return "own peak, known only afterwards; no limit in the traces"
         if self.given == self.of:
             return "limit in the traces"
         return f"limit of {self.given:,} of {self.of:,}, own peak of the others"
@@ -144,15 +144,21 @@ class Verdict:
         All containers together.
     cards
         The workloads, those that save most first; only `whole` again where they are one group.
+    risk
+        How far what is recommended can be trusted over all workloads together, by resource.
     """
 
     by: str | None
     picks: Mapping[Resource, Pick]
     whole: Card
     cards: tuple[Card, ...]
+    risk: Mapping[Resource, Standing]
 
     def total(self, resource: Resource) -> Saved | None:
-        """What all workloads that were tested would save together, as recommended for each."""
+        """What all workloads that were tested would save together, as recommended for each.
+
+        Workloads that would cost more count, too: to leave them out after looking would flatter the sum.
+        """
         lines = [card.line(resource) for card in self.cards if card.held_out]
         found = [
             line.recommended.saved for line in lines if line is not None and line.recommended is not None
@@ -202,7 +208,27 @@ def verdict(
     n = len(next(iter(parts.values()))["workloads"]["each"])
     cards = [whole] if by is None else [make.card(number) for number in range(n)]
     cards.sort(key=lambda card: (card.held_out == 0, -(card.money or 0.0), card.name))
-    return Verdict(by, picks, whole, tuple(cards))
+    risk = {resource: _together(resource, whole, cards, report) for resource in parts}
+    return Verdict(by, picks, whole, tuple(cards), {each: said for each, said in risk.items() if said})
+
+
+def _together(
+    resource: Resource, whole: Card, cards: Sequence[Card], report: Mapping[str, Any]
+) -> Standing | None:
+    """The standing of what is recommended for each workload, over all that were tested.
+
+    For memory the kills are added up; CPU has the standing of its policy over all containers.
+    """
+    line = whole.line(resource)
+    if line is None or line.recommended is None:
+        return None
+    if resource is not Resource.MEMORY or not whole.held_out:
+        return line.recommended.standing
+    lines = [card.line(resource) for card in cards if card.held_out]
+    found = [each.recommended.found for each in lines if each is not None and each.recommended is not None]
+    sums = {name: sum(each[name] for each in found) for name in ("events", "containers_short")}
+    short = [name for each in found for name in each["short"]]
+    return standing({**sums, "short": short}, resource, whole.held_out, whole.containers, report["settings"])
 
 
 @dataclass(frozen=True, slots=True)
