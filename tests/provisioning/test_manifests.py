@@ -6,6 +6,7 @@ import csv
 import json
 import shlex
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import jsonschema
@@ -14,10 +15,12 @@ import pytest
 import yaml
 
 from core.errors import InputError
+from core.provisioning.building import prepare
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import FORMATS, write
 from core.provisioning.manifests.evidence import About
+from core.provisioning.verdict.fixed import least_amounts
 from core.provisioning.verdict.verdict import verdict
 from tests.builders import small_traces
 
@@ -126,6 +129,38 @@ def test_a_policy_that_never_changes_is_exported_as_it_is(traces, report):
         assert 0 <= cpu - level * row["matched"]["factor"] < 0.0101
 
 
+def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, report):
+    """Held-out containers need ten times as much: what was learned says nothing of them."""
+    held_out = set(report["split"]["held_out"])
+    owner = np.repeat([name in held_out for name in traces.ids], np.diff(traces.offsets))
+    cpu, memory, *others = traces.columns
+    apart = replace(traces, columns=(np.where(owner, 10 * cpu, cpu), memory, *others))
+    report = compared(apart)
+    found = verdict(report)
+    text = write(found, about(report), "patch")
+    for each in check_promises(apart, text):
+        assert "# cpu is left out: " in each
+        assert "did not do what it should" in each
+        assert set(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]) == {"memory"}
+    more = replace(apart, columns=(apart.columns[0], np.where(owner, 10 * memory, memory), *others))
+    report = compared(more)
+    with pytest.raises(InputError, match="No fixed amount did what it should"):
+        write(verdict(report), about(report), "patch")
+
+
+def test_the_fixed_amount_is_enough_for_each_container_and_no_more_than_that(traces):
+    demand = prepare(traces).demands[Resource.CPU]
+    enough = least_amounts(demand, 0.05, 0.1)
+    for name, amount in zip(demand.fleet.ids, enough, strict=True):
+        short, _, whole, *_ = applied(traces, "cpu", name, amount)
+        assert short <= 0.05 * whole + 1e-9
+        below, _, _, *_ = applied(traces, "cpu", name, np.nextafter(amount, 0))
+        assert below > 0.05 * whole
+    memory = prepare(traces).demands[Resource.MEMORY]
+    peaks = [memory.values[a:b].max() for a, b in pairwise(memory.fleet.offsets)]
+    np.testing.assert_allclose(least_amounts(memory, 0.05, 0.1), np.array(peaks) * 1.1)
+
+
 def test_the_promise_of_a_fixed_amount_is_kept_on_what_it_was_made_from(traces, report):
     for each in verdict(report).cards:
         for line in each.lines:
@@ -161,7 +196,9 @@ def test_the_pinned_autoscaler_and_the_command_hold_the_same_amounts(report):
         assert policy["containerName"] != "*"
         words = shlex.split(command)
         assert float(words[words.index("--cpus") + 1]) == pytest.approx(amount(amounts["cpu"]))
-        assert words[words.index("--memory") + 1] == amounts["memory"].replace("Mi", "m")
+        assert ("--memory" in words) == ("memory" in amounts)
+        if "memory" in amounts:
+            assert words[words.index("--memory") + 1] == amounts["memory"].replace("Mi", "m")
 
 
 @pytest.mark.parametrize(("style", "schema"), [("vpa", "vpa"), ("patch", "pod-resources")])
@@ -208,7 +245,8 @@ def test_tables_hold_every_way_of_every_workload(report):
         for card in found.cards:
             mine = [row for row in rows if (row["workload"], row["resource"]) == (card.name, resource)]
             assert [row["recommended"] for row in mine].count(True) == 1
-            assert [row["exported"] for row in mine].count(True) == 1
+            settable = card.line(Resource(resource)).settable
+            assert [row["exported"] for row in mine].count(True) == int(settable)
     assert {row["date"] for row in table} == {"2026-03-04"}
 
 

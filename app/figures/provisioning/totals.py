@@ -22,7 +22,7 @@ OURS, RIVAL, STATIC = "ours", "rival", "static"
 PAPER, DASHED, ORACLE, DOTTED = "paper", "dashed", "oracle", "dotted"
 _LINES = {
     OURS: ("accent", 2.2, "solid"),
-    PAPER: ("ink", 1.6, "solid"),
+    PAPER: ("ink", 1.6, "9px,3px,2px,3px"),
     RIVAL: ("ink3", 1.4, "solid"),
     DASHED: ("ink3", 1.4, "6px,3px"),
     ORACLE: ("line_strong", 1.2, "4px,3px"),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
 
 SHOWN, MOST = 6, 60
+_SAME = 0.005
 _STATES = {
     State.UNTESTED: ("not tested", "warn", "alert-triangle"),
     State.FEW: ("too few to tell", "warn", "alert-triangle"),
@@ -119,7 +120,8 @@ def _certainty(found: Verdict) -> str:
     if not found.whole.held_out:
         return "on the past of one container; no promise"
     if found.untested:
-        return f"without {len(found.untested):,} workloads that had no container held out"
+        n = len(found.untested)
+        return f"without {n:,} workload{'s' if n != 1 else ''} that had no container held out"
     return "as recommended below, under the assumptions named"
 
 
@@ -134,6 +136,8 @@ def _amount_box(line: Line, total: Saved, now: float | None) -> html.Div:
     hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(line.unit)
     day = f"{format_number(abs(total.per_day), 1)} {hours} per day" if hours else "share of the machine"
     has = "" if now is None else f"; now {format_value(now, line.unit)} per container"
+    if line.recommended is not None and line.recommended.interval is not None:
+        has += f"; with {line.recommended.policy} {_change(line.recommended)}"
     return _box(
         f"{what} {'saved' if total.amount >= 0 else 'needed more'}, at any time",
         _amount(abs(total.amount), line.unit),
@@ -157,10 +161,11 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
     items = []
     for line in found.whole.lines:
         choice, name = found.picks[line.resource], RESOURCES[line.resource.value]
-        kind = ("circle-check", "ok") if choice.better else ("info-circle", "info")
+        instead = _instead(found, line)
+        sure = choice.better and not instead
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
-        items.append(_reason(*kind, [html.B(title), " ", choice.sentence]))
-        items += _instead(found, line)
+        kind = ("circle-check", "ok") if sure else ("info-circle", "info")
+        items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
         if line.resource in found.risk:
             items.append(_trust(line.resource, found.risk[line.resource]))
     items += [
@@ -195,7 +200,7 @@ def _instead(found: Verdict, line: Line) -> list[html.Li]:
         f" Too little memory kills, so a fixed limit is recommended{which}: the highest use in training, "
         f"plus headroom.{policy}"
     )
-    return [_reason("info-circle", "info", [html.B("Memory, fixed limits."), text])]
+    return [_reason("info-circle", "info", [html.B("Memory: fixed limits."), text])]
 
 
 def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
@@ -278,7 +283,7 @@ def _change(option: Option) -> str:
     if option.interval is None:
         return text
     low, high = (format_change(-each, 0) for each in reversed(option.interval))
-    return f"{text} ({low} to {high})"
+    return f"{text} (95%: {low} to {high})"
 
 
 def _does(line: Line, option: Option) -> str:
@@ -303,6 +308,8 @@ def _saves(option: Option, unit: Unit, view: View) -> str:
     if hours is None:
         return ""
     worth = option.saved
+    if option.saved_share is not None and abs(option.saved_share) < _SAME:
+        return "About what it has now"
     text = f"{_amount(abs(worth.amount), unit)}, {format_number(abs(worth.per_day), 1)} {hours} per day"
     if worth.money is not None:
         text += f", {money(abs(worth.money), view.prices)}"
@@ -314,6 +321,8 @@ def _once(line: Line, option: Option) -> str:
     values = option.found
     tested = "" if values["tested"] else " (not tested)"
     short = format_share(values["under_time_0"])
+    if not option.kept:
+        return f"Not to be set once: {_amount(option.amount, line.unit)} was short {short} of the time."
     return f"Set once: {_amount(option.amount, line.unit)}, short {short} of the time{tested}."
 
 

@@ -32,6 +32,7 @@ from core.provisioning.evaluation.totals import age_bins, total_over_age
 from core.provisioning.policies import chosen
 from core.provisioning.policy import WHY_NOT, Need
 from core.provisioning.verdict.evidence import Side, workload_evidence
+from core.provisioning.verdict.fixed import least_amounts
 from core.provisioning.verdict.present import present_amount
 from core.provisioning.verdict.workloads import workloads_of
 from core.settings_fields import build, setting
@@ -210,13 +211,18 @@ def _workloads(
 ) -> dict[str, Any]:
     """What each workload has now, and what every policy and a fixed amount would give it."""
     now, given = present_amount(demand, traces.features)
+    enough = least_amounts(demand, settings.tolerance, settings.headroom)
     training, held_out = (
-        Side(demand.only(part), now[demand.fleet.samples_of(part)], given[part], workloads.of[part])
+        Side(
+            demand.only(part),
+            now[demand.fleet.samples_of(part)],
+            given[part],
+            workloads.of[part],
+            enough[part],
+        )
         for part in (divided.training, divided.held_out)
     )
-    if not divided.tested:
-        training = held_out
-    return workload_evidence(compared, training, held_out, workloads, settings.tolerance, settings.headroom)
+    return workload_evidence(compared, training if divided.tested else held_out, held_out, workloads)
 
 
 def _with_phases(

@@ -75,7 +75,7 @@ def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
         If there are none; the sentence says why.
     """
     cards = [
-        (card, [line for line in card.lines if line.exported is not None and line.unit in ABSOLUTE])
+        (card, [line for line in card.lines if line.settable and line.unit in ABSOLUTE])
         for card in found.cards
         if has_name(card.name)
     ]
@@ -91,6 +91,11 @@ def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
         raise InputError(
             "The chosen policies know the future: nobody can give what they give.",
             "Choose another policy in the table.",
+        )
+    if any(line.unit in ABSOLUTE for line in found.whole.lines):
+        raise InputError(
+            "No fixed amount did what it should on the held-out containers, so there is none to set.",
+            "Their workloads differ too much between containers: steer them on Live, or record more of them.",
         )
     raise InputError(
         "These traces have CPU and memory only as shares of a machine of unknown size.",
@@ -118,7 +123,7 @@ def left_out(found: Verdict) -> list[str]:
 
 def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
     """What is promised for one workload, why, and how far it can be trusted."""
-    said = [f"workload: {one_line(card.name)}"]
+    said = [f"workload: {one_line(card.name)}", *_withheld(card)]
     for line in lines:
         option = line.exported
         if option is not None:
@@ -129,6 +134,22 @@ def sentences(card: Card, lines: Sequence[Line]) -> list[str]:
             ]
             if option.standing.state is not State.SAFE:
                 said.append("  Nothing here is recommended as safe.")
+    return said
+
+
+def _withheld(card: Card) -> list[str]:
+    """What is not set because it broke its promise where it was tested."""
+    said, n = [], card.held_out
+    for line in card.lines:
+        if line.exported is None or line.exported.kept:
+            continue
+        amount = format_value(line.exported.amount, line.unit)
+        short = format_share(line.exported.found["under_time_0"])
+        where = f"{n:,} held-out container{'s' if n != 1 else ''}"
+        said.append(
+            f"{line.resource.value} is left out: {amount} did not do what it should. On {where} it was short "
+            f"for {short} of the time."
+        )
     return said
 
 
@@ -143,8 +164,8 @@ def _how(line: Line, option: Option, card: Card) -> str:
         else f"the {made:,} container{'s' if made != 1 else ''} that it was judged on"
     )
     what = (
-        "the highest use plus headroom" if line.resource is Resource.MEMORY
-        else "what is exceeded for the tolerated share of time"
+        "their highest use plus headroom" if line.resource is Resource.MEMORY
+        else "what none of them exceeds for more than the tolerated share of its time"
     )  # fmt: skip
     chosen = (
         f"{policy} was chosen; it changes what it gives over time, which no manifest can say. "

@@ -55,7 +55,7 @@ def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
         "way": option.way,
         "policy": option.policy,
         "recommended": option is line.recommended,
-        "exported": option is line.exported,
+        "exported": option is line.exported and line.settable,
         "amount": option.amount,
         "request": values.get("request"),
         "saved_per_container": line.now - option.amount,

@@ -16,7 +16,6 @@ import numpy as np
 from core.provisioning.evaluation.intervals import LEAST_UNITS, bounds, resampled
 from core.provisioning.evaluation.metrics import Tally, tally
 from core.provisioning.recommendation.recommend import rounded_up
-from core.provisioning.verdict.fixed import fixed_amount
 
 if TYPE_CHECKING:
     from core.provisioning.evaluation.comparison import Comparison
@@ -42,12 +41,15 @@ class Side:
         Which of them have a limit in the traces, shape (n_containers,).
     workload
         The workload of each, shape (n_containers,).
+    enough
+        The fixed amount that would be enough for each, shape (n_containers,).
     """
 
     demand: Demand
     now: Floats
     given: Truths
     workload: Integers
+    enough: Floats
 
     @cached_property
     def seconds(self) -> Floats:
@@ -79,8 +81,6 @@ def workload_evidence(
     training: Side,
     held_out: Side,
     workloads: Workloads,
-    tolerance: float,
-    headroom: float,
 ) -> dict[str, Any]:
     """What was found for all containers together and for each workload, as JSON takes it.
 
@@ -92,10 +92,6 @@ def workload_evidence(
         The containers; where they are the same ones, nothing was tested.
     workloads
         Their names.
-    tolerance
-        The share of time that CPU may fall short.
-    headroom
-        What a fixed amount of memory has above the highest use.
     """
     fleet = held_out.demand.fleet
     found = [
@@ -107,7 +103,7 @@ def workload_evidence(
         )
         for exam in compared.exams
     ]
-    make = _Maker(found, training, held_out, compared.draws, compared.seed, tolerance, headroom)
+    make = _Maker(found, training, held_out, compared.draws, compared.seed)
     return {
         "everything": make.entry(None, "", fixed=workloads.by is None),
         "each": [
@@ -125,8 +121,6 @@ class _Maker:
     held_out: Side
     draws: int
     seed: int
-    tolerance: float
-    headroom: float
 
     def entry(self, workload: int | None, name: str, *, fixed: bool) -> dict[str, Any]:
         """What was found for one workload."""
@@ -180,7 +174,7 @@ class _Maker:
         """The fixed amount from training containers, or from the held-out ones where there are no others."""
         same = self.held_out is self.training
         side, made_from = (self.training, learned) if len(learned) else (self.held_out, tried)
-        amount = fixed_amount(side.demand.only(made_from), self.tolerance, self.headroom)
+        amount = rounded_up(float(side.enough[made_from].max()), side.demand.unit)
         tested = bool(len(tried)) and bool(len(learned)) and not same
         judged, on = (self.held_out, tried) if tested else (side, made_from)
         ids = side.demand.fleet.ids

@@ -127,7 +127,7 @@ def assumptions(recorded: Mapping[str, Any], prices: PriceSettings) -> list[str]
         day += f" The recording lasts {format_duration(span)}; the rest of the day is projected from it."
     costs = (
         f"A core-hour is taken to cost {money(prices.core_hour, prices)} and a GiB-hour "
-        f"{money(prices.gib_hour, prices)}; set your own prices below."
+        f"{money(prices.gib_hour, prices)}; set your own in the settings."
     )
     return [day, costs]
 

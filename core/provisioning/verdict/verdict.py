@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import Pick, kind_of, pick
 from core.provisioning.verdict.savings import PriceSettings, Saved, running, saved
-from core.provisioning.verdict.standing import Standing, standing
+from core.provisioning.verdict.standing import Standing, State, standing
 from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 STEERED, FIXED, EXACT = "steered", "fixed", "exact"
+_FAR = 2.0
+"""How many times the promised share of time breaks the promise where there are too few for an interval."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,8 @@ class Option:
         As a share of what they have now, with its 95% interval, None for few containers.
     standing
         How far it can be trusted.
+    kept
+        Whether it did what it promises where it was tested.
     """
 
     way: str
@@ -53,6 +57,7 @@ class Option:
     saved_share: float | None
     interval: tuple[float, float] | None
     standing: Standing
+    kept: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,11 @@ class Line:
     fixed: Option | None
     recommended: Option | None
     exported: Option | None
+
+    @property
+    def settable(self) -> bool:
+        """Whether a manifest may say it: an amount that broke its promise where it was tested is withheld."""
+        return self.exported is not None and self.exported.kept
 
     @property
     def now_is(self) -> str:
@@ -298,6 +308,9 @@ class _Maker:
         at_once = running(entry["container_seconds"], self.report["recorded"], self.prices)
         now, containers = entry["now"]["amount"], entry["training"] + len(entry["held_out"])
         low, high = found.get("saved_low"), found.get("saved_high")
+        said = standing(
+            found, resource, len(entry["held_out"]), containers, self.report["settings"], tested=tested
+        )
         return Option(
             way=way,
             policy=policy,
@@ -306,10 +319,15 @@ class _Maker:
             saved=saved(now - found["amount"], unit, at_once, self.prices),
             saved_share=1.0 - found["amount"] / now if now > 0 else None,
             interval=None if low is None or high is None else (low, high),
-            standing=standing(
-                found, resource, len(entry["held_out"]), containers, self.report["settings"], tested=tested
-            ),
+            standing=said,
+            kept=said.state is not State.BROKEN and (not tested or self._keeps(found, resource)),
         )
+
+    def _keeps(self, found: Mapping[str, Any], resource: Resource) -> bool:
+        """Whether held-out containers were not short far more often than promised, or killed at all."""
+        if resource is Resource.MEMORY:
+            return not found["events"]
+        return bool(found["under_time_0"] <= _FAR * self.report["settings"]["tolerance"])
 
 
 def _recommended(

@@ -182,7 +182,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     report = evaluations.get(str((place.tasks.get(task).result or {})["evaluation"])).report
     alone = len(report["split"]["held_out_groups"]) == 1
     assert ("Hold out a larger share" in text) == alone
-    assert "Times out of memory" not in text
+    assert "Times short" not in text
 
 
 def test_the_card_of_a_comparison_leads_to_what_it_made(
