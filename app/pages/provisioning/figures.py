@@ -34,4 +34,6 @@ def _whiskers(held_out: int) -> str:
     """What the bars are, or why there are none."""
     if held_out >= LEAST_UNITS:
         return "bars are 95% intervals"
+    if not held_out:
+        return "a replay of one container, without intervals"
     return f"{held_out} held-out container{'s' if held_out != 1 else ''}: too few for intervals"

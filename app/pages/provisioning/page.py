@@ -58,7 +58,8 @@ def _lead(report: Mapping[str, Any], view: View) -> str:
         f"cycle {format_duration(settings['cycle'])}",
     ]
     share = format_share(settings["tolerance"], 0 if settings["tolerance"] >= 0.01 else 1)
-    words.append(f"scaled to {share} time short on the others" if view.matched else "as published, unscaled")
+    others = "the others" if split.get("tested", True) else "itself"
+    words.append(f"scaled to {share} time short on {others}" if view.matched else "as published, unscaled")
     return ", ".join(words)
 
 
@@ -86,7 +87,8 @@ def _notes(report: Mapping[str, Any]) -> Node:
 def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     """The result in cards."""
     values = Values(result.report["resources"][view.resource], view.matched)
-    held_out = len(result.report["split"]["held_out"])
+    split = result.report["split"]
+    held_out = len(split["held_out"]) if split.get("tested", True) else 0
     tolerance = float(result.report["settings"]["tolerance"])
     files, found = exports.addresses(result, view), results.verdict_of(result, view)
     answer: list[Node] = []
@@ -139,6 +141,7 @@ def body(query: Query) -> list[Node]:
     there = resources_of(result.report) if result else list(RESOURCES)
     if view.resource not in there:
         view = view.looking_at(there[0])
+    view = view if result is None else view.among(result.report)
     live = _waiting(choice, view, shown=result is not None)
     return [
         _head(result, view, there, choice.traces.name),

@@ -126,7 +126,7 @@ def paper_card(values: Values, view: View, containers: int, files: Mapping[str, 
         np.asarray(part["demand"], dtype=float),
         given,
         Unit(values.part["unit"]),
-        f"{resource} of {containers:,} held-out container{'s' if containers != 1 else ''} by age",
+        f"{resource} of {_whose(containers)} by age",
     )
     keys = [html.Span("Demand", className="key")]
     keys += [html.Span(each.name, className=f"key {each.part}") for each in given]
@@ -142,6 +142,12 @@ def paper_card(values: Values, view: View, containers: int, files: Mapping[str, 
         note=f"AI4DL’s Figure 4: totals, {'at matched violation' if values.matched else 'as published'}",
         tools=[export_menu("totals", f"totals {resource}", menu)],
     )
+
+
+def _whose(held_out: int) -> str:
+    if not held_out:
+        return "the one container"
+    return f"{held_out:,} held-out container{'s' if held_out != 1 else ''}"
 
 
 def headline(values: Values) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.pages.provisioning.own_settings import Own, of_text
 from app.ui.evaluations import USUAL
@@ -100,6 +100,15 @@ class View:
     def looking_at(self, resource: str) -> View:
         """The same view of another resource."""
         return replace(self, resource=resource)
+
+    def among(self, report: Mapping[str, Any]) -> View:
+        """The same view without choices of policies that were not compared."""
+        there = {
+            Resource(resource): {row["policy"] for row in part["policies"]}
+            for resource, part in report["resources"].items()
+        }
+        taken = {each: name for each, name in self.taken.items() if name in there.get(each, ())}
+        return replace(self, taken=taken)
 
     @property
     def policy(self) -> str | None:

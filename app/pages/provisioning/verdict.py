@@ -87,7 +87,8 @@ def _folded(cards: Sequence[Node], count: int) -> Node:
 def _basis(found: Verdict, report: Mapping[str, Any]) -> str:
     n, held_out = found.whole.containers, found.whole.held_out
     of = f"{held_out:,} of {n:,} containers held out" if held_out else "1 container, replayed on itself"
-    workloads = f", {len(found.cards):,} workloads by “{found.by}”" if found.by else ""
+    n = len(found.cards)
+    workloads = f", {n:,} workload{'s' if n != 1 else ''} by “{found.by}”" if found.by else ""
     share = float(report["settings"]["tolerance"])
     return f"{of}{workloads}; scaled to {format_share(share, 0 if share >= 0.01 else 1)} time short"
 
@@ -166,14 +167,17 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
         kind = ("circle-check", "ok") if sure else ("info-circle", "info")
         items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
-        if line.resource in found.risk:
+        if line.resource in found.risk and found.whole.held_out:
             items.append(_trust(line.resource, found.risk[line.resource]))
+    if not found.whole.held_out and found.risk:
+        said = next(iter(found.risk.values())).sentence
+        items.append(_reason("alert-triangle", "warn", [html.B("Nothing was tested."), " ", said]))
     items += [
         _reason("info-circle", "info", [html.B(f"{RESOURCES[missing]}."), " Not recorded in these traces."])
         for missing in RESOURCES
         if missing not in report["resources"]
     ]
-    if found.untested:
+    if found.untested and found.whole.held_out:
         names = ", ".join(found.untested[:5]) + (" …" if len(found.untested) > 5 else "")
         said = f" No container of {names} was held out, so nothing was tested for them; no total counts them."
         items.append(_reason("alert-triangle", "warn", [html.B("Not tested."), said]))

@@ -65,7 +65,7 @@ def pick(part: Mapping[str, Any], held_out: int, wanted: str | None = None) -> P
         return Pick(wanted, better=False, by_hand=True, sentence=_by_hand(rows, wanted))
     able = [row for row in rows if not (kind_of(row).knows_future or kind_of(row) is PolicyKind.STATIC)]
     if held_out < LEAST_UNITS:
-        said = f"{best} did best of the rules without learning; {_FEW}." if best else _NOTHING
+        said = f"It did best of the rules without learning; {_FEW}." if best else _NOTHING
         return Pick(best, better=False, by_hand=False, sentence=said)
     winner = max((row for row in able if _surely(row) > 0), key=_surely, default=None)
     if winner is not None:
