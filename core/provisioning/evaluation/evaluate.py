@@ -32,7 +32,6 @@ from core.provisioning.evaluation.totals import age_bins, total_over_age
 from core.provisioning.policies import chosen
 from core.provisioning.policy import WHY_NOT, Need
 from core.provisioning.verdict.evidence import Side, workload_evidence
-from core.provisioning.verdict.fixed import least_amounts
 from core.provisioning.verdict.present import present_amount
 from core.provisioning.verdict.workloads import workloads_of
 from core.settings_fields import build, setting
@@ -177,7 +176,9 @@ def evaluate(
         )
         compared = Comparison(exams, held[resource].fleet.groups, settings.draws, settings.seed)
         resources[resource.value] = _resource(compared, held[resource]) | {
-            "workloads": _workloads(compared, found.demands[resource], divided, workloads, traces, settings)
+            "workloads": _workloads(
+                compared, (train[resource], held[resource]), divided, workloads, traces, settings
+            )
         }
         allocations[resource] = {exam.policy.name: exam.allocation for exam in exams}
     say(_DONE, "Adding up")
@@ -203,24 +204,22 @@ def _divided(fleet: Fleet, settings: EvaluationSettings) -> Split:
 
 def _workloads(
     compared: Comparison,
-    demand: Demand,
+    sides: tuple[Demand, Demand],
     divided: Split,
     workloads: Workloads,
     traces: TraceSet,
     settings: EvaluationSettings,
 ) -> dict[str, Any]:
     """What each workload has now, and what every policy and a fixed amount would give it."""
-    now, given = present_amount(demand, traces.features)
-    enough = least_amounts(demand, settings.tolerance, settings.headroom)
     training, held_out = (
         Side(
-            demand.only(part),
-            now[demand.fleet.samples_of(part)],
-            given[part],
+            demand,
+            *present_amount(demand, traces.features),
             workloads.of[part],
-            enough[part],
+            settings.tolerance,
+            settings.headroom,
         )
-        for part in (divided.training, divided.held_out)
+        for demand, part in zip(sides, (divided.training, divided.held_out), strict=True)
     )
     return workload_evidence(compared, training if divided.tested else held_out, held_out, workloads)
 

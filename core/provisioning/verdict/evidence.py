@@ -16,6 +16,7 @@ import numpy as np
 from core.provisioning.evaluation.intervals import LEAST_UNITS, bounds, resampled
 from core.provisioning.evaluation.metrics import Tally, tally
 from core.provisioning.recommendation.recommend import rounded_up
+from core.provisioning.verdict.fixed import least_amounts
 
 if TYPE_CHECKING:
     from core.provisioning.evaluation.comparison import Comparison
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from core.provisioning.verdict.workloads import Workloads
 
 _NAMED = 20
-_DRAWS = 1000
+_DRAWS = 500
 _SAME = 1e-9
 
 
@@ -41,15 +42,23 @@ class Side:
         Which of them have a limit in the traces, shape (n_containers,).
     workload
         The workload of each, shape (n_containers,).
-    enough
-        The fixed amount that would be enough for each, shape (n_containers,).
+    tolerance
+        The share of its time that a container may be short of CPU.
+    headroom
+        What a fixed amount of memory has above the highest use.
     """
 
     demand: Demand
     now: Floats
     given: Truths
     workload: Integers
-    enough: Floats
+    tolerance: float
+    headroom: float
+
+    @cached_property
+    def enough(self) -> Floats:
+        """The fixed amount that would be enough for each container, shape (n_containers,)."""
+        return least_amounts(self.demand, self.tolerance, self.headroom)
 
     @cached_property
     def seconds(self) -> Floats:
@@ -68,12 +77,11 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """One policy's sums and, per container, the least and the most it gave."""
+    """One policy's sums, and what it gave each container at first."""
 
     name: str
     sums: Tally
-    least: Floats
-    most: Floats
+    first: Floats
 
 
 def workload_evidence(
@@ -98,8 +106,7 @@ def workload_evidence(
         _Found(
             exam.policy.name,
             exam.matched,
-            exam.factor * np.minimum.reduceat(exam.allocation, fleet.offsets[:-1]),
-            exam.factor * np.maximum.reduceat(exam.allocation, fleet.offsets[:-1]),
+            exam.factor * exam.allocation[fleet.offsets[:-1]],
         )
         for exam in compared.exams
     ]
@@ -139,11 +146,11 @@ class _Maker:
                 "given": int(side.given[mine].sum()),
                 "of": len(mine),
             },
-            "policies": self._policies(tried),
+            "policies": self._policies(tried, exact=fixed),
             "fixed": self._fixed(tried, learned) if fixed else None,
         }
 
-    def _policies(self, tried: Integers) -> dict[str, Any]:
+    def _policies(self, tried: Integers, *, exact: bool) -> dict[str, Any]:
         if not len(tried):
             return {}
         sums = [each.sums.only(tried) for each in self.found]
@@ -151,7 +158,7 @@ class _Maker:
         return {
             each.name: {
                 **self._figures(mine, tried, interval),
-                "exact": self._exactly(_constant(each.least[tried], each.most[tried]), tried),
+                "exact": self._exactly(_constant(mine, each.first[tried]), tried) if exact else None,
             }
             for each, mine, interval in zip(self.found, sums, intervals, strict=True)
         }
@@ -225,10 +232,11 @@ def _figures(sums: Tally, ids: tuple[str, ...] | list[str]) -> dict[str, Any]:
     }
 
 
-def _constant(least: Floats, most: Floats) -> float | None:
+def _constant(sums: Tally, first: Floats) -> float | None:
     """The one amount that all containers get all the time, or None where there is none."""
-    low, high = float(least.min()), float(most.max())
-    return high if high - low <= _SAME * max(high, 1.0) and high > 0 else None
+    high = float(first.max())
+    same = not sums.resizes.any() and high - float(first.min()) <= _SAME * max(high, 1.0)
+    return high if same and high > 0 else None
 
 
 def _per_container(demand: Demand, values: Floats) -> Floats:
