@@ -21,7 +21,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.manifests import FORMATS, write
 from core.provisioning.manifests.evidence import About
 from core.provisioning.verdict.fixed import least_amounts
-from core.provisioning.verdict.verdict import verdict
+from core.provisioning.verdict.verdict import KEEP, verdict
 from tests.builders import small_traces
 
 POLICIES = ("budget.oracle", "prev.step.max", "prev.step.rules", "static.p95", "static.peak")
@@ -240,7 +240,8 @@ def test_tables_hold_every_way_of_every_workload(report):
     found = verdict(report)
     rows = json.loads(write(found, about(report), "json"))["workloads"]
     table = list(csv.DictReader(write(found, about(report), "csv").splitlines()))
-    assert len(rows) == len(table) == 2 * 2 * len(found.cards)
+    kept = sum(line.recommended.way == KEEP for card in found.cards for line in card.lines)
+    assert len(rows) == len(table) == 2 * 2 * len(found.cards) + kept
     for resource in ("cpu", "memory"):
         for card in found.cards:
             mine = [row for row in rows if (row["workload"], row["resource"]) == (card.name, resource)]

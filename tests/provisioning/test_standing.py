@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.standing import State, more_needed, ran_out, standing, unseen
-from core.provisioning.verdict.verdict import verdict
+from core.provisioning.verdict.verdict import KEEP, verdict
 from tests.builders import small_traces
 
 SETTINGS = {"tolerance": 0.05, "holdout": 0.3}
@@ -79,6 +81,7 @@ def test_fifty_held_out_containers_may_be_called_safe():
         ({"short_low": 0.06, "short_high": 0.09}, State.BROKEN, "more than the 5% asked for"),
         ({"short_high": 0.07}, State.OPEN, "5% was asked for, so more is possible"),
         ({"saved_low": -0.01}, State.OPEN, "Whether it saves anything is uncertain"),
+        ({"saved_low": -0.2, "saved_high": -0.1}, State.OPEN, "It needs more than there is now"),
     ],
 )
 def test_with_enough_containers_the_interval_decides(change, state, words):
@@ -108,6 +111,36 @@ def test_who_runs_out_of_memory_is_named():
     assert ran_out({**KILLED, "events": 1, "containers_short": 1, "short": ["d"]}, 1) == (
         "Would run out of memory once, in 1 of 1 held-out container: d."
     )
+
+
+def test_a_kill_is_a_kill_with_few_containers_too():
+    found = said({**KILLED, "events": 1, "containers_short": 1, "short": ["d"]}, "memory", 4, 15)
+    assert found.state is State.BROKEN
+    assert "too few" in found.sentence
+    assert "in 1 of 4 held-out containers: d." in found.sentence
+
+
+def test_memory_stays_as_it_is_where_nothing_kept_containers_alive():
+    """Held-out containers need ten times as much memory as those that were learned from."""
+    traces = small_traces(40)
+    settings, policies = EvaluationSettings(cycle=60.0, draws=200), ("prev.step.max", "prev.step.rules")
+    split = evaluate(traces, None, settings, policies).report["split"]
+    more = np.repeat([name in split["held_out"] for name in traces.ids], np.diff(traces.offsets))
+    cpu, memory, *others = traces.columns
+    apart = replace(traces, columns=(cpu, np.where(more, 10 * memory, memory), *others))
+    found = verdict(evaluate(apart, None, settings, policies).report)
+    for card in found.cards:
+        line = card.line(Resource.MEMORY)
+        assert line.fixed.found["events"] > 0
+        assert line.recommended.way == KEEP
+        assert line.recommended.saved.amount == 0
+        assert "Leave its memory as it is." in line.recommended.standing.sentence
+        assert not line.settable
+    assert found.total(Resource.MEMORY).money == 0
+    chosen = verdict(evaluate(apart, None, settings, policies).report, {Resource.MEMORY: "prev.step.max"})
+    line = chosen.cards[0].line(Resource.MEMORY)
+    assert line.recommended.way == "steered"
+    assert line.recommended.standing.state is State.BROKEN
 
 
 def test_what_none_of_n_rules_out_is_the_exact_binomial_bound():
@@ -147,7 +180,7 @@ def test_reports_have_intervals_only_with_enough_containers(containers, held_out
             for option in (line.steered, line.fixed):
                 if option is not None and card.held_out < 8:
                     assert option.interval is None
-                    assert option.standing.state in (State.FEW, State.UNTESTED)
+                    assert option.standing.state in (State.FEW, State.UNTESTED, State.BROKEN)
     states = {line.steered.standing.state for line in lines if line.steered is not None}
     assert enough or State.SAFE not in states
     assert not any(pick.better for pick in found.picks.values()) or enough

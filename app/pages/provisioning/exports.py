@@ -69,7 +69,7 @@ def _asked(evaluation_id: str) -> tuple[Result, View, Values]:
         else next(iter(result.report["resources"]))
     )
     view = view.looking_at(resource)
-    return result, view, Values(result.report["resources"][resource], view.matched)
+    return result, view, results.values_of(result, view)
 
 
 @blueprint.get(f"{_BASE}/policies.csv")

@@ -20,7 +20,7 @@ from app.pages.provisioning.manifest import manifest_card
 from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.query import PATH, RESOURCES, SCALES, View
 from app.pages.provisioning.table import table
-from app.pages.provisioning.values import Values, resources_of
+from app.pages.provisioning.values import resources_of
 from app.pages.provisioning.verdict import verdict_cards
 from app.pages.provisioning.worst import worst_card
 from app.ui.basics import Node, card, notice, page_head
@@ -86,7 +86,6 @@ def _notes(report: Mapping[str, Any]) -> Node:
 
 def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     """The result in cards."""
-    values = Values(result.report["resources"][view.resource], view.matched)
     split = result.report["split"]
     held_out = len(split["held_out"]) if split.get("tested", True) else 0
     tolerance = float(result.report["settings"]["tolerance"])
@@ -95,6 +94,7 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     if found is not None:
         csv = results.manifest_address(choice, result, view, "csv")
         answer = verdict_cards(found, result.report, view, csv)
+    values = results.values_of(result, view)
     left = [
         table(values, view, [download("policies", files["policies"])]),
         frontier_card(values, view, tolerance, held_out, files["frontier"]),

@@ -9,10 +9,12 @@ from urllib.parse import urlencode
 from app.cache import cached
 from app.context import workspace
 from app.pages.provisioning.query import PRICES, TAKEN
+from app.pages.provisioning.values import Values
 from app.ui import evaluations
 from app.ui.evaluations import Result
 from app.ui.tasks import panel
 from core.errors import ConflictError, NotFoundError
+from core.provisioning.fleet import Resource
 from core.provisioning.manifests import write
 from core.provisioning.manifests.evidence import About
 from core.provisioning.recommendation.recommend import RecommendSettings
@@ -78,7 +80,11 @@ def running(choice: Choice) -> bool:
 def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
     """The tasks to show: the one asked for, those under way, or the last one where there is no result."""
     found = panel.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
-    return found if wanted or not shown else [task for task in found if task.state in _UNDER_WAY]
+    if wanted:
+        return found
+    # what is done is shown as its result, or is of other settings
+    hidden = TaskState if shown else (TaskState.DONE,)
+    return [task for task in found if task.state in _UNDER_WAY or task.state not in hidden]
 
 
 def submit(
@@ -177,6 +183,13 @@ def file_address(choice: Choice, result: Result, style: str) -> str:
 def verdict_of(result: Result, view: View) -> Verdict | None:
     """The verdict of a comparison with the policies and prices of an address; None for one of long ago."""
     return verdict(result.report, view.taken, view.prices)
+
+
+def values_of(result: Result, view: View) -> Values:
+    """The resource that is looked at."""
+    found = verdict_of(result, view)
+    taken = None if found is None else found.picks[Resource(view.resource)].policy
+    return Values(result.report["resources"][view.resource], view.matched, taken)
 
 
 def manifest(choice: Choice, result: Result, view: View, style: str) -> str:

@@ -53,10 +53,13 @@ class Values:
         The resource's part of the report.
     matched
         Whether figures are those at matched violation, or those of the policies as published.
+    taken
+        The policy that the verdict takes, or None.
     """
 
     part: Mapping[str, Any]
     matched: bool
+    taken: str | None = None
 
     @property
     def best(self) -> str | None:
@@ -74,11 +77,11 @@ class Values:
         return [each["policy"] for each in self.part["policies"]]
 
     def ours(self) -> str | None:
-        """Our own policy; where it was not compared, the least wasteful one that is no simple rule."""
+        """Our own policy; else the one that is taken, or the least wasteful one that is no simple rule."""
         rows = [row for row in self.rows() if row.kind not in WITHOUT_SAVING and row.over is not None]
         own = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
-        if own is not None:
-            return own
+        if own is not None or self.taken in self.names():
+            return own or self.taken
         plain = tuple(kind for kind in PolicyKind if kind.plain)
         rows = [row for row in rows if row.kind not in plain] or [row for row in rows if not row.best]
         return min(rows, key=lambda row: row.over or 0.0).policy if rows else None

@@ -12,7 +12,7 @@ from app.ui.export import download
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.savings import assumptions, money
 from core.provisioning.verdict.standing import State, ran_out
-from core.provisioning.verdict.verdict import STEERED
+from core.provisioning.verdict.verdict import FIXED, KEEP, STEERED
 from core.units import (
     Unit,
     format_bytes,
@@ -193,18 +193,27 @@ def _trust(resource: Resource, risk: Standing) -> html.Li:
 def _instead(found: Verdict, line: Line) -> list[html.Li]:
     """That a fixed amount is recommended where the policy would run out of memory."""
     lines = [card.line(line.resource) for card in found.cards]
-    fixed = [each for each in lines if each and each.recommended and each.recommended.way != STEERED]
-    if line.resource is not Resource.MEMORY or not fixed:
+    ways = [each.recommended.way for each in lines if each is not None and each.recommended is not None]
+    fixed, keep = ways.count(FIXED), ways.count(KEEP)
+    if line.resource is not Resource.MEMORY or not fixed + keep:
         return []
     policy = ""
     if line.steered is not None and found.whole.held_out:
         policy = f" With {line.steered.policy}: {ran_out(line.steered.found, found.whole.held_out)}"
-    which = f" for {len(fixed):,} of {len(lines):,} workloads" if len(lines) > 1 else ""
-    text = (
-        f" Too little memory kills, so a fixed limit is recommended{which}: the highest use in training, "
-        f"plus headroom.{policy}"
-    )
-    return [_reason("info-circle", "info", [html.B("Memory: fixed limits."), text])]
+    which = f" for {fixed:,} of {len(lines):,} workloads" if len(lines) > 1 else ""
+    instead = f" a fixed limit is recommended{which}: the highest use in training, plus headroom"
+    stay = f"{keep:,} of {len(lines):,} workloads keep what they have, as a fixed limit would kill, too"
+    if len(lines) == 1:
+        stay = "the containers keep what they have, as a fixed limit would kill, too"
+    said = [instead.strip()] * bool(fixed) + [stay] * bool(keep)
+    text = f" Too little memory kills, so {'; '.join(said)}.{policy}"
+    return [
+        _reason(
+            "info-circle",
+            "info",
+            [html.B("Memory: fixed limits." if fixed else "Memory: leave it as it is."), text],
+        )
+    ]
 
 
 def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
@@ -240,7 +249,9 @@ def _said(found: Card) -> str:
     if len(options) > 1 and options[0].standing.state in (State.UNTESTED, State.FEW):
         risk = ""
         if memory is not None and memory.recommended is not None and found.held_out:
-            risk = f" {ran_out(memory.recommended.found, found.held_out)}"
+            killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
+            risk = f" {'A fixed memory limit: ' if killed is memory.fixed else ''}"
+            risk += ran_out(killed.found, found.held_out)
         return sentences[0] + risk
     return " ".join(sentences)
 
@@ -263,6 +274,12 @@ def _line(line: Line, view: View) -> html.Div:
         return html.Div(
             [html.Span(name, className="ink3"), html.Div("Nothing to recommend.")], className="res"
         )
+    if option.way == KEEP:
+        kept = html.Div(
+            [html.Span(_amount(line.now, line.unit), className="num strong"), " leave it as it is"]
+        )
+        once = html.Div(f"Now: {line.now_is}. {_once(line, line.exported)}", className="small ink3")
+        return html.Div([html.Span(name, className="ink3"), html.Div([kept, once])], className="res")
     now, then = _amount(line.now, line.unit), _amount(option.amount, line.unit)
     head = html.Div(
         [
@@ -320,8 +337,10 @@ def _saves(option: Option, unit: Unit, view: View) -> str:
     return f"Saves {text}" if worth.amount >= 0 else f"Needs {text} more"
 
 
-def _once(line: Line, option: Option) -> str:
+def _once(line: Line, option: Option | None) -> str:
     """What the export sets in place of a policy that changes what it gives."""
+    if option is None:
+        return ""
     values = option.found
     tested = "" if values["tested"] else " (not tested)"
     short = format_share(values["under_time_0"])

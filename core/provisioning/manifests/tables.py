@@ -36,7 +36,11 @@ def rows(found: Verdict) -> Iterator[dict[str, Any]]:
     """One row per workload, resource and way to give it."""
     for card in found.cards:
         for line in card.lines:
-            options = [each for each in (line.steered, line.fixed, line.exported) if each is not None]
+            options = [
+                each
+                for each in (line.steered, line.fixed, line.exported, line.recommended)
+                if each is not None
+            ]
             for option in {each.way: each for each in options}.values():
                 yield _row(card, line, option)
 

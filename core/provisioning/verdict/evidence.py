@@ -70,6 +70,11 @@ class Side:
         """What each container has now times its seconds, shape (n_containers,)."""
         return _per_container(self.demand, self.now * self.demand.fleet.seconds)
 
+    @cached_property
+    def kept(self) -> Tally:
+        """The sums of what containers have now."""
+        return tally(self.demand, self.now)
+
     def of(self, workload: int | None) -> Integers:
         """The containers of one workload, or all of them."""
         return np.flatnonzero(np.ones_like(self.workload) if workload is None else self.workload == workload)
@@ -145,6 +150,7 @@ class _Maker:
                 "amount": float(side.has[mine].sum()) / lasting if lasting > 0 else 0.0,
                 "given": int(side.given[mine].sum()),
                 "of": len(mine),
+                "found": _figures(side.kept.only(mine), [side.demand.fleet.ids[i] for i in mine.tolist()]),
             },
             "policies": self._policies(tried, exact=fixed),
             "fixed": self._fixed(tried, learned) if fixed else None,

@@ -134,6 +134,8 @@ def _few(
     )
     if resource is Resource.MEMORY:
         text += f" {ran_out(found, held_out)}"
+        if found["events"]:
+            return Standing(State.BROKEN, f"{text} {_more(missing)}", missing)
     return Standing(State.FEW, f"{text} {_more(missing)}", missing)
 
 
@@ -177,6 +179,8 @@ def _cpu(found: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
     )
     if low > tolerance:
         return Standing(State.BROKEN, f"{short}: more than the {asked} asked for.{narrow}")
+    if (found.get("saved_high") or 0.0) < 0:
+        return Standing(State.OPEN, f"{short}. It needs more than there is now.{narrow}")
     if (found.get("saved_low") or 0.0) <= 0:
         return Standing(State.OPEN, f"{short}. Whether it saves anything is uncertain.{narrow}")
     if high > tolerance:

@@ -11,6 +11,7 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.choice import Pick, kind_of, pick
 from core.provisioning.verdict.savings import PriceSettings, Saved, running, saved
@@ -20,7 +21,7 @@ from core.units import Unit
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-STEERED, FIXED, EXACT = "steered", "fixed", "exact"
+STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
 _FAR = 2.0
 """How many times the promised share of time breaks the promise where there are too few for an interval."""
 
@@ -32,7 +33,8 @@ class Option:
     Parameters
     ----------
     way
-        ``steered`` by a policy, ``exact`` where that policy never changes it, or ``fixed`` in its place.
+        ``steered`` by a policy, ``exact`` where that policy never changes it, ``fixed`` in its place, or
+        ``keep`` where neither kept containers alive, so that they stay as they are.
     policy
         The policy's name; for a fixed amount, the policy that it stands for.
     amount
@@ -282,6 +284,9 @@ class _Maker:
                 FIXED, policy, resource, unit, entry, found, tested=tested and found["tested"]
             )
         given = can_be_given(policy, self.parts[resource])
+        recommended = _recommended(resource, choice, steered, fixed)
+        if recommended is None and fixed is not None and resource is Resource.MEMORY:
+            recommended = self._keep(entry, unit, fixed)
         return Line(
             resource,
             unit,
@@ -290,7 +295,7 @@ class _Maker:
             of=entry["now"]["of"],
             steered=steered,
             fixed=fixed,
-            recommended=_recommended(resource, choice, steered, fixed),
+            recommended=recommended,
             exported=(exact or fixed) if given else None,
         )
 
@@ -323,6 +328,22 @@ class _Maker:
             kept=said.state is not State.BROKEN and (not tested or self._keeps(found, resource)),
         )
 
+    def _keep(self, entry: Mapping[str, Any], unit: Unit, fixed: Option) -> Option:
+        """What containers have now, where nothing that was tried in its place kept them alive."""
+        state = State.FEW if len(entry["held_out"]) < LEAST_UNITS else State.OPEN
+        said = f"Leave its memory as it is. A fixed limit: {fixed.standing.sentence}"
+        return Option(
+            way=KEEP,
+            policy="",
+            amount=entry["now"]["amount"],
+            found=entry["now"]["found"],
+            saved=saved(0.0, unit, 0.0, self.prices),
+            saved_share=0.0,
+            interval=None,
+            standing=Standing(state, said, fixed.standing.missing),
+            kept=True,
+        )
+
     def _keeps(self, found: Mapping[str, Any], resource: Resource) -> bool:
         """Whether held-out containers were not short far more often than promised, or killed at all."""
         if resource is Resource.MEMORY:
@@ -333,13 +354,13 @@ class _Maker:
 def _recommended(
     resource: Resource, choice: Pick, steered: Option | None, fixed: Option | None
 ) -> Option | None:
-    """The policy; for memory the fixed amount where the policy would run out of it and the fixed one less so.
+    """The policy; for memory the fixed amount where the policy would kill, and None where both would.
 
     A policy that a person chose stays, and its card names the risk.
     """
-    if steered is None or fixed is None or choice.by_hand or resource is not Resource.MEMORY:
+    if choice.by_hand or resource is not Resource.MEMORY or fixed is None:
         return steered or fixed
-    return fixed if steered.found["events"] > fixed.found["events"] else steered
+    return next((each for each in (steered, fixed) if each is not None and not each.found["events"]), None)
 
 
 def can_be_given(policy: str, part: Mapping[str, Any]) -> bool:
