@@ -137,6 +137,10 @@ def test_memory_stays_as_it_is_where_nothing_kept_containers_alive():
         assert "Leave its memory as it is." in line.recommended.standing.sentence
         assert not line.settable
     assert found.total(Resource.MEMORY).money == 0
+    risk = found.risk[Resource.MEMORY]
+    assert risk.state is State.OPEN
+    assert f"in 12 of {len(split['held_out'])} held-out containers" in risk.sentence
+    assert "decided on these very containers" in risk.sentence
     chosen = verdict(evaluate(apart, None, settings, policies).report, {Resource.MEMORY: "prev.step.max"})
     line = chosen.cards[0].line(Resource.MEMORY)
     assert line.recommended.way == "steered"

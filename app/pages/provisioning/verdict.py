@@ -207,13 +207,8 @@ def _instead(found: Verdict, line: Line) -> list[html.Li]:
         stay = "the containers keep what they have, as a fixed limit would kill, too"
     said = [instead.strip()] * bool(fixed) + [stay] * bool(keep)
     text = f" Too little memory kills, so {'; '.join(said)}.{policy}"
-    return [
-        _reason(
-            "info-circle",
-            "info",
-            [html.B("Memory: fixed limits." if fixed else "Memory: leave it as it is."), text],
-        )
-    ]
+    title = "Memory: fixed limits." if fixed else "Memory: leave it as it is."
+    return [_reason("info-circle", "info", [html.B(title), text])]
 
 
 def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
@@ -275,11 +270,10 @@ def _line(line: Line, view: View) -> html.Div:
             [html.Span(name, className="ink3"), html.Div("Nothing to recommend.")], className="res"
         )
     if option.way == KEEP:
-        kept = html.Div(
-            [html.Span(_amount(line.now, line.unit), className="num strong"), " leave it as it is"]
-        )
-        once = html.Div(f"Now: {line.now_is}. {_once(line, line.exported)}", className="small ink3")
-        return html.Div([html.Span(name, className="ink3"), html.Div([kept, once])], className="res")
+        amount = html.Span(_amount(line.now, line.unit), className="num strong")
+        why = html.Div(f"Now: {line.now_is}. {_once(line, line.exported)}", className="small ink3")
+        stays = html.Div([html.Div([amount, ": leave it as it is"]), why])
+        return html.Div([html.Span(name, className="ink3"), stays], className="res")
     now, then = _amount(line.now, line.unit), _amount(option.amount, line.unit)
     head = html.Div(
         [

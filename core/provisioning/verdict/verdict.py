@@ -229,18 +229,32 @@ def _together(
 ) -> Standing | None:
     """The standing of what is recommended for each workload, over all that were tested.
 
-    For memory the kills are added up; CPU has the standing of its policy over all containers.
+    CPU has the standing of its policy over all containers. For memory the kills are added up, also those of
+    fixed limits that are not recommended because of them: what was chosen on the containers that it is
+    judged on is never called safe.
     """
     line = whole.line(resource)
     if line is None or line.recommended is None:
         return None
-    if resource is not Resource.MEMORY or not whole.held_out:
-        return line.recommended.standing
     lines = [card.line(resource) for card in cards if card.held_out]
-    found = [each.recommended.found for each in lines if each is not None and each.recommended is not None]
-    sums = {name: sum(each[name] for each in found) for name in ("events", "containers_short")}
-    short = [name for each in found for name in each["short"]]
-    return standing({**sums, "short": short}, resource, whole.held_out, whole.containers, report["settings"])
+    taken = [(each, each.recommended) for each in lines if each is not None and each.recommended is not None]
+    if resource is not Resource.MEMORY or not taken:
+        return line.recommended.standing
+    tried = [(each.fixed or option) if option.way == KEEP else option for each, option in taken]
+    sums = {name: sum(each.found[name] for each in tried) for name in ("events", "containers_short")}
+    found = {**sums, "short": [name for each in tried for name in each.found["short"]]}
+    said = standing(found, resource, whole.held_out, whole.containers, report["settings"])
+    if len({option.way for _, option in taken}) == 1 and not any(o.way == KEEP for _, o in taken):
+        return said
+    return Standing(
+        State.FEW if said.missing else State.OPEN, f"{said.sentence} {_CHOSEN_HERE}", said.missing
+    )
+
+
+_CHOSEN_HERE = (
+    "Where one way to give memory kills, another one is taken; that was decided on these very containers, so "
+    "none of it is called safe."
+)
 
 
 @dataclass(frozen=True, slots=True)
