@@ -191,10 +191,8 @@ def gain_dot(mark: Mark, on: Track, kind: str, label: str) -> html.Div:
         parts.append(html.Span(arrow, className=f"off {kind} {mark.off}"))
     else:
         whisker = {"left": f"{mark.start}%", "width": f"{max(mark.end - mark.start, 0.0):.1f}%"}
-        parts += [
-            html.Span(className=f"whisker {kind}", style=whisker),
-            html.Span(className=f"dot {kind}", style={"left": f"{mark.dot}%"}),
-        ]
+        parts += [html.Span(className=f"whisker {kind}", style=whisker)] if mark.end > mark.start else []
+        parts.append(html.Span(className=f"dot {kind}", style={"left": f"{mark.dot}%"}))
     return html.Div(parts, className="gain", role="img", title=label, **aria(label=label))
 
 

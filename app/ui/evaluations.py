@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from core.runtime.storage.stored_evaluation import StoredEvaluation
 
 KIND = "evaluate"
-ALL = "all"
+ALL, USUAL = "all", "usual"
 _LOOK_BACK = 100
 
 
@@ -35,7 +35,7 @@ class Result:
     report
         All results (`core.provisioning.evaluation.evaluate.Evaluation`). Shared: do not modify it.
     policies
-        What was asked to be compared; ``("all",)`` for all.
+        What was asked to be compared; ``("all",)`` for all, ``("usual",)`` for the usual ones.
     own
         Settings that were chosen for single policies.
     earlier
@@ -102,10 +102,13 @@ def tasks_on(choice: Choice) -> list[TaskInfo]:
 
 
 def address_values(settings: EvaluationSettings, policies: tuple[str, ...]) -> dict[str, str | None]:
-    """The comparison as parameters of an address; defaults are left out, except for the cycle."""
+    """The comparison as parameters of an address; defaults are left out, except for the cycle.
+
+    Without policies an address means the usual ones.
+    """
     values: dict[str, str | None] = {}
     for spec in describe(EvaluationSettings):
         value = getattr(settings, spec.name)
         kept = value != spec.default or spec.name == "cycle"
         values[spec.name] = (f"{value:g}" if isinstance(value, float) else str(value)) if kept else None
-    return values | {"policies": None if policies == (ALL,) else ",".join(policies)}
+    return values | {"policies": None if policies == (USUAL,) else ",".join(policies)}

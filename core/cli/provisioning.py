@@ -1,4 +1,4 @@
-"""The commands of provisioning: compare policies, list them, recommend."""
+"""The commands of provisioning: compare policies, list them, recommend, and write the verdict."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     app.command("evaluate", cls=taking(_evaluation_settings))(evaluate_policies)
     app.command("policies")(list_policies)
     app.command("recommend", cls=taking(_recommend_settings))(recommend_resources)
+    app.command("verdict", cls=taking(_evaluation_settings))(write_verdict)
 
 
 def _evaluation_settings() -> type[Any]:
@@ -37,7 +38,7 @@ def evaluate_policies(
     context: typer.Context,
     model: Model,
     file: File,
-    policies: Annotated[str, typer.Option(help="Comma-separated policy names, or all.")] = "all",
+    policies: Annotated[str, typer.Option(help="Comma-separated policy names, usual, or all.")] = "all",
     change: Annotated[
         list[str] | None,
         typer.Option(
@@ -105,4 +106,44 @@ def recommend_resources(
     from core.runtime.offline import provisioning
 
     text = provisioning.advise(model, file, "json" if as_json else style, given(context), mapping)
+    typer.echo(text, nl=False)
+
+
+@answers
+def write_verdict(
+    context: typer.Context,
+    model: Model,
+    file: File,
+    style: Annotated[str, typer.Option("--format", help="Output: patch, vpa, docker, json or csv.")] = "json",
+    policies: Annotated[str, typer.Option(help="Comma-separated policy names, usual, or all.")] = "usual",
+    take: Annotated[
+        list[str] | None,
+        typer.Option(help="The policy to take for a resource, such as cpu=phase.rule; may be repeated."),
+    ] = None,
+    price: Annotated[
+        list[str] | None,
+        typer.Option(help="A price or the length of a day, such as core_hour=0.05; may be repeated."),
+    ] = None,
+    date: Annotated[
+        str | None, typer.Option(help="The date that the file carries; today when left out.")
+    ] = None,
+    mapping: Mapping = None,
+    as_json: Json = False,
+) -> None:
+    """Write what each workload has, needs and would save, as tables or manifests of the chosen policies."""
+    from core.runtime.offline import provisioning
+    from core.runtime.policies.load import load_policies
+
+    load_policies(policy_files())
+    names = [name.strip() for name in policies.split(",") if name.strip()]
+    with show.progress(quiet=as_json) as progress:
+        text = provisioning.verdict_text(
+            model,
+            file,
+            given(context),
+            names or ["usual"],
+            provisioning.VerdictFile("json" if as_json else style, take or (), price or (), date),
+            mapping=mapping,
+            progress=progress,
+        )
     typer.echo(text, nl=False)

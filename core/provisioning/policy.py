@@ -53,6 +53,22 @@ class PolicyKind(StrEnum):
         return self in {PolicyKind.BOUND, PolicyKind.ORACLE}
 
     @property
+    def learns(self) -> bool:
+        """Whether such policies are made of what training containers did, and say nothing about those."""
+        return self in {
+            PolicyKind.OURS,
+            PolicyKind.PUBLISHED,
+            PolicyKind.CONTROL,
+            PolicyKind.ADAPTIVE,
+            PolicyKind.LEARNED,
+        }
+
+    @property
+    def family(self) -> str:
+        """The heading under which forms list the kind."""
+        return next(name for name, kinds in FAMILIES.items() if self in kinds)
+
+    @property
     def plain(self) -> bool:
         """Whether such policies are simple rules that others are compared with."""
         return self in {PolicyKind.REACTIVE, PolicyKind.CONTROL, PolicyKind.STATIC}
@@ -70,6 +86,16 @@ _LABELS = {
     PolicyKind.BOUND: "Lower bound",
     PolicyKind.ORACLE: "Oracles",
 }
+
+
+FAMILIES = {
+    "Phase-based": (PolicyKind.OURS, PolicyKind.PUBLISHED, PolicyKind.CONTROL),
+    "Reactive": (PolicyKind.REACTIVE, PolicyKind.AUTOSCALER),
+    "Learned or adapted": (PolicyKind.LEARNED, PolicyKind.ADAPTIVE),
+    "Static": (PolicyKind.STATIC,),
+    "Oracles and bounds": (PolicyKind.BOUND, PolicyKind.ORACLE),
+}
+"""The kinds under the headings of a form; every kind is under one of them."""
 
 
 class Need(StrEnum):
@@ -115,8 +141,9 @@ class Policy:
         allocations for them must come from a fit without them (folds).
     defaults
         Settings that this variant has instead of the dataclass's own.
-    landmark
-        True for well-known reference policies, which figures always label.
+    usual
+        True if it is compared unless others are chosen: together with the paper's five, the bound, and
+        the best known of every family.
     constant
         True if it gives a container one amount for its whole life.
     wraps
@@ -132,7 +159,7 @@ class Policy:
     foresight: bool = False
     memorises: bool = False
     defaults: Mapping[str, object] = field(default_factory=dict)
-    landmark: bool = False
+    usual: bool = False
     constant: bool = False
     wraps: Policy | None = None
 

@@ -142,7 +142,25 @@ def test_what_is_looked_at_is_in_the_address(page: Page, samples: str) -> None:
     expect(page.locator(".pagehead .lead")).to_contain_text("as published, unscaled")
 
 
-def test_the_recommendation_is_taken_away_in_each_format(page: Page, samples: str) -> None:
+def test_the_answer_comes_first_and_other_prices_compare_nothing_again(page: Page, samples: str) -> None:
+    evaluate(page, samples)
+    answer = page.locator("section.verdict")
+    expect(answer).to_contain_text("18 of 60 containers held out, 4 workloads")
+    expect(answer).to_contain_text("USD")
+    expect(page.locator("section.workload")).to_have_count(4)
+    assert page.locator("h2").first.inner_text() in ("Settings", "Verdict")
+    page.locator("details.settings > summary").click()
+    page.get_by_label("Price of a core-hour").fill("-1")
+    page.get_by_role("button", name="Apply prices").click()
+    expect(page.get_by_text("A price is out of range.")).to_be_visible()
+    page.get_by_label("Price of a core-hour").fill("1.5")
+    page.get_by_label("Currency").fill("EUR")
+    page.get_by_role("button", name="Apply prices").click()
+    expect(page).to_have_url(re.compile(r"core_hour=1\.5"))
+    expect(answer).to_contain_text("1.50 EUR")
+
+
+def test_the_verdict_is_taken_away_in_each_format(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.evaluate("""() => {
@@ -152,10 +170,10 @@ def test_the_recommendation_is_taken_away_in_each_format(page: Page, samples: st
     }""")
     begins = {
         "Kubernetes VPA": "VerticalPodAutoscaler",
-        "Patch": "requests",
+        "Kubernetes": "requests",
         "docker update": "docker update --cpus",
-        "JSON": '"recommendations"',
-        "CSV": "group,name,phase,resource",
+        "JSON": '"workloads_by"',
+        "CSV": "workload,containers,learned_from",
     }
     for label, expected in begins.items():
         page.get_by_role("link", name=label, exact=True).click()
@@ -171,12 +189,12 @@ def test_the_recommendation_is_taken_away_in_each_format(page: Page, samples: st
         assert page.evaluate("window.copied.splice(0)") == [text]
         assert page.evaluate("navigator.clipboard.readText()") == text
     page.get_by_role("link", name="JSON", exact=True).click()
-    assert json.loads(text_of_manifest(page))["comment"]["traces"] == "Synthetic training jobs"
+    assert json.loads(text_of_manifest(page))["about"]["traces"] == "Synthetic training jobs"
 
 
 def text_of_manifest(page: Page) -> str:
     """All of the JSON file; the page may show only its beginning."""
-    expect(page.locator(".manifest")).to_contain_text('"comment"')
+    expect(page.locator(".manifest")).to_contain_text('"about"')
     with page.expect_download() as file:
         page.get_by_role("link", name="Download").click()
     return file.value.path().read_text()

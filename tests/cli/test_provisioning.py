@@ -170,3 +170,34 @@ def test_options_are_those_of_the_settings(command, settings):
         assert f"--{spec.name.replace('_', '-')} " in shown
         assert spec.help.split()[0] in shown
     assert "Default: 0.05." in shown or settings is PhaseSettings
+
+
+@pytest.mark.parametrize("style", ["json", "csv", "docker", "vpa", "patch"])
+def test_the_verdict_is_written_in_every_format(model, csv, style):
+    shown = run(
+        "verdict", model, csv, "--format", style, "--cycle", 100, "--group-by", "team", "--policies", POLICIES,
+        "--take", "cpu=prev.step.max", "--price", "core_hour=2", "--date", "2026-03-04",
+    ).stdout  # fmt: skip
+    for word in ("2026-03-04", "jobs.csv", "image-classifier", "prev.step.max"):
+        assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--take", "cpu=phasedock"), "“phasedock” is not compared"),
+        (("--take", "gpu=vpa"), "no resource “gpu”"),
+        (("--take", "vpa"), "“vpa” sets nothing"),
+        (("--price", "core_hour=-1"), "Price of a core-hour (core_hour) cannot be"),
+        (("--format", "yaml"), "no format “yaml”"),
+    ],
+)
+def test_what_the_verdict_cannot_be_is_said(model, csv, arguments, said):
+    result = run("verdict", model, csv, "--cycle", 100, "--policies", POLICIES, *arguments, code=1)
+    assert said in result.stderr.replace("\n", " ")
+
+
+def test_the_verdict_of_traces_without_workloads_is_a_table_and_no_manifest(model, csv):
+    given = ("verdict", model, csv, "--cycle", 100, "--policies", POLICIES)
+    assert len(json.loads(run(*given).stdout)["workloads"]) == 4
+    assert "do not name workloads" in run(*given, "--format", "patch", code=1).stderr.replace("\n", " ")

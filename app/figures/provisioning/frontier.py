@@ -44,7 +44,7 @@ class Curve:
     at
         The policy's own point, as in the table: the same pair.
     interval
-        The bounds of its over-allocation, or None.
+        The bounds of its over-allocation, or None, which draws no whisker.
     """
 
     name: str
@@ -196,25 +196,31 @@ def _curve(curve: Curve) -> go.Scatter:
 
 def _mark(curve: Curve) -> go.Scatter:
     x, y = curve.at or (0.0, 0.0)
-    low, high = curve.interval or (y, y)
-    colour = _line(curve.part)["color"]
-    said = f"{curve.name}<br>{format_share(y)} over ({format_share(low)} to {format_share(high)})"
+    colour, said, whisker = _line(curve.part)["color"], f"{curve.name}<br>{format_share(y)} over", {}
+    if curve.interval is not None:
+        low, high = curve.interval
+        said += f" ({format_share(low)} to {format_share(high)})"
+        whisker = {"error_y": _whisker(y, low, high, colour)}
     return go.Scatter(
         x=[x],
         y=[y],
         mode="markers",
         name=f"{curve.name} in the table",
         marker={"size": 8, "color": colour, "line": {"color": theme.ink("surface"), "width": 1}},
-        error_y={
-            "type": "data",
-            "array": [max(high - y, 0.0)],
-            "arrayminus": [max(y - low, 0.0)],
-            "color": colour,
-            "thickness": 2,
-            "width": 0,
-        },
+        **whisker,
         hovertemplate=f"{said}<br>{format_share(x)} time short<extra></extra>",
     )
+
+
+def _whisker(y: float, low: float, high: float, colour: str) -> dict[str, Any]:
+    return {
+        "type": "data",
+        "array": [max(high - y, 0.0)],
+        "arrayminus": [max(y - low, 0.0)],
+        "color": colour,
+        "thickness": 2,
+        "width": 0,
+    }
 
 
 def _labels(curves: Sequence[Curve], top: float) -> list[dict[str, Any]]:

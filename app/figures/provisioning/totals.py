@@ -17,8 +17,19 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray
     from core.units import Unit
 
-_HEIGHT = 236
+_HEIGHT = 250
 OURS, RIVAL, STATIC = "ours", "rival", "static"
+PAPER, DASHED, ORACLE, DOTTED = "paper", "dashed", "oracle", "dotted"
+_LINES = {
+    OURS: ("accent", 2.2, "solid"),
+    PAPER: ("ink", 1.6, "9px,3px,2px,3px"),
+    RIVAL: ("ink3", 1.4, "solid"),
+    DASHED: ("ink3", 1.4, "6px,3px"),
+    ORACLE: ("line_strong", 1.2, "4px,3px"),
+    DOTTED: ("line_strong", 1.2, "1px,3px"),
+    STATIC: ("line_strong", 1.25, "4px,3px"),
+}
+"""Colour, width and dash of each way to draw a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +42,8 @@ class Given:
 
 
 def _line(part: str) -> dict[str, Any]:
-    match part:
-        case "ours":
-            return {"color": theme.ink("accent"), "width": 2.2}
-        case "rival":
-            return {"color": theme.ink("ink3"), "width": 1.3}
-        case _:
-            return {"color": theme.ink("line_strong"), "width": 1.25, "dash": "4px,3px"}
+    colour, width, dash = _LINES.get(part, _LINES[STATIC])
+    return {"color": theme.ink(colour), "width": width, "dash": dash}
 
 
 def totals(

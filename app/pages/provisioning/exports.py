@@ -11,12 +11,14 @@ from flask import Blueprint, Response, request
 from app.api import file_answer
 from app.context import chosen, workspace
 from app.pages.provisioning import results
+from app.pages.provisioning.paper import PaperRow, paper_rows
 from app.pages.provisioning.query import View
 from app.pages.provisioning.values import Values, sorted_rows
 from app.ui import evaluations
 from app.ui.export import page_export
 from app.ui.links import Query
 from core.csv_export import csv_lines
+from core.provisioning import manifests
 from core.provisioning.recommendation.exports import FORMATS
 
 if TYPE_CHECKING:
@@ -30,6 +32,7 @@ TABLES = {
     "frontier": "Frontier, every point",
     "totals": "Totals over time",
     "worst": "Worst containers",
+    "paper": "Beside the paper",
 }
 
 
@@ -42,7 +45,7 @@ def addresses(result: Result, view: View) -> dict[str, str]:
                 "resource": view.resource,
                 "scale": view.scale,
                 "sort": view.sort,
-                "policy": view.policy or "",
+                view.takes: view.policy or "",
             }.items()
             if value
         }
@@ -66,7 +69,7 @@ def _asked(evaluation_id: str) -> tuple[Result, View, Values]:
         else next(iter(result.report["resources"]))
     )
     view = view.looking_at(resource)
-    return result, view, Values(result.report["resources"][resource], view.matched)
+    return result, view, results.values_of(result, view)
 
 
 @blueprint.get(f"{_BASE}/policies.csv")
@@ -135,6 +138,14 @@ def export_totals(evaluation_id: str) -> Response:
     return file_answer(csv_lines(("age_s", f"demand_{unit}", *names), rows), f"totals-{view.resource}.csv")
 
 
+@blueprint.get(f"{_BASE}/paper.csv")
+def export_paper(evaluation_id: str) -> Response:
+    """The paper's five policies and ours against its base, raw and at matched violation."""
+    _, view, values = _asked(evaluation_id)
+    rows = [row.cells() for row in paper_rows(values, view.policy)]
+    return file_answer(csv_lines(PaperRow.NAMES, rows), f"paper-{view.resource}.csv")
+
+
 @blueprint.get(f"{_BASE}/worst.csv")
 def export_worst(evaluation_id: str) -> Response:
     """The containers that fall short most, under every policy or the one that is looked at."""
@@ -154,6 +165,17 @@ def export_report(evaluation_id: str) -> Response:
     """The whole report, from which all else on the page is made."""
     text = orjson.dumps(evaluations.get(evaluation_id).report, option=orjson.OPT_INDENT_2).decode()
     return file_answer([text], "evaluation.json", "application/json")
+
+
+@blueprint.get(f"{_BASE}/verdict/<style>")
+def export_verdict(evaluation_id: str, style: str) -> Response:
+    """The verdict in one of its formats, with the policies and prices of the address."""
+    result, view = evaluations.get(evaluation_id), View.read(Query("", request.args.to_dict()))
+    choice = chosen(request.args.get("traces"), request.args.get("model"))
+    text = results.manifest(choice, result, view, style)
+    form = manifests.FORMATS[style]
+    name = choice.traces.name if choice.traces else "verdict"
+    return file_answer([text], f"{name}-{style}.{form.ending}", form.mime)
 
 
 @blueprint.get("/api/recommendation/<trace_set_id>/<model_id>/<style>")

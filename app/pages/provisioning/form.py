@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
@@ -10,11 +10,12 @@ from dash import dcc, html
 
 from app.pages.provisioning.own_settings import section
 from app.ui.basics import Node, aria, button, icon, notice
-from app.ui.evaluations import ALL
-from app.ui.forms import ORDER, control, field_id, select, text_of
+from app.ui.evaluations import ALL, USUAL
+from app.ui.forms import ORDER, control, controls, field_id, select, text_of
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.policies import POLICIES
-from core.provisioning.policy import PolicyKind
+from core.provisioning.policies import POLICIES, usual
+from core.provisioning.policy import FAMILIES
+from core.provisioning.verdict.savings import PriceSettings
 from core.settings_fields import describe
 from core.units import format_duration, format_share
 
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
 
     from app.context import Choice
     from app.pages.provisioning.own_settings import Own
+    from app.pages.provisioning.query import View
     from core.provisioning.policy import Policy
     from core.runtime.infos import TraceSetInfo
 
-FORM = "evaluate"
+FORM, PRICES = "evaluate", "prices"
 _FEW = 24
 _CYCLES_PER_EXECUTION = 10
 _AGAIN = "Compare again, even if this comparison is stored"
@@ -80,10 +82,20 @@ def _controls(settings: EvaluationSettings, traces: TraceSetInfo) -> list[Node]:
 
 
 def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
-    kinds = {kind: [policy for _, policy in POLICIES.items() if policy.kind is kind] for kind in PolicyKind}
-    groups = [_kind(kind, policies) for kind, policies in kinds.items() if policies]
+    others = [each for _, each in POLICIES.items() if not each.usual]
+    families = {name: [each for each in others if each.kind in kinds] for name, kinds in FAMILIES.items()}
+    groups = [_boxes(name, policies) for name, policies in families.items() if policies]
+    ticked = set(_names(chosen))
+    more = html.Details(
+        [
+            html.Summary([icon("chevron-right", "sm"), html.Span("More policies")]),
+            html.Div(groups, className="policylist"),
+        ],
+        className="own",
+        open=any(each.name in ticked for each in others),
+    )
     return dmc.CheckboxGroup(
-        html.Div(groups, className="policylist"),
+        [html.Div(_boxes("Usual", [POLICIES[name] for name in usual()]), className="policylist usual"), more],
         id="evaluate-policies",
         label="Policies",
         value=_names(chosen),
@@ -92,16 +104,18 @@ def _policies(chosen: Sequence[str]) -> dmc.CheckboxGroup:
 
 
 def _names(chosen: Sequence[str]) -> list[str]:
-    return list(POLICIES) if ALL in chosen else [name for name in chosen if name in POLICIES]
+    if ALL in chosen:
+        return list(POLICIES)
+    return usual() if USUAL in chosen else [name for name in chosen if name in POLICIES]
 
 
-def _kind(kind: PolicyKind, policies: Sequence[Policy]) -> html.Fieldset:
-    """The policies of one kind, to be ticked."""
+def _boxes(title: str, policies: Sequence[Policy]) -> html.Fieldset:
+    """Policies under one heading, to be ticked."""
     boxes = [
         dmc.Checkbox(label=policy.name, value=policy.name, size="xs", wrapperProps={"title": policy.about})
         for policy in policies
     ]
-    return html.Fieldset([html.Legend(kind.label, className="small ink3"), *boxes])
+    return html.Fieldset([html.Legend(title, className="small ink3"), *boxes])
 
 
 def summary(settings: EvaluationSettings, policies: int, own: Sequence[str] = ()) -> str:
@@ -125,11 +139,12 @@ def form(
     settings: EvaluationSettings,
     policies: Sequence[str],
     own: Own,
-    problem: tuple[str, str] | None,
+    view: View,
     *,
     opened: bool,
-) -> html.Details:
-    """The form, folded to its summary while a result is shown.
+    fresh: bool,
+) -> html.Div:
+    """The one button, and the settings folded beside it.
 
     Parameters
     ----------
@@ -137,23 +152,31 @@ def form(
         The traces to compare on, which must be there, and the model, if any.
     settings, policies, own
         What it holds; `own` are settings of single policies.
-    problem
-        What is wrong with the address, and what to do; None for nothing.
+    view
+        The address, which has the prices and may have a problem.
     opened
-        Whether it is unfolded.
+        Whether the settings are unfolded.
+    fresh
+        Whether there is no result yet, so that the button is what to do next.
     """
-    count = len(POLICIES) if ALL in policies else len(policies)
+    count = len(_names(policies))
     line = [
         icon("chevron-right", "sm"),
         html.H2("Settings"),
         html.Span(summary(settings, count, list(own)), className="ink3 truncate"),
     ]
-    body = html.Div(_body(about, settings, policies, own, problem), className="stack form body")
-    return html.Details(
+    body = html.Div(_body(about, settings, policies, own, view), className="stack form body")
+    folded = html.Details(
         [html.Summary(line), body],
         className="card settings",
         open=opened,
         **aria(label="Settings of the comparison"),
+    )
+    start = button("Evaluate", "player-play", "primary" if fresh else "", id="evaluate-start")
+    said = notice("bad", view.problem[1], strong=view.problem[0]) if view.problem is not None else None
+    return html.Div(
+        [html.Div([start, folded], className="evaluate"), html.Div(said, id="evaluate-problem")],
+        className="stack spaced",
     )
 
 
@@ -162,37 +185,52 @@ def _body(
     settings: EvaluationSettings,
     policies: Sequence[str],
     own: Own,
-    problem: tuple[str, str] | None,
+    view: View,
 ) -> list[Node]:
     if about.traces is None:
         raise AssertionError("there is a form only where there is a trace set")
     traces, model = about.traces, about.model
     phases = [" with the phases of ", html.B(model.name)] if model else [", without a phase model"]
     pair = {"traces": traces.id, "model": model.id if model else None, "own": own}
-    said = notice("bad", problem[1], strong=problem[0]) if problem is not None else None
     return [
         html.P(["on ", html.B(traces.name), *phases], className="small ink2"),
         html.Div(_controls(settings, traces), className="formgrid"),
         _policies(policies),
         section(_names(policies), own),
-        html.Div(said, id="evaluate-problem"),
         html.Div(_buttons(), className="row wrap"),
+        _prices(view),
         dcc.Store(id="evaluate-about", data=pair),
     ]
 
 
 def _buttons() -> list[Node]:
     return [
-        button("Evaluate", "player-play", "primary", id="evaluate-start"),
         button("Run again", "refresh", "", id="evaluate-again", title=_AGAIN),
+        button("The usual policies", None, "", id="evaluate-usual"),
         button("All policies", None, "", id="evaluate-all"),
         button("None", None, "quiet", id="evaluate-none"),
     ]
 
 
+def _prices(view: View) -> html.Fieldset:
+    """What an hour costs; changing it compares nothing again."""
+    made = controls(PRICES, PriceSettings, asdict(view.prices))
+    return html.Fieldset(
+        [
+            html.Legend("Prices and a day: assumptions behind what is saved per day", className="small ink3"),
+            html.Div(made, className="formgrid"),
+            html.Div(id="prices-problem"),
+            button("Apply prices", None, "small", id="prices-apply"),
+        ],
+        className="prices",
+    )
+
+
 def policies_asked(values: Sequence[str] | None) -> tuple[str, ...]:
-    """The chosen policies; ``all`` if every one is chosen, so that policies added later are included."""
+    """The chosen policies; by one word if they are all or the usual ones, so that later ones are included."""
     chosen = tuple(name for name in POLICIES if name in set(values or ()))
+    if list(chosen) == usual():
+        return (USUAL,)
     return (ALL,) if len(chosen) == len(POLICIES) else chosen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -9,17 +10,19 @@ from dash import ALL, Input, Output, State, set_props
 
 from app.context import LOCATION, chosen
 from app.pages.provisioning import results
-from app.pages.provisioning.form import FORM, given_settings, policies_asked
+from app.pages.provisioning.form import FORM, PRICES, given_settings, policies_asked
 from app.pages.provisioning.own_settings import controls, entered, every_field, read_own, text_of
-from app.pages.provisioning.query import PATH, View
+from app.pages.provisioning.query import PATH, TAKEN, View
 from app.ui.basics import notice
 from app.ui.errors import problem
 from app.ui.evaluations import address_values
 from app.ui.forms import read, values_of
+from app.ui.forms import text_of as own_text
 from app.ui.links import Query
 from core.errors import PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.policies import POLICIES
+from core.provisioning.policies import POLICIES, usual
+from core.provisioning.verdict.savings import PriceSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,10 +79,20 @@ def _register_start(app: Dash) -> None:
     )(start)
     app.callback(
         Output("evaluate-policies", "value"),
+        Input("evaluate-usual", "n_clicks"),
         Input("evaluate-all", "n_clicks"),
         Input("evaluate-none", "n_clicks"),
         prevent_initial_call=True,
     )(choose)
+    app.callback(
+        Output("prices-problem", "children"),
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("prices-apply", "n_clicks"),
+        State(fields, "id"),
+        State(fields, "value"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )(apply_prices)
 
 
 def start(
@@ -98,7 +111,7 @@ def start(
         return [keep] * len(ids), keep, keep, keep
     settings, own, wrong = _read_form(ids, values, checked, about["own"])
     if settings is None:
-        said = notice("bad", "See the form above; nothing was started.", strong="A setting is out of range.")
+        said = notice("bad", "Open the settings; nothing was started.", strong="A setting is out of range.")
         return _errors(ids, wrong), said, keep, keep
     if not names:
         said = notice("bad", "Choose at least one; nothing was started.", strong="No policy is chosen.")
@@ -124,14 +137,40 @@ def _asked(
     """The address of the comparison that the form asks for."""
     pair = {name: about[name] for name in ("traces", "model")}
     values = {**pair, **address_values(settings, policies), "own": text_of(own)}
-    return Query.parse(PATH, query.search(**values, task=None, policy=None))
+    return Query.parse(PATH, query.search(**values, task=None, **dict.fromkeys(TAKEN.values())))
 
 
-def choose(all_clicks: int | None, none_clicks: int | None) -> Any:
-    """Tick all policies, or none."""
-    if not (all_clicks or none_clicks):
+def choose(usual_clicks: int | None, all_clicks: int | None, none_clicks: int | None) -> Any:
+    """Tick the usual policies, all, or none."""
+    if not (usual_clicks or all_clicks or none_clicks):
         return dash.no_update
-    return list(POLICIES) if dash.ctx.triggered_id == "evaluate-all" else []
+    named = {"evaluate-usual": usual(), "evaluate-all": list(POLICIES)}
+    return named.get(str(dash.ctx.triggered_id), [])
+
+
+def read_prices(ids: list[dict[str, str]], values: list[Any]) -> tuple[PriceSettings | None, dict[str, str]]:
+    """The prices that were entered, or what is wrong with them."""
+    mine = [place for place, each in enumerate(ids) if each["form"] == PRICES]
+    return read(PriceSettings, values_of([ids[i] for i in mine], [values[i] for i in mine]))
+
+
+def price_values(prices: PriceSettings) -> dict[str, str | None]:
+    """The prices as parameters of an address; defaults are left out."""
+    default = asdict(PriceSettings())
+    return {n: None if v == default[n] else own_text(v) for n, v in asdict(prices).items()}
+
+
+def apply_prices(
+    clicks: int | None, ids: list[dict[str, str]], values: list[Any], search: str | None
+) -> tuple[Any, ...]:
+    """Show the result with other prices; nothing is compared again."""
+    if not clicks:
+        return dash.no_update, dash.no_update
+    prices, wrong = read_prices(ids, values)
+    if prices is None:
+        said = " ".join(dict.fromkeys(wrong.values()))
+        return notice("bad", said, strong="A price is out of range."), dash.no_update
+    return None, f"?{Query.parse(PATH, search).search(**price_values(prices))}"
 
 
 def _register_own(app: Dash) -> None:

@@ -12,13 +12,16 @@ import dash
 from dash import Input, Output, State, html
 
 from app.context import LOCATION, Choice, chosen
-from app.pages.provisioning import exports, form_callbacks, recommend, results
+from app.pages.provisioning import exports, form_callbacks, results
 from app.pages.provisioning.advice import advice_card
-from app.pages.provisioning.figures import frontier_card, totals_card
+from app.pages.provisioning.figures import frontier_card
 from app.pages.provisioning.form import form, proposed
+from app.pages.provisioning.manifest import manifest_card
+from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.query import PATH, RESOURCES, SCALES, View
 from app.pages.provisioning.table import table
-from app.pages.provisioning.values import Values, resources_of
+from app.pages.provisioning.values import resources_of
+from app.pages.provisioning.verdict import verdict_cards
 from app.pages.provisioning.worst import worst_card
 from app.ui.basics import Node, card, notice, page_head
 from app.ui.errors import refused_policies, safe_page
@@ -29,6 +32,7 @@ from app.ui.page import Page
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.provisioning.evaluation.evaluate import EvaluationSettings
+from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
@@ -47,20 +51,29 @@ def _nothing_yet() -> Node:
 
 def _lead(report: Mapping[str, Any], view: View) -> str:
     split, settings = report["split"], report["settings"]
-    words = [f"{len(split['held_out']):,} held-out containers", f"cycle {format_duration(settings['cycle'])}"]
+    held_out = len(split["held_out"])
+    tested = f"{held_out:,} held-out container{'s' if held_out != 1 else ''}"
+    words = [
+        tested if split.get("tested", True) else "1 container, none held out",
+        f"cycle {format_duration(settings['cycle'])}",
+    ]
     share = format_share(settings["tolerance"], 0 if settings["tolerance"] >= 0.01 else 1)
-    words.append(f"scaled to {share} time short on the others" if view.matched else "as published, unscaled")
+    others = "the others" if split.get("tested", True) else "itself"
+    words.append(f"scaled to {share} time short on {others}" if view.matched else "as published, unscaled")
     return ", ".join(words)
 
 
 def _notes(report: Mapping[str, Any]) -> Node:
     """The comparison's caveats, and the policies that could not be compared."""
     said = [*report["notes"]]
-    if len(report["split"]["held_out_groups"]) == 1:
-        only = report["split"]["held_out_groups"][0]
+    groups = report["split"]["held_out_groups"]
+    if 0 < len(groups) < LEAST_UNITS:
+        which = (
+            f"Only one group, “{groups[0]}”, was" if len(groups) == 1 else f"Only {len(groups)} groups were"
+        )
         said.append(
-            f"Only one group, “{only}”, was held out, so intervals are over its containers and say nothing "
-            "about other groups. Hold out a larger share."
+            f"{which} held out, so intervals are over containers and say little about other groups. "
+            "Hold out a larger share."
         )
     by_reason: dict[str, list[str]] = {}
     for each in report["unavailable"]:
@@ -73,17 +86,22 @@ def _notes(report: Mapping[str, Any]) -> Node:
 
 def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     """The result in cards."""
-    values = Values(result.report["resources"][view.resource], view.matched)
-    held_out = len(result.report["split"]["held_out"])
+    split = result.report["split"]
+    held_out = len(split["held_out"]) if split.get("tested", True) else 0
     tolerance = float(result.report["settings"]["tolerance"])
-    files = exports.addresses(result, view)
+    files, found = exports.addresses(result, view), results.verdict_of(result, view)
+    answer: list[Node] = []
+    if found is not None:
+        csv = results.manifest_address(choice, result, view, "csv")
+        answer = verdict_cards(found, result.report, view, csv)
+    values = results.values_of(result, view)
     left = [
         table(values, view, [download("policies", files["policies"])]),
-        frontier_card(values, view, tolerance, files["frontier"]),
+        frontier_card(values, view, tolerance, held_out, files["frontier"]),
+        paper_card(values, view, held_out, files),
     ]
     right = [
-        recommend.card_of(result, view, choice),
-        totals_card(values, view, held_out, files["totals"]),
+        None if found is None else manifest_card(found, result, view, choice),
         worst_card(values, view, choice, result.id, [download("containers", files["worst"])]),
         _notes(result.report),
     ]
@@ -98,7 +116,7 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
             className="provisioning",
         )
     ]
-    return [*cards, below] if below is not None else cards
+    return [*answer, *cards, *([below] if below is not None else [])]
 
 
 def _waiting(choice: Choice, view: View, *, shown: bool) -> list[Node]:
@@ -107,8 +125,8 @@ def _waiting(choice: Choice, view: View, *, shown: bool) -> list[Node]:
     if shown and not tasks:
         return []
     text = (
-        "How much every policy would have over-allocated on these traces, how often it would have "
-        "fallen short, and what to set instead. Choose the cycle above and evaluate."
+        "What each workload has now and what it needs, what that would save per day and at which risk, and "
+        "the manifests that set it. One click: choose “Evaluate”."
     )
     return panel.panel(tasks, "adjustments-horizontal", "Not evaluated yet", text)
 
@@ -123,6 +141,7 @@ def body(query: Query) -> list[Node]:
     there = resources_of(result.report) if result else list(RESOURCES)
     if view.resource not in there:
         view = view.looking_at(there[0])
+    view = view if result is None else view.among(result.report)
     live = _waiting(choice, view, shown=result is not None)
     return [
         _head(result, view, there, choice.traces.name),
@@ -157,17 +176,16 @@ def _form(choice: Choice, traces: TraceSetInfo, view: View, result: Result | Non
         settings = proposed(traces, results.typical_seconds(traces.id))
     asked = view if view.settings or result is None else result
     own = {name: dict(values) for name, values in asked.own.items()}
-    waiting = result is None and not results.running(choice) and not view.query.get("task")
-    opened = waiting or view.problem is not None
-    return form(choice, settings, asked.policies, own, view.problem, opened=opened)
+    opened = view.problem is not None
+    return form(choice, settings, asked.policies, own, view, opened=opened, fresh=result is None)
 
 
 def _outdated() -> Node:
     return html.Div(
         notice(
             "warn",
-            "The policies’ code or defaults have changed since. To compare them as they are now, open "
-            "“Settings” and choose “Evaluate”.",
+            "The policies’ code or defaults have changed since. To compare them as they are now, choose "
+            "“Evaluate”.",
             strong="This comparison was made by an earlier version.",
         ),
         className="spaced",

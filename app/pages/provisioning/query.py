@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from app.pages.provisioning.own_settings import Own, of_text
-from app.ui.evaluations import ALL
+from app.ui.evaluations import USUAL
 from app.ui.links import Query, one_of
 from core.errors import InputError, NotFoundError
+from core.provisioning import manifests
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.recommendation import exports
+from core.provisioning.fleet import Resource
+from core.provisioning.verdict.savings import PriceSettings
 from core.settings_fields import build, describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PATH = "/provisioning"
 FIELDS = tuple(spec.name for spec in describe(EvaluationSettings))
+PRICES = tuple(spec.name for spec in describe(PriceSettings))
 MATCHED, PUBLISHED = "matched", "published"
 RESOURCES = {"cpu": "CPU", "memory": "Memory"}
 SCALES = {MATCHED: "Matched", PUBLISHED: "As published"}
 SORTS = ("policy", "kind", "over", "under", "resizes", "saving")
-FORMATS = {name: each.title for name, each in exports.FORMATS.items()}
-"""The formats of the recommendation and their titles."""
+FORMATS = {name: each.title for name, each in manifests.FORMATS.items()}
+"""The formats of the verdict and their titles."""
+TAKEN = {"cpu": "policy", "memory": "memory_policy"}
+"""The parameter of the address that says which policy is taken for a resource."""
+SHOWN_BY = ("resource", "scale", "sort", "format", *TAKEN.values(), *PRICES)
+"""The parameters that say how a result is looked at; all others say what was compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +46,17 @@ class View:
     problem
         What is wrong with the settings of the address, in two sentences, or None.
     policies
-        The policies to compare, or ``("all",)``.
+        The policies to compare, or ``("all",)`` or ``("usual",)``.
     own
         Settings of single policies that the address gives.
     resource, scale
         What is looked at: ``cpu`` or ``memory``, ``matched`` or ``published``.
-    sort, policy, form
-        The column that sorts the table, the policy that is looked at closely, and the export's format.
+    sort, form
+        The column that sorts the table, and the export's format.
+    taken
+        The policies that a person chose, by resource.
+    prices
+        What an hour costs.
     """
 
     query: Query
@@ -52,36 +67,58 @@ class View:
     resource: str
     scale: str
     sort: str
-    policy: str | None
     form: str
+    taken: Mapping[Resource, str]
+    prices: PriceSettings
 
     @classmethod
     def read(cls, query: Query) -> View:
         """Read the choices of an address."""
         given = {name: query.values[name] for name in FIELDS if name in query.values}
-        settings, problem, own = None, None, Own()
+        settings, problem, own, prices = None, None, Own(), PriceSettings()
         try:
             settings = build(EvaluationSettings, given) if given or query.get("policies") else None
             own = of_text(query.get("own"))
+            prices = build(PriceSettings, {n: query.values[n] for n in PRICES if query.get(n)})
         except (InputError, NotFoundError) as error:
             problem = (error.message, error.hint)
-        names = tuple(name for name in (query.get("policies") or ALL).split(",") if name)
+        names = tuple(name for name in (query.get("policies") or USUAL).split(",") if name)
         return cls(
             query,
             settings,
             problem,
-            names or (ALL,),
+            names or (USUAL,),
             own,
             one_of(query.get("resource"), RESOURCES, "cpu"),
             one_of(query.get("scale"), SCALES, MATCHED),
             one_of(query.get("sort"), SORTS, "over"),
-            query.get("policy"),
-            one_of(query.get("format"), FORMATS, "vpa"),
+            one_of(query.get("format"), FORMATS, "patch"),
+            {Resource(key): name for key, each in TAKEN.items() if (name := query.get(each))},
+            prices,
         )
 
     def looking_at(self, resource: str) -> View:
         """The same view of another resource."""
         return replace(self, resource=resource)
+
+    def among(self, report: Mapping[str, Any]) -> View:
+        """The same view without choices of policies that were not compared."""
+        there = {
+            Resource(resource): {row["policy"] for row in part["policies"]}
+            for resource, part in report["resources"].items()
+        }
+        taken = {each: name for each, name in self.taken.items() if name in there.get(each, ())}
+        return replace(self, taken=taken)
+
+    @property
+    def policy(self) -> str | None:
+        """The policy that a person chose for the resource that is looked at."""
+        return self.taken.get(Resource(self.resource))
+
+    @property
+    def takes(self) -> str:
+        """The parameter of the address that chooses it."""
+        return TAKEN[self.resource]
 
     @property
     def matched(self) -> bool:

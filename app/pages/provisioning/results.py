@@ -8,11 +8,18 @@ from urllib.parse import urlencode
 
 from app.cache import cached
 from app.context import workspace
+from app.pages.provisioning.query import PRICES, TAKEN
+from app.pages.provisioning.values import Values
 from app.ui import evaluations
 from app.ui.evaluations import Result
 from app.ui.tasks import panel
 from core.errors import ConflictError, NotFoundError
+from core.provisioning.fleet import Resource
+from core.provisioning.manifests import write
+from core.provisioning.manifests.evidence import About
 from core.provisioning.recommendation.recommend import RecommendSettings
+from core.provisioning.verdict.savings import assumptions
+from core.provisioning.verdict.verdict import verdict
 from core.runtime.infos import TaskState
 from core.runtime.storage.evaluations import Question
 
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     from app.pages.provisioning.query import View
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice
+    from core.provisioning.verdict.verdict import Verdict
     from core.runtime.infos import TaskInfo
 
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)
@@ -72,7 +80,11 @@ def running(choice: Choice) -> bool:
 def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
     """The tasks to show: the one asked for, those under way, or the last one where there is no result."""
     found = panel.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
-    return found if wanted or not shown else [task for task in found if task.state in _UNDER_WAY]
+    if wanted:
+        return found
+    # what is done is shown as its result, or is of other settings
+    hidden = TaskState if shown else (TaskState.DONE,)
+    return [task for task in found if task.state in _UNDER_WAY or task.state not in hidden]
 
 
 def submit(
@@ -161,13 +173,46 @@ def recommendation(choice: Choice, settings: Mapping[str, object], style: str) -
     return cached(make, "recommendation", style, today, names, *prints, chosen)
 
 
-def exported(choice: Choice, result: Result, style: str) -> str:
-    """The recommendation that belongs to a comparison."""
-    return recommendation(choice, recommend_settings(result.report), style)
-
-
 def file_address(choice: Choice, result: Result, style: str) -> str:
-    """Where that file can be downloaded."""
+    """Where request and limit by phase can be downloaded."""
     pair = choice.pair()
     where = "/".join(info.id for info in pair) if pair else ""
     return f"/api/recommendation/{where}/{style}?{urlencode(recommend_settings(result.report))}"
+
+
+def verdict_of(result: Result, view: View) -> Verdict | None:
+    """The verdict of a comparison with the policies and prices of an address; None for one of long ago."""
+    return verdict(result.report, view.taken, view.prices)
+
+
+def values_of(result: Result, view: View) -> Values:
+    """The resource that is looked at."""
+    found = verdict_of(result, view)
+    taken = None if found is None else found.picks[Resource(view.resource)].policy
+    return Values(result.report["resources"][view.resource], view.matched, taken)
+
+
+def manifest(choice: Choice, result: Result, view: View, style: str) -> str:
+    """The verdict as the text of a file.
+
+    Raises
+    ------
+    InputError
+        If there is no such format, or nothing that can be set.
+    ConflictError
+        If the comparison was made before there were verdicts.
+    """
+    found = verdict_of(result, view)
+    if found is None or choice.traces is None:
+        raise ConflictError("This comparison was made by an earlier version.", "Evaluate again.")
+    model = choice.model.name if choice.model and result.report["model"] else None
+    today = datetime.now(UTC).date().isoformat()
+    said = tuple(assumptions(result.report["recorded"], view.prices))
+    return write(found, About(choice.traces.name, model, today, result.report, said), style)
+
+
+def manifest_address(choice: Choice, result: Result, view: View, style: str) -> str:
+    """Where that file can be downloaded."""
+    chosen = {name: view.query.get(name) for name in (*TAKEN.values(), *PRICES)}
+    query = {**choice.query(), **{name: value for name, value in chosen.items() if value}}
+    return f"/api/provisioning/{result.id}/verdict/{style}?{urlencode(query)}"

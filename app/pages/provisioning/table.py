@@ -88,7 +88,10 @@ def _row(row: Row, values: Values, view: View, on: gains.Track, longest: float) 
     parts = re.split(r"(?<=[.+])", row.policy)
     broken = [each for part in parts for each in (part, html.Wbr())][:-1]
     name = link(
-        broken, view.query(policy=None if chosen else row.policy), className="policy", title=row.about
+        broken,
+        view.query(**{view.takes: None if chosen else row.policy}),
+        className="policy",
+        title=row.about,
     )
     return html.Tr(
         [

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from app.figures.provisioning.frontier import BEST, BOUND, NAMED, OTHER, Curve
 from app.figures.provisioning.frontier import OURS as OURS_CURVE
 from core.provisioning.evaluation.comparison import PAPERS_BASE
-from core.provisioning.policies import POLICIES
 from core.provisioning.policy import PolicyKind
+from core.provisioning.verdict.choice import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,10 +53,13 @@ class Values:
         The resource's part of the report.
     matched
         Whether figures are those at matched violation, or those of the policies as published.
+    taken
+        The policy that the verdict takes, or None.
     """
 
     part: Mapping[str, Any]
     matched: bool
+    taken: str | None = None
 
     @property
     def best(self) -> str | None:
@@ -74,11 +77,11 @@ class Values:
         return [each["policy"] for each in self.part["policies"]]
 
     def ours(self) -> str | None:
-        """Our own policy; where it was not compared, the least wasteful one that is no simple rule."""
+        """Our own policy; else the one that is taken, or the least wasteful one that is no simple rule."""
         rows = [row for row in self.rows() if row.kind not in WITHOUT_SAVING and row.over is not None]
         own = next((row.policy for row in self.rows() if row.kind == PolicyKind.OURS), None)
-        if own is not None:
-            return own
+        if own is not None or self.taken in self.names():
+            return own or self.taken
         plain = tuple(kind for kind in PolicyKind if kind.plain)
         rows = [row for row in rows if row.kind not in plain] or [row for row in rows if not row.best]
         return min(rows, key=lambda row: row.over or 0.0).policy if rows else None
@@ -119,7 +122,7 @@ class Values:
         """The policies' curves for the frontier."""
         ours = chosen or self.ours()
         rows = {row.policy: row for row in self.rows()}
-        curves = []
+        edge, curves = self.edge(), []
         for each in self.part["policies"]:
             row = rows[each["policy"]]
             at = None if row.over is None or row.under is None else (row.under, row.over)
@@ -128,24 +131,27 @@ class Values:
                 for p in each["frontier"]
                 if p["over"] is not None and p["under_time_0"] is not None
             )
-            curves.append(Curve(row.policy, self._part(row, ours), points, at, row.interval))
+            curves.append(Curve(row.policy, self._part(row, ours, edge), points, at, row.interval))
         return curves
 
-    def _part(self, row: Row, ours: str | None) -> str:
+    def edge(self) -> set[str]:
+        """The policies that over-allocate least at some share of time short, of those that can be had."""
+        real = [each for each in self.part["policies"] if kind_of(each) not in WITHOUT_SAVING]
+        lines = [[(p["over"], each["policy"]) for p in each["frontier"]] for each in real]
+        found = set()
+        for points in zip(*lines, strict=False):
+            known = [point for point in points if point[0] is not None]
+            found |= {min(known)[1]} if known else set()
+        return found
+
+    def _part(self, row: Row, ours: str | None, edge: set[str]) -> str:
         if row.kind == PolicyKind.BOUND:
             return BOUND
         if row.policy == ours:
             return OURS_CURVE
         if row.best:
             return BEST
-        known = row.policy in POLICIES and POLICIES[row.policy].landmark
-        return NAMED if known or row.kind == PolicyKind.OURS else OTHER
-
-
-def kind_of(each: Mapping[str, Any]) -> str:
-    """A policy's kind as it is declared now; as the report has it where the policy is gone."""
-    name = str(each["policy"])
-    return str(POLICIES[name].kind if name in POLICIES else each["kind"])
+        return NAMED if row.policy in edge else OTHER
 
 
 def _pair(values: Mapping[str, Any] | None, low: str, high: str) -> Pair | None:

@@ -1,112 +1,347 @@
-"""What a comparison says, in sentences: for each resource the policy to take, and why that one."""
+"""The answer, before all else: what is saved, what is recommended for each workload, and at which risk."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from dash import html
 
 from app.pages.provisioning.query import RESOURCES
-from app.pages.provisioning.values import WITHOUT_SAVING, Row, Values
-from core.provisioning.evaluation.comparison import PAPERS_BASE
-from core.provisioning.policy import PolicyKind
-from core.units import MINUS, format_share
+from app.ui.basics import Node, card, icon, state_badge
+from app.ui.export import download
+from core.provisioning.fleet import Resource
+from core.provisioning.verdict.savings import assumptions, money
+from core.provisioning.verdict.standing import State, ran_out
+from core.provisioning.verdict.verdict import FIXED, KEEP, STEERED
+from core.units import (
+    Unit,
+    format_bytes,
+    format_change,
+    format_number,
+    format_share,
+    format_value,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import Any
 
-_NOT_TO_TAKE = (*WITHOUT_SAVING, PolicyKind.STATIC)
-_PHASES = (PolicyKind.PUBLISHED, PolicyKind.OURS)
+    from app.pages.provisioning.query import View
+    from core.provisioning.verdict.savings import PriceSettings, Saved
+    from core.provisioning.verdict.standing import Standing
+    from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Which policy to take for a resource.
-
-    Parameters
-    ----------
-    resource
-        ``cpu`` or ``memory``.
-    policy
-        Its name, or None where nothing was compared that could be taken.
-    better
-        Whether its interval against the best reactive rule excludes zero.
-    sentence
-        Why.
-    row
-        Its line of the table, at matched violation.
-    from_base
-        How much less it over-allocates than ``prev.step.rules``, or None.
-    """
-
-    resource: str
-    policy: str | None
-    better: bool
-    sentence: str
-    row: Row | None
-    from_base: float | None
+SHOWN, MOST = 6, 60
+_SAME = 0.005
+_STATES = {
+    State.UNTESTED: ("not tested", "warn", "alert-triangle"),
+    State.FEW: ("too few to tell", "warn", "alert-triangle"),
+    State.BROKEN: ("falls short", "bad", "circle-x"),
+    State.OPEN: ("not certain", "", "info-circle"),
+    State.SAFE: ("safe", "ok", "circle-check"),
+}
+"""How each standing looks: the words of its badge, its kind, and its icon."""
+_WORST = (State.UNTESTED, State.FEW, State.BROKEN, State.OPEN, State.SAFE)
 
 
-def verdict(resource: str, part: Mapping[str, Any]) -> Verdict:
-    """Choose the policy for one resource of a report.
+def verdict_cards(found: Verdict, report: Mapping[str, Any], view: View, csv: str) -> list[Node]:
+    """The card of all containers together, then one per workload."""
+    whole = card(
+        "Verdict",
+        html.Div(
+            [
+                html.Div(_headline(found, view), className="headline four"),
+                *([_lines(found.whole, view)] if found.by is None else []),
+                html.Ul(_reasons(found, report), className="reasons"),
+                html.P(" ".join(assumptions(report["recorded"], view.prices)), className="small ink3"),
+            ],
+            className="stack",
+        ),
+        note=_basis(found, report),
+        tools=[_badge([each.state for each in found.risk.values()]), download("verdict", csv)],
+        class_name="verdict",
+    )
+    if found.by is None:
+        return [whole]
+    cards = [_workload(each, view) for each in found.cards[:MOST]]
+    shown, folded = cards[:SHOWN], cards[SHOWN:]
+    return [whole, html.Div(shown, className="workloads"), _folded(folded, len(found.cards) - SHOWN)]
 
-    A policy is taken in place of the best reactive rule only where its whole interval is above zero, over
-    groups too where containers were held out by groups; of those, the one with the highest lower bound.
-    """
-    values = Values(part, matched=True)
-    rows = [row for row in values.rows() if row.kind not in _NOT_TO_TAKE]
-    winners = [row for row in rows if _surely(row) > 0]
-    chosen = max(winners, key=_surely, default=None)
-    reference = next((row for row in rows if row.policy == values.best), None)
-    taken = chosen or reference
-    if taken is None:
-        return Verdict(
-            resource, None, better=False, sentence="No reactive rule was compared.", row=None, from_base=None
+
+def _folded(cards: Sequence[Node], count: int) -> Node:
+    """The other workloads, folded away; the CSV has them all."""
+    if not cards:
+        return None
+    cut = html.P(f"The first {MOST} of them; the CSV has all.", className="small ink3")
+    title = f"{count:,} more workload{'s' if count != 1 else ''}"
+    return html.Details(
+        [
+            html.Summary([icon("chevron-right", "sm"), html.Span(title)]),
+            html.Div(list(cards), className="workloads"),
+            cut if count > len(cards) else None,
+        ],
+        className="own",
+    )
+
+
+def _basis(found: Verdict, report: Mapping[str, Any]) -> str:
+    n, held_out = found.whole.containers, found.whole.held_out
+    of = f"{held_out:,} of {n:,} containers held out" if held_out else "1 container, replayed on itself"
+    n = len(found.cards)
+    workloads = f", {n:,} workload{'s' if n != 1 else ''} by “{found.by}”" if found.by else ""
+    share = float(report["settings"]["tolerance"])
+    return f"{of}{workloads}; scaled to {format_share(share, 0 if share >= 0.01 else 1)} time short"
+
+
+def _headline(found: Verdict, view: View) -> list[Node]:
+    """Money, cores, memory, and how often that is too little."""
+    boxes = []
+    if found.money is not None:
+        label = "Saved per day" if found.money >= 0 else "Costs more per day"
+        boxes.append(_box(label, money(abs(found.money), view.prices), _certainty(found)))
+    for line in found.whole.lines:
+        total = found.total(line.resource)
+        if total is not None:
+            boxes.append(_amount_box(line, total, now=_now_total(found, line.resource)))
+    steered = next((line.steered for line in found.whole.lines if line.steered is not None), None)
+    if steered is not None:
+        boxes.append(
+            _box(
+                f"{RESOURCES[found.whole.lines[0].resource.value]} time short",
+                format_share(steered.found["under_time_0"]),
+                f"{format_share(steered.found['under_time_05'])} by more than 5%; resized "
+                f"{format_number(steered.found['resizes_per_hour'], 1)} times per hour, by {steered.policy}",
+            )
         )
-    sentence = _why(chosen, values.best) if chosen else _why_not(rows, values.best)
-    return Verdict(
-        resource, taken.policy, chosen is not None, sentence, taken, _from_base(part, taken.policy)
+    return boxes
+
+
+def _certainty(found: Verdict) -> str:
+    """How much of the money was tested."""
+    if not found.whole.held_out:
+        return "on the past of one container; no promise"
+    if found.untested:
+        n = len(found.untested)
+        return f"without {n:,} workload{'s' if n != 1 else ''} that had no container held out"
+    return "as recommended below, under the assumptions named"
+
+
+def _now_total(found: Verdict, resource: Resource) -> float | None:
+    """What all workloads that were tested have now, per container on average."""
+    line = found.whole.line(resource)
+    return None if line is None else line.now
+
+
+def _amount_box(line: Line, total: Saved, now: float | None) -> html.Div:
+    what = RESOURCES[line.resource.value]
+    hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(line.unit)
+    day = f"{format_number(abs(total.per_day), 1)} {hours} per day" if hours else "share of the machine"
+    has = "" if now is None else f"; now {format_value(now, line.unit)} per container"
+    if line.recommended is not None and line.recommended.interval is not None:
+        has += f"; with {line.recommended.policy} {_change(line.recommended)}"
+    return _box(
+        f"{what} {'saved' if total.amount >= 0 else 'needed more'}, at any time",
+        _amount(abs(total.amount), line.unit),
+        f"{day}{has}",
     )
 
 
-def _surely(row: Row) -> float:
-    """The lower bound of a policy's saving; below zero where that is not known."""
-    lows = [pair[0] for pair in (row.saving_interval, row.group_interval) if pair is not None]
-    return min(lows) if lows else -1.0
-
-
-def _why(row: Row, best: str | None) -> str:
-    low, high = row.saving_interval or (0.0, 0.0)
-    words = (
-        f"{format_share(row.saving or 0.0, 0)} less over-allocation than {best}, the best reactive rule; "
-        f"interval {_span(low, high)}"
+def _box(label: str, value: str, said: str) -> html.Div:
+    number, _, unit = value.partition(" ")
+    return html.Div(
+        [
+            html.Div(label, className="ink3 small"),
+            html.Div([number, " ", html.Small(unit)], className="value"),
+            html.Div(said, className="small ink2"),
+        ]
     )
-    if row.group_interval is not None:
-        words += f", over groups {_span(*row.group_interval)}"
-    return f"{words}."
 
 
-def _why_not(rows: list[Row], best: str | None) -> str:
-    if any(row.kind in _PHASES for row in rows):
-        return f"No policy with phases reliably beats {best} on these traces, so none is recommended."
-    return f"Nothing that was compared reliably beats {best} on these traces."
+def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
+    """Which policy and why, how far it can be trusted, and what the traces do not have."""
+    items = []
+    for line in found.whole.lines:
+        choice, name = found.picks[line.resource], RESOURCES[line.resource.value]
+        instead = _instead(found, line)
+        sure = choice.better and not instead
+        title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
+        kind = ("circle-check", "ok") if sure else ("info-circle", "info")
+        items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
+        if line.resource in found.risk and found.whole.held_out:
+            items.append(_trust(line.resource, found.risk[line.resource]))
+    if not found.whole.held_out and found.risk:
+        said = next(iter(found.risk.values())).sentence
+        items.append(_reason("alert-triangle", "warn", [html.B("Nothing was tested."), " ", said]))
+    items += [
+        _reason("info-circle", "info", [html.B(f"{RESOURCES[missing]}."), " Not recorded in these traces."])
+        for missing in RESOURCES
+        if missing not in report["resources"]
+    ]
+    if found.untested and found.whole.held_out:
+        names = ", ".join(found.untested[:5]) + (" …" if len(found.untested) > 5 else "")
+        said = f" No container of {names} was held out, so nothing was tested for them; no total counts them."
+        items.append(_reason("alert-triangle", "warn", [html.B("Not tested."), said]))
+    return items
 
 
-def _span(low: float, high: float) -> str:
-    return f"{_bare(low)} to {_bare(high)}%"
+def _trust(resource: Resource, risk: Standing) -> html.Li:
+    words, kind, picture = _STATES[risk.state]
+    text = [html.B(f"{RESOURCES[resource.value]}, {words}."), " ", risk.sentence]
+    return _reason(picture, kind or "info", text)
 
 
-def _bare(share: float) -> str:
-    return f"{MINUS if round(share * 100) < 0 else ''}{abs(share) * 100:.0f}"
+def _instead(found: Verdict, line: Line) -> list[html.Li]:
+    """That a fixed amount is recommended where the policy would run out of memory."""
+    lines = [card.line(line.resource) for card in found.cards]
+    ways = [each.recommended.way for each in lines if each is not None and each.recommended is not None]
+    fixed, keep = ways.count(FIXED), ways.count(KEEP)
+    if line.resource is not Resource.MEMORY or not fixed + keep:
+        return []
+    policy = ""
+    if line.steered is not None and found.whole.held_out:
+        policy = f" With {line.steered.policy}: {ran_out(line.steered.found, found.whole.held_out)}"
+    which = f" for {fixed:,} of {len(lines):,} workloads" if len(lines) > 1 else ""
+    instead = f" a fixed limit is recommended{which}: the highest use in training, plus headroom"
+    stay = f"{keep:,} of {len(lines):,} workloads keep what they have, as a fixed limit would kill, too"
+    if len(lines) == 1:
+        stay = "the containers keep what they have, as a fixed limit would kill, too"
+    said = [instead.strip()] * bool(fixed) + [stay] * bool(keep)
+    text = f" Too little memory kills, so {'; '.join(said)}.{policy}"
+    title = "Memory: fixed limits." if fixed else "Memory: leave it as it is."
+    return [_reason("info-circle", "info", [html.B(title), text])]
 
 
-def _from_base(part: Mapping[str, Any], policy: str) -> float | None:
-    each = next((row for row in part["policies"] if row["policy"] == policy), None)
-    against = (each or {"matched": {}})["matched"].get("against") or {}
-    found = against.get(PAPERS_BASE)
-    return None if found is None else found.get("saving")
+def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
+    return html.Li([html.Span(icon(picture), className=kind), html.Span(text)])
 
 
-def title(found: Verdict) -> str:
-    """The resource and the policy, as a sentence begins."""
-    name = RESOURCES.get(found.resource, found.resource)
-    return f"{name}: {found.policy}." if found.policy else f"{name}."
+def _workload(found: Card, view: View) -> html.Section:
+    tested = f"{found.held_out:,} of {found.containers:,} held out"
+    head = found.name or "without a name"
+    worth = "" if found.money is None else _worth(found.money, view.prices)
+    return card(
+        html.Span(head, className="truncate", title=head),
+        _lines(found, view),
+        html.P([html.B(worth)], className="worth") if worth else None,
+        html.P(_said(found), className="small ink2"),
+        note=tested,
+        tools=[_badge([each.recommended.standing.state for each in found.lines if each.recommended])],
+        class_name="workload",
+    )
+
+
+def _worth(value: float, prices: PriceSettings) -> str:
+    if value >= 0:
+        return f"Saves {money(value, prices)} per day"
+    return f"Costs {money(-value, prices)} per day more: leave it as it is"
+
+
+def _said(found: Card) -> str:
+    """How far the recommendation can be trusted: once where that is the same for each resource."""
+    options = [line.recommended for line in found.lines if line.recommended is not None]
+    sentences = [each.standing.sentence for each in options]
+    memory = found.line(Resource.MEMORY)
+    if len(options) > 1 and options[0].standing.state in (State.UNTESTED, State.FEW):
+        risk = ""
+        if memory is not None and memory.recommended is not None and found.held_out:
+            killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
+            risk = f" {'A fixed memory limit: ' if killed is memory.fixed else ''}"
+            risk += ran_out(killed.found, found.held_out)
+        return sentences[0] + risk
+    return " ".join(sentences)
+
+
+def _badge(states: Sequence[State]) -> Node:
+    """The worst standing of what is recommended."""
+    if not states:
+        return None
+    return state_badge(*_STATES[min(states, key=_WORST.index)])
+
+
+def _lines(found: Card, view: View) -> html.Div:
+    """One row per resource: what it has now, what is recommended, and what that does."""
+    return html.Div([_line(line, view) for line in found.lines], className="nowthen")
+
+
+def _line(line: Line, view: View) -> html.Div:
+    option, name = line.recommended, RESOURCES[line.resource.value]
+    if option is None:
+        return html.Div(
+            [html.Span(name, className="ink3"), html.Div("Nothing to recommend.")], className="res"
+        )
+    if option.way == KEEP:
+        amount = html.Span(_amount(line.now, line.unit), className="num strong")
+        why = html.Div(f"Now: {line.now_is}. {_once(line, line.exported)}", className="small ink3")
+        stays = html.Div([html.Div([amount, ": leave it as it is"]), why])
+        return html.Div([html.Span(name, className="ink3"), stays], className="res")
+    now, then = _amount(line.now, line.unit), _amount(option.amount, line.unit)
+    head = html.Div(
+        [
+            html.Span(now, className="num"),
+            icon("arrow-right", "sm"),
+            html.Span(then, className="num strong"),
+            html.Span(_change(option), className="num ink2"),
+        ],
+        className="row tight",
+    )
+    body = [head, html.Div(_does(line, option), className="small ink2")]
+    body.append(html.Div(_saves(option, line.unit, view), className="small ink2"))
+    once = _once(line, line.exported) if option.way == STEERED and line.exported is not None else ""
+    body.append(html.Div(f"Now: {line.now_is}. {once}", className="small ink3"))
+    return html.Div([html.Span(name, className="ink3"), html.Div(body)], className="res")
+
+
+def _change(option: Option) -> str:
+    if option.saved_share is None:
+        return ""
+    text = format_change(-option.saved_share, 0)
+    if option.interval is None:
+        return text
+    low, high = (format_change(-each, 0) for each in reversed(option.interval))
+    return f"{text} (95%: {low} to {high})"
+
+
+def _does(line: Line, option: Option) -> str:
+    """How often it is too little, and how often it is resized."""
+    values = option.found
+    steered = option.way == STEERED
+    often = (
+        f"resized {format_number(values['resizes_per_hour'], 1)}× per hour" if steered else "never resized"
+    )
+    kills = ""
+    if line.resource is Resource.MEMORY:
+        kills = f", out of memory {values['events']:,}×"
+    return (
+        f"{option.policy if steered else 'Fixed'}: short {format_share(values['under_time_0'])} of the time "
+        f"({format_share(values['under_time_05'])} by more than 5%), {often}{kills}"
+    )
+
+
+def _saves(option: Option, unit: Unit, view: View) -> str:
+    """What that is worth, for all containers of the workload."""
+    hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(unit)
+    if hours is None:
+        return ""
+    worth = option.saved
+    if option.saved_share is not None and abs(option.saved_share) < _SAME:
+        return "About what it has now"
+    text = f"{_amount(abs(worth.amount), unit)}, {format_number(abs(worth.per_day), 1)} {hours} per day"
+    if worth.money is not None:
+        text += f", {money(abs(worth.money), view.prices)}"
+    return f"Saves {text}" if worth.amount >= 0 else f"Needs {text} more"
+
+
+def _once(line: Line, option: Option | None) -> str:
+    """What the export sets in place of a policy that changes what it gives."""
+    if option is None:
+        return ""
+    values = option.found
+    tested = "" if values["tested"] else " (not tested)"
+    short = format_share(values["under_time_0"])
+    if not option.kept:
+        return f"Not to be set once: {_amount(option.amount, line.unit)} was short {short} of the time."
+    return f"Set once: {_amount(option.amount, line.unit)}, short {short} of the time{tested}."
+
+
+def _amount(value: float, unit: Unit) -> str:
+    return format_bytes(value) if unit is Unit.BYTES else format_value(value, unit)

@@ -8,6 +8,7 @@ from dash import dcc, html
 
 from app.context import address
 from app.ui.basics import Node, card, empty, plain_table
+from core.provisioning.fleet import Resource
 from core.units import format_share
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _HEAD = (
     ("Group", False),
     ("Time short", True),
     ("Over", True),
-    ("Times out of memory", True),
+    ("Times", True),
 )
 
 
@@ -34,17 +35,21 @@ def worst_card(
     policy = view.policy if view.policy in values.names() else values.ours()
     found = values.part["worst"].get(policy, []) if policy else []
     if found:
-        body: Node = _table(found, choice, policy or "", evaluation)
+        body: Node = _table(found, choice, policy or "", evaluation, view.resource)
     else:
         body = empty("list-check", "No containers to list", "Choose a policy in the table above.")
     note = f"under {policy} as published" if policy else None
     return card("Worst containers first", body, note=note, tools=tools, flush=True)
 
 
-def _table(found: Sequence[Mapping[str, Any]], choice: Choice, policy: str, evaluation: str) -> Node:
+def _table(
+    found: Sequence[Mapping[str, Any]], choice: Choice, policy: str, evaluation: str, resource: str
+) -> Node:
     """The first few, with the group of each where there are groups, else with how often it fell short."""
     grouped = any(each["group"] != each["execution"] for each in found)
-    head = [title for title in _HEAD if title[0] != ("Times out of memory" if grouped else "Group")]
+    times = "Times killed" if resource == Resource.MEMORY else "Times short"
+    head = [(times, number) if title == "Times" else (title, number) for title, number in _HEAD]
+    head = [each for each in head if each[0] != (times if grouped else "Group")]
     rows = [
         [
             _link(each["execution"], choice, policy, evaluation),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.provisioning.evaluation.intervals import (
+    LEAST_UNITS,
     Interval,
     by_group,
     group_numbers,
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
 PAPERS_BASE = "prev.step.rules"
 """What AI4DL compares with (Figure 4)."""
 BASES = (PAPERS_BASE, "prev.step.max")
+PAPERS_OWN = "phase.rule"
+PAPERS_POLICIES = ("current.step.max", "current.step.rules", "prev.step.max", PAPERS_BASE, PAPERS_OWN)
+"""The five that AI4DL draws over time (Figure 4)."""
+PAPERS_SAVING = 0.3
+"""What AI4DL reports for its own against `PAPERS_BASE` at 5% tolerance, not at matched violation."""
 
 
 def best_reactive(exams: Sequence[Exam]) -> str | None:
@@ -80,15 +86,24 @@ class Comparison:
         columns = [exam.matched.surplus for exam in self.exams]
         return np.stack([*columns, self.exams[0].matched.demand], axis=1)
 
+    @property
+    def certain(self) -> bool:
+        """Whether there are enough containers for intervals."""
+        return len(self.groups) >= LEAST_UNITS
+
     @cached_property
     def _over_containers(self) -> Floats:
-        return resampled(self._sums, self.draws, self.seed)
+        return self._drawn(self._sums, self.draws)
+
+    def _drawn(self, sums: Floats, draws: int) -> Floats:
+        """Bootstrap draws of containers; none, and so no interval, where there are too few of them."""
+        return resampled(sums, draws if self.certain else 0, self.seed)
 
     @cached_property
     def _over_groups(self) -> Floats | None:
-        """Draws of whole groups; None where each container is its own group, or there is only one."""
+        """Draws of whole groups; None where each container is its own group, or there are too few."""
         _, n = group_numbers(self.groups)
-        if n < 2 or n == len(self.groups):
+        if n < 2 or n == len(self.groups) or not self.certain:
             return None
         return resampled(by_group(self._sums, self.groups), self.draws, self.seed + 1)
 
@@ -173,7 +188,7 @@ class Comparison:
 
     def _frontier(self, exam: Exam) -> list[dict[str, Any]]:
         sums = np.stack([*(point.surplus for point in exam.frontier), exam.sums.demand], axis=1)
-        draws = resampled(sums, min(self.draws, 500), self.seed)
+        draws = self._drawn(sums, min(self.draws, 500))
         total = sums.sum(axis=0)
         points = []
         for at, (target, point) in enumerate(zip(TARGETS, exam.frontier, strict=True)):

@@ -9,17 +9,31 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from core.errors import InputError
 from core.phases import encode, fit, predict
 from core.phases.matching import match
 from core.provisioning.building import prepare, require_past
 from core.provisioning.evaluation.comparison import Comparison
 from core.provisioning.evaluation.exam import settings_of, sit
-from core.provisioning.evaluation.reporting import finite, model_notes, model_report, split_report, trained_on
-from core.provisioning.evaluation.splitting import split
+from core.provisioning.evaluation.reporting import (
+    ITSELF,
+    finite,
+    model_notes,
+    model_report,
+    only_itself,
+    recorded,
+    split_report,
+    trained_on,
+)
+from core.provisioning.evaluation.splitting import Split, split
 from core.provisioning.evaluation.totals import age_bins, total_over_age
 from core.provisioning.policies import chosen
 from core.provisioning.policy import WHY_NOT, Need
+from core.provisioning.verdict.evidence import Side, workload_evidence
+from core.provisioning.verdict.present import present_amount
+from core.provisioning.verdict.workloads import workloads_of
 from core.settings_fields import build, setting
 
 if TYPE_CHECKING:
@@ -29,9 +43,9 @@ if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.building import Provisioning
     from core.provisioning.evaluation.exam import Exam
-    from core.provisioning.evaluation.splitting import Split
-    from core.provisioning.fleet import Demand, Floats, Resource
+    from core.provisioning.fleet import Demand, Fleet, Floats, Resource
     from core.provisioning.policy import Policy
+    from core.provisioning.verdict.workloads import Workloads
     from core.traces.model import TraceSet
 
 
@@ -56,6 +70,10 @@ class EvaluationSettings:
     group_by: str = setting(
         "", label="Group by", help="The column whose groups are held out whole; containers when left empty."
     )
+    headroom: float = setting(
+        0.1, label="Memory headroom", low=0.0, high=5.0,
+        help="What a fixed memory limit has above the highest use of training containers.",
+    )  # fmt: skip
     holdout: float = setting(
         0.3, label="Held out", low=0.05, high=0.95, help="The share of containers or groups to be judged on."
     )
@@ -129,7 +147,7 @@ def evaluate(
     NotFoundError
         If there is no such policy.
     InputError
-        If the traces cannot be used (`prepare`), or there are too few containers to split.
+        If the traces cannot be used (`prepare`), or their only group cannot be split.
     MismatchError
         If the model does not fit the traces.
     """
@@ -139,7 +157,9 @@ def evaluate(
     say(0.0, "Finding phases")
     found = prepare(traces, settings.cycle, settings.group_by)
     require_past(found.fleet)
-    divided = split(found.fleet, settings.holdout, settings.seed)
+    divided = _divided(found.fleet, settings)
+    unavailable = {} if divided.tested else {each.name: ITSELF for each in wanted if each.kind.learns}
+    wanted = [each for each in wanted if each.name not in unavailable]
     if model is not None and settings.refit:
         model = _refitted(model, traces, found, divided, _part(progress, 0.0, _READY))
     seen = None if model is None else trained_on(model, traces, found.fleet, divided)
@@ -147,7 +167,7 @@ def evaluate(
     held = {r: d.only(divided.held_out) for r, d in found.demands.items()}
     train = {r: d.only(divided.training) for r, d in found.demands.items()}
     resources, allocations = {}, {}
-    unavailable: dict[str, str] = {}
+    workloads = workloads_of(traces, settings.group_by)
     for number, resource in enumerate(found.demands):
         share = (_DONE - _READY) / len(found.demands)
         begin, end = _READY + share * number, _READY + share * (number + 1)
@@ -155,7 +175,11 @@ def evaluate(
             wanted, train[resource], held[resource], settings, own, unavailable, _part(progress, begin, end)
         )
         compared = Comparison(exams, held[resource].fleet.groups, settings.draws, settings.seed)
-        resources[resource.value] = _resource(compared, held[resource])
+        resources[resource.value] = _resource(compared, held[resource]) | {
+            "workloads": _workloads(
+                compared, (train[resource], held[resource]), divided, workloads, traces, settings
+            )
+        }
         allocations[resource] = {exam.policy.name: exam.allocation for exam in exams}
     say(_DONE, "Adding up")
     report = {
@@ -163,11 +187,41 @@ def evaluate(
         "policy_settings": {policy.name: asdict(_settings(policy, own, settings)) for policy in wanted},
         "split": split_report(found, divided, grouped_by=settings.group_by),
         "model": None if model is None else model_report(model, str(seen)),
-        "notes": [*found.notes, *model_notes(seen)],
+        "recorded": recorded(found.fleet, workloads.by),
+        "notes": [*only_itself(tested=divided.tested), *found.notes, *model_notes(seen)],
         "unavailable": [{"policy": name, "reason": why} for name, why in unavailable.items()],
         "resources": resources,
     }
     return Evaluation(finite(report), held, allocations)
+
+
+def _divided(fleet: Fleet, settings: EvaluationSettings) -> Split:
+    """Training and held-out containers; a container that is alone is replayed on itself instead."""
+    if fleet.n_containers == 1:
+        return Split(np.zeros(1, np.int64), np.zeros(1, np.int64), tested=False)
+    return split(fleet, settings.holdout, settings.seed)
+
+
+def _workloads(
+    compared: Comparison,
+    sides: tuple[Demand, Demand],
+    divided: Split,
+    workloads: Workloads,
+    traces: TraceSet,
+    settings: EvaluationSettings,
+) -> dict[str, Any]:
+    """What each workload has now, and what every policy and a fixed amount would give it."""
+    training, held_out = (
+        Side(
+            demand,
+            *present_amount(demand, traces.features),
+            workloads.of[part],
+            settings.tolerance,
+            settings.headroom,
+        )
+        for demand, part in zip(sides, (divided.training, divided.held_out), strict=True)
+    )
+    return workload_evidence(compared, training if divided.tested else held_out, held_out, workloads)
 
 
 def _with_phases(

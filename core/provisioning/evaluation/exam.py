@@ -142,7 +142,8 @@ def calibration(policy: Policy, training: Demand, settings: Any, seed: int, coun
 
     Whole groups are left out in turn; with a single group, the fit on all of them is used.
     """
-    parts = folds(training.fleet, count, seed) or [Split(*[np.arange(training.fleet.n_containers)] * 2)]
+    everyone = np.arange(training.fleet.n_containers)
+    parts = folds(training.fleet, count, seed) or [Split(everyone, everyone)]
     allocation = np.empty(training.fleet.n_samples)
     for part in parts:
         allocate = fit_policy(policy, training.only(part.training), settings)

@@ -2,6 +2,9 @@
 
 Whole containers (or whole groups) are drawn with replacement, the same draw for both policies, so what
 they have in common cancels. The interval holds 95% of the savings found this way (percentile method).
+
+With few units such an interval is too narrow by far (with one it has no width at all), so fewer than
+`LEAST_UNITS` have none: a reader would take it for a certainty that nobody has.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 DRAWS = 2000
 LOW, HIGH = 0.025, 0.975
+LEAST_UNITS = 8
+"""The least number of held-out containers with which an interval says anything."""
 _CELLS = 4_000_000
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from core.traces.fingerprint import fingerprint
 from core.units import format_duration, format_share
 
@@ -21,6 +23,33 @@ _SEEN = (
     "The phase model was trained on these very traces, the held-out containers included: what it calls a "
     "phase is not independent of them. Policies still learn from training containers only."
 )
+ITSELF = "With a single container it would be judged on what it learned from."
+_ALONE = (
+    "There is only one container, so none can be held out. What is shown is a replay on that container: what "
+    "rules that learn nothing would have given it. It describes the past of one container and promises "
+    "nothing for others."
+)
+
+
+def only_itself(*, tested: bool) -> list[str]:
+    """What a reader must know where the only container is both learned from and judged on."""
+    return [] if tested else [_ALONE]
+
+
+def recorded(fleet: Fleet, by: str | None) -> dict[str, Any]:
+    """How long, and on which clock, the containers were recorded; what tells workloads apart.
+
+    ``span_s`` lasts from the first sample of any container to the end of the last one;
+    ``same_start`` says that all begin at one time, as where a file has times but no dates.
+    """
+    begins, ends = fleet.time[fleet.offsets[:-1]], fleet.time[fleet.offsets[1:] - 1]
+    return {
+        "by": by,
+        "span_s": float(ends.max() - begins.min()) + fleet.period,
+        "same_start": bool(np.ptp(begins) <= fleet.period),
+        "containers": fleet.n_containers,
+        "container_seconds": float(fleet.seconds.sum()),
+    }
 
 
 def split_report(found: Provisioning, divided: Split, grouped_by: str) -> dict[str, Any]:
@@ -33,6 +62,7 @@ def split_report(found: Provisioning, divided: Split, grouped_by: str) -> dict[s
     ]
     return {
         "by": grouped_by or None,
+        "tested": divided.tested,
         "training": names[0],
         "held_out": names[1],
         "training_groups": groups[0],
@@ -85,6 +115,11 @@ def finite(value: Any) -> Any:
 def describe_split(report: Mapping[str, Any]) -> str:
     """How the comparison was made, in one sentence."""
     how, settings = report["split"], report["settings"]
+    if not how.get("tested", True):
+        return (
+            f"1 execution, so none is held out: policies are replayed on itself, "
+            f"cycle {format_duration(settings['cycle'])}."
+        )
     what = f"whole groups of “{how['by']}”" if how["by"] else "containers"
     return (
         f"{len(how['held_out']):,} of {len(how['held_out']) + len(how['training']):,} executions held out "

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Positions of containers in the fleet: to learn from, and to be judged on. They share no group."""
+    """Positions of containers in the fleet: to learn from, and to be judged on. They share no group.
+
+    Parameters
+    ----------
+    training, held_out
+        The positions.
+    tested
+        False where both are the same container because there is no other, so that nothing is tested.
+    """
 
     training: Integers
     held_out: Integers
+    tested: bool = True
 
 
 def split(fleet: Fleet, holdout: float, seed: int) -> Split:

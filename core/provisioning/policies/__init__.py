@@ -36,6 +36,11 @@ for _name in ("prev.step.p95", "prev.step.rules", "phase.rule.shrunk"):
     POLICIES.add(f"{_name}{SUFFIX}", conformal(POLICIES[_name]))
 
 
+def usual() -> list[str]:
+    """The names of the policies that are compared unless others are chosen."""
+    return [name for name, each in POLICIES.items() if each.usual]
+
+
 def policy(name: str) -> Policy:
     """A policy by name; any of them with ``+conformal`` appended is one, too.
 
@@ -76,12 +81,13 @@ def checked_settings(own: Mapping[str, Mapping[str, object]]) -> dict[str, dict[
 
 
 def chosen(names: Sequence[str]) -> list[Policy]:
-    """Policies by name, each once; ``all`` stands for every registered one.
+    """Policies by name, each once; ``all`` stands for every registered one, ``usual`` for the usual ones.
 
     Raises
     ------
     NotFoundError
         If there is no such policy.
     """
-    listed = [each for name in names for each in (POLICIES if name == "all" else [name])]
+    sets = {"all": list(POLICIES), "usual": usual()}
+    listed = [each for name in names for each in sets.get(name, [name])]
     return [policy(name) for name in dict.fromkeys(listed)]

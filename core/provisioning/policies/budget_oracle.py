@@ -169,5 +169,6 @@ BUDGET_ORACLE = Policy(
     _fit,
     BudgetSettings,
     foresight=True,
+    usual=True,
 )
 POLICIES = (BUDGET_ORACLE,)

@@ -55,7 +55,7 @@ def conformal(policy: Policy) -> Policy:
         fit=fit,
         settings=ConformalSettings,
         defaults={},
-        landmark=False,
+        usual=False,
         constant=False,
         wraps=policy,
     )

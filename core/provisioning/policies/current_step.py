@@ -40,6 +40,7 @@ CURRENT_STEP_MAX = Policy(
     "The maximum of the coming cycle, known beforehand.",
     _fit_max,
     foresight=True,
+    usual=True,
 )
 CURRENT_STEP_RULES = Policy(
     "current.step.rules",
@@ -47,5 +48,6 @@ CURRENT_STEP_RULES = Policy(
     "Mean + 2·sd of the coming cycle, known beforehand; it can fall short.",
     _fit_rules,
     foresight=True,
+    usual=True,
 )
 POLICIES = (CURRENT_STEP_MAX, CURRENT_STEP_RULES)

@@ -36,7 +36,6 @@ def _variant(statistics: str) -> Policy:
         _fit,
         RuleSettings,
         defaults={"statistics": statistics},
-        landmark=statistics == "global",
     )
 
 

@@ -34,7 +34,7 @@ def _variant(statistics: str) -> Policy:
         RuleSettings,
         needs=frozenset({Need.LABELS}),
         defaults={"statistics": statistics},
-        landmark=statistics == "global",
+        usual=statistics == "global",
     )
 
 

@@ -161,5 +161,6 @@ PHASEDOCK = Policy(
     _fit,
     PhasedockSettings,
     memorises=True,
+    usual=True,
 )
 POLICIES = (PHASEDOCK,)

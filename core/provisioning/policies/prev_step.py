@@ -33,18 +33,14 @@ def previous_p95(demand: Demand) -> Floats:
     return fleet.per_sample(fleet.previous(quantiles(demand.values, fleet, LEVEL)))
 
 
-def _reactive(name: str, about: str, allocate: Allocate, *, landmark: bool = False) -> Policy:
+def _reactive(name: str, about: str, allocate: Allocate) -> Policy:
     def fit(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
         return allocate
 
-    return Policy(name, PolicyKind.REACTIVE, about, fit, landmark=landmark)
+    return Policy(name, PolicyKind.REACTIVE, about, fit, usual=True)
 
 
-PREV_STEP_MAX = _reactive(
-    "prev.step.max", "The maximum of the cycle that just ended.", previous_max, landmark=True
-)
-PREV_STEP_RULES = _reactive(
-    "prev.step.rules", "Mean + 2·sd of the cycle that just ended.", previous_rules, landmark=True
-)
+PREV_STEP_MAX = _reactive("prev.step.max", "The maximum of the cycle that just ended.", previous_max)
+PREV_STEP_RULES = _reactive("prev.step.rules", "Mean + 2·sd of the cycle that just ended.", previous_rules)
 PREV_STEP_P95 = _reactive("prev.step.p95", "The 95th percentile of the cycle that just ended.", previous_p95)
 POLICIES = (PREV_STEP_MAX, PREV_STEP_RULES, PREV_STEP_P95)

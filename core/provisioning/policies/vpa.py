@@ -202,6 +202,6 @@ VPA = Policy(
     "The Kubernetes Vertical Pod Autoscaler: p90 of a decaying histogram + 15%.",
     _fit,
     VpaSettings,
-    landmark=True,
+    usual=True,
 )
 POLICIES = (VPA,)

@@ -181,9 +181,9 @@ def _advice(
     demand: Demand, samples: Integers, group: str, phase: int | None, settings: RecommendSettings
 ) -> Advice:
     values, level = demand.values[samples], 1.0 - settings.tolerance
-    request = _upwards(float(np.quantile(values, level)), demand.unit)
+    request = rounded_up(float(np.quantile(values, level)), demand.unit)
     peak, owners = float(values.max()), demand.fleet.container[samples]
-    limit = max(_upwards(peak * (1.0 + settings.headroom), demand.unit), request)
+    limit = max(rounded_up(peak * (1.0 + settings.headroom), demand.unit), request)
     violation, honest = _violation(demand, samples, owners, level)
     given = None if demand.given is None else float(demand.given[samples].mean())
     containers = len(np.unique(owners))
@@ -207,7 +207,7 @@ def _advice(
     )
 
 
-def _upwards(value: float, unit: Unit) -> float:
+def rounded_up(value: float, unit: Unit) -> float:
     """Rounded up to a step that can be given: 10 millicores, 1 MiB, 0.1% of a machine."""
     step = STEP.get(unit)
     return value if step is None else max(float(np.ceil(value / step - 1e-9)), 1.0) * step
@@ -219,12 +219,12 @@ def _violation(demand: Demand, samples: Integers, owners: Integers, level: float
     _, number = np.unique(owners, return_inverse=True)
     part = number % _PARTS
     if part.max(initial=0) == 0:
-        limit = _upwards(float(np.quantile(values, level)), demand.unit)
+        limit = rounded_up(float(np.quantile(values, level)), demand.unit)
         return _share(values > limit, seconds), False
     above = np.zeros(len(values), bool)
     for k in range(int(part.max()) + 1):
         mine = part == k
-        above[mine] = values[mine] > _upwards(float(np.quantile(values[~mine], level)), demand.unit)
+        above[mine] = values[mine] > rounded_up(float(np.quantile(values[~mine], level)), demand.unit)
     return _share(above, seconds), True
 
 

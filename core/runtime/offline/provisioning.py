@@ -1,7 +1,8 @@
-"""Use cases on files, without a workspace: compare provisioning policies, recommend."""
+"""Use cases on files, without a workspace: compare provisioning policies, recommend, write the verdict."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,14 @@ from core.experiments.reading.fields import only
 from core.experiments.reading.marked import SpecError, read_marked
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.evaluation.reporting import describe_split
+from core.provisioning.fleet import Resource
+from core.provisioning.manifests import write
+from core.provisioning.manifests.evidence import About
 from core.provisioning.policies import checked_settings, chosen
 from core.provisioning.recommendation.exports import Origin, export
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
+from core.provisioning.verdict.savings import PriceSettings, assumptions
+from core.provisioning.verdict.verdict import verdict
 from core.runtime.offline.models import read
 from core.settings_fields import assigned
 from core.store.allocation_csv import write_allocations
@@ -167,6 +173,86 @@ def advise(
     settings = RecommendSettings.from_dict(values)
     rows = recommend(read(file, mapping), load_model(model), settings)
     return export(rows, Origin(model.name, file.name, datetime.now(UTC).date().isoformat()), style)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictFile:
+    """How a verdict is to be written.
+
+    Parameters
+    ----------
+    style
+        ``patch``, ``vpa``, ``docker``, ``json`` or ``csv``.
+    take
+        The policy for a resource, such as ``"cpu=phase.rule"``; the others are chosen.
+    prices
+        Fields of `PriceSettings`, such as ``"core_hour=0.05"``.
+    date
+        An ISO date; today when left out.
+    """
+
+    style: str = "json"
+    take: Sequence[str] = ()
+    prices: Sequence[str] = ()
+    date: str | None = None
+
+
+def verdict_text(
+    model: Path,
+    file: Path,
+    values: Mapping[str, object],
+    policies: Sequence[str],
+    asked: VerdictFile,
+    *,
+    mapping: Path | None = None,
+    progress: Progress | None = None,
+) -> str:
+    """Compare policies on a trace file and write the verdict in one of the formats of manifests.
+
+    Parameters
+    ----------
+    model, file, values, policies, mapping, progress
+        As `compare`.
+    asked
+        How it is to be written.
+
+    Raises
+    ------
+    InputError, MismatchError, NotFoundError
+        As `compare`, and where there is nothing that can be set.
+    """
+    chosen_prices = PriceSettings.from_dict(dict(_pair(each) for each in asked.prices))
+    wanted = _taken(asked.take, policies)
+    settings = EvaluationSettings.from_dict(values)
+    report = evaluate(read(file, mapping), load_model(model), settings, policies, progress=progress).report
+    found = verdict(report, wanted, chosen_prices)
+    if found is None:
+        raise AssertionError("a report that was made just now has a verdict")
+    today = asked.date or datetime.now(UTC).date().isoformat()
+    said = tuple(assumptions(report["recorded"], chosen_prices))
+    return write(found, About(file.name, model.name, today, report, said), asked.style)
+
+
+def _taken(take: Sequence[str], policies: Sequence[str]) -> dict[Resource, str]:
+    """The policy that is taken for each resource that is named."""
+    compared, found = {each.name for each in chosen(policies)}, {}
+    for text in take:
+        resource, name = _pair(text)
+        if resource not in list(Resource):
+            raise InputError(f"There is no resource “{resource}”.", "Name cpu or memory.")
+        if name not in compared:
+            raise InputError(f"“{name}” is not compared.", "Add it to --policies.")
+        found[Resource(resource)] = name
+    return found
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (sign and name.strip() and value.strip()):
+        raise InputError(
+            f"“{text}” sets nothing.", "Write a name and a value: cpu=phase.rule, core_hour=0.05."
+        )
+    return name.strip(), value.strip()
 
 
 def _series(made: Evaluation) -> Iterator[tuple[str, str, FloatArray, FloatArray]]:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from app.figures.provisioning import frontier, gains, totals
 from app.pages.provisioning.query import MATCHED, View
 from app.pages.provisioning.values import Values, sorted_rows
-from app.pages.provisioning.verdict import verdict
 from app.ui.links import Query
+from core.provisioning.verdict.choice import pick
 from core.units import Unit
 
 
@@ -42,17 +42,25 @@ def _part(*rows: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_policy_is_recommended_only_if_its_interval_excludes_zero() -> None:
     rule = _row("prev.step.max", "reactive", 0.4, (0.0, 0.0, 0.0))
-    unsure = verdict("cpu", _part(rule, _row("phasedock", "ours", 0.3, (0.2, -0.01, 0.4))))
+    unsure = pick(_part(rule, _row("phasedock", "ours", 0.3, (0.2, -0.01, 0.4))), 12)
     assert (unsure.policy, unsure.better) == ("prev.step.max", False)
     assert "reliably beats" in unsure.sentence
-    sure = verdict("cpu", _part(rule, _row("phasedock", "ours", 0.3, (0.2, 0.1, 0.3))))
+    better = _part(rule, _row("phasedock", "ours", 0.3, (0.2, 0.1, 0.3)))
+    sure = pick(better, 12)
     assert (sure.policy, sure.better) == ("phasedock", True)
-    assert "20% less" in sure.sentence.replace("20.0", "20")
+    assert sure.sentence == (
+        "20% less over-allocation than prev.step.max, the best reactive rule; 95% interval 10 to 30%."
+    )
+    few = pick(better, 5)
+    assert (few.policy, few.better) == ("prev.step.max", False)
+    assert "no other policy can be shown to be better" in few.sentence
+    chosen = pick(better, 5, "phasedock")
+    assert (chosen.policy, chosen.better, chosen.by_hand) == ("phasedock", False, True)
 
 
 def test_those_who_know_the_future_are_never_recommended() -> None:
     rule = _row("prev.step.max", "reactive", 0.4, None)
-    found = verdict("cpu", _part(rule, _row("budget.oracle", "bound", 0.1, (0.7, 0.6, 0.8))))
+    found = pick(_part(rule, _row("budget.oracle", "bound", 0.1, (0.7, 0.6, 0.8))), 12)
     assert found.policy == "prev.step.max"
 
 
@@ -107,6 +115,36 @@ def test_the_frontier_names_ours_and_leaves_out_what_a_logarithm_cannot_show() -
     assert "<b>ours</b>" in texts
     assert "far" not in texts
     assert math.isclose(figure.layout.yaxis.range[1], 0.4 * 2.6)
+
+
+def test_only_policies_on_the_edge_the_reference_and_the_chosen_one_are_named() -> None:
+    def line(name: str, kind: str, *overs: float) -> dict[str, Any]:
+        points = [{"under_time_0": 0.01 * (i + 1), "over": over} for i, over in enumerate(overs)]
+        return {**_row(name, kind, overs[0], None), "frontier": points}
+
+    part = _part(
+        line("budget.oracle", "bound", 0.1, 0.05),
+        line("prev.step.max", "reactive", 0.6, 0.3),
+        line("vpa", "autoscaler", 0.4, 0.35),
+        line("phase.rule", "published", 0.9, 0.8),
+        line("static.p95", "static", 0.7, 0.2),
+    )
+    values = Values(part, matched=True)
+    assert values.edge() == {"vpa", "static.p95"}
+    parts = {curve.name: curve.part for curve in values.curves("phase.rule")}
+    assert parts == {
+        "budget.oracle": frontier.BOUND, "prev.step.max": frontier.BEST, "vpa": frontier.NAMED,
+        "phase.rule": frontier.OURS, "static.p95": frontier.NAMED,
+    }  # fmt: skip
+    unnamed = {curve.name: curve.part for curve in values.curves("vpa")}
+    assert unnamed["phase.rule"] == frontier.OTHER
+
+
+def test_without_an_interval_there_is_no_whisker() -> None:
+    at = frontier.Curve("ours", frontier.OURS, ((0.01, 0.5), (0.1, 0.3)), (0.05, 0.4), None)
+    mark = frontier.frontier([at], 0.05, "CPU").data[-1]
+    assert mark.error_y.array is None
+    assert " to " not in mark.hovertemplate
 
 
 def test_totals_draw_demand_last_and_ours_over_rivals() -> None:

@@ -13,7 +13,9 @@ from app.pages.phases.execution import execution_timeline
 from app.pages.phases.overlay import overlays, sentence
 from app.pages.phases.view import View
 from app.pages.provisioning import results
+from app.pages.provisioning.query import View
 from app.ui import evaluations
+from app.ui.links import Query
 from app.ui.tasks import kinds
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.policies import POLICIES
@@ -33,10 +35,12 @@ def test_without_traces_the_page_says_what_to_do(server: Flask) -> None:
     assert "Load the samples" in text
 
 
-def test_without_a_comparison_the_form_is_open(model: ModelInfo) -> None:
+def test_without_a_comparison_there_is_one_button_and_the_settings_are_folded(model: ModelInfo) -> None:
     text = shown()
     assert "Not evaluated yet" in text
-    assert "'open': True" in text
+    assert "'open': True" not in text
+    assert text.count("btn primary") == 1
+    assert "9 policies" in text
     for spec in ("Cycle", "Tolerance", "Prior weight", "Held out", "Seed"):
         assert spec in text
     for name in POLICIES:
@@ -56,12 +60,14 @@ def test_the_comparison_of_the_address_is_shown(evaluated: dict[str, str]) -> No
         "lower bound",
         "reference",
         "Frontier",
-        "Total over time",
+        "Verdict",
+        "Beside the paper",
         "Worst containers",
     ):
         assert expected in text
     assert "overlay=" in text
-    assert 'kind: "VerticalPodAutoscaler"' in text or "VerticalPodAutoscaler" in text
+    assert "subresource resize" in text
+    assert 'kind: "VerticalPodAutoscaler"' in shown(**evaluated, format="vpa")
 
 
 def test_without_settings_the_last_comparison_of_the_pair_is_shown(evaluated: dict[str, str]) -> None:
@@ -77,6 +83,8 @@ WAYS = (
     {"scale": "published"},
     {"sort": "saving"},
     {"policy": "phase.rule"},
+    {"policy": "static.peak", "memory_policy": "phase.rule"},
+    {"policy": "nobody", "format": "docker", "core_hour": "2", "currency": "EUR", "hours": "1000"},
     {"resource": "nothing", "sort": "x", "scale": "y"},
 )
 
@@ -94,16 +102,30 @@ def test_each_format_is_shown_as_it_is_downloaded(
 ) -> None:
     result = evaluations.latest(chosen())
     assert result is not None
-    text = results.exported(chosen(), result, style)
-    answer = server.test_client().get(
-        results.file_address(chosen(), result, style), base_url="http://127.0.0.1:8050"
-    )
+    view = View.read(Query("/provisioning", {"policy": "prev.step.rules", "core_hour": "1.5"}))
+    text = results.manifest(chosen(), result, view, style)
+    address = results.manifest_address(chosen(), result, view, style)
+    answer = server.test_client().get(address, base_url="http://127.0.0.1:8050")
     assert answer.status_code == 200
     assert answer.get_data(as_text=True) == text
-    assert "first" in text
+    assert "Night batch" in text
+    assert "prev.step.rules" in text
+    assert ("1.50 USD" in text) == (style == "json")
 
 
-@pytest.mark.parametrize("name", ["policies", "frontier", "totals", "worst"])
+@pytest.mark.parametrize("style", ["json", "csv"])
+def test_request_and_limit_by_phase_can_be_downloaded(
+    server: Flask, evaluated: dict[str, str], style: str
+) -> None:
+    result = evaluations.latest(chosen())
+    assert result is not None
+    address = results.file_address(chosen(), result, style)
+    answer = server.test_client().get(address, base_url="http://127.0.0.1:8050")
+    assert answer.status_code == 200
+    assert "first" in answer.get_data(as_text=True)
+
+
+@pytest.mark.parametrize("name", ["policies", "frontier", "totals", "worst", "paper"])
 def test_each_table_is_a_file(server: Flask, evaluated: dict[str, str], name: str) -> None:
     result = evaluations.latest(chosen())
     assert result is not None
@@ -162,7 +184,7 @@ def test_with_groups_the_worst_containers_say_theirs_and_a_single_group_is_told(
     report = evaluations.get(str((place.tasks.get(task).result or {})["evaluation"])).report
     alone = len(report["split"]["held_out_groups"]) == 1
     assert ("Hold out a larger share" in text) == alone
-    assert "Times out of memory" not in text
+    assert "Times short" not in text
 
 
 def test_the_card_of_a_comparison_leads_to_what_it_made(

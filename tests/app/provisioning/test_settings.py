@@ -9,12 +9,14 @@ import pytest
 from app.context import chosen
 from app.pages.provisioning import own_settings, results
 from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
+from app.pages.provisioning.form_callbacks import price_values, read_prices
 from app.pages.provisioning.query import View
-from app.ui.evaluations import ALL, address_values
+from app.ui.evaluations import ALL, USUAL, address_values
 from app.ui.links import Query
+from core.provisioning.evaluation.comparison import PAPERS_POLICIES
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.policies import POLICIES
-from core.provisioning.policy import PolicyKind
+from core.provisioning.policies import POLICIES, usual
+from core.provisioning.policy import FAMILIES, PolicyKind
 from core.settings_fields import describe
 from tests.app.provisioning.shown import shown
 
@@ -31,8 +33,12 @@ def test_settings_go_into_the_address_and_come_back() -> None:
     assert "draws" not in values
 
 
-def test_all_policies_are_written_as_all() -> None:
+def test_all_policies_are_written_as_all_and_the_usual_ones_not_at_all() -> None:
     assert policies_asked(list(POLICIES)) == (ALL,)
+    assert policies_asked(usual()) == (USUAL,)
+    assert address_values(EvaluationSettings(), (USUAL,))["policies"] is None
+    assert address_values(EvaluationSettings(), (ALL,))["policies"] == ALL
+    assert View.read(Query("/provisioning", {})).policies == (USUAL,)
     assert policies_asked(["vpa", "no.such"]) == ("vpa",)
 
 
@@ -93,6 +99,25 @@ def test_own_settings_are_shown_in_the_form_of_their_result(evaluated: dict[str,
     assert "policy phase.rule" in text
     assert "Worst containers first" not in text
     assert "policy phase.rule" not in shown(**evaluated)
+
+
+def test_the_usual_policies_have_the_papers_five_and_every_kind_has_a_family() -> None:
+    assert set(PAPERS_POLICIES) | {"budget.oracle", "phasedock"} <= set(usual())
+    assert len(usual()) <= 9
+    assert sorted(kind for kinds in FAMILIES.values() for kind in kinds) == sorted(PolicyKind)
+
+
+def test_prices_are_read_and_defaults_are_left_out_of_the_address() -> None:
+    ids = [{"form": "prices", "name": name} for name in ("core_hour", "gib_hour", "currency", "hours")]
+    prices, wrong = read_prices(
+        [{"form": "evaluate", "name": "cycle"}, *ids], ["9", "0.1", "0.0045", "EUR", "0"]
+    )
+    assert prices is not None
+    assert (prices.core_hour, prices.currency, wrong) == (0.1, "EUR", {})
+    values = price_values(prices)
+    assert values == {"core_hour": "0.1", "gib_hour": None, "currency": "EUR", "hours": None}
+    assert View.read(Query("/provisioning", {k: v for k, v in values.items() if v})).prices == prices
+    assert read_prices(ids, ["-1", "0", "USD", "0"])[0] is None
 
 
 def test_vpa_and_what_is_adapted_were_not_published_with_phases() -> None:

@@ -10,10 +10,11 @@ import pytest
 from app.context import EXTENSION, chosen, workspace
 from app.main import create_app
 from app.pages.provisioning import results
+from app.ui import evaluations
 from app.ui.evaluations import address_values
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.runtime.tasks.worker import Worker
-from core.traces.model import Feature
+from core.traces.model import Feature, Role
 from tests.app.live.test_live_callbacks import Page
 from tests.app.provisioning.shown import FEW, shown
 from tests.app.test_sequences import level_traces, window_model
@@ -32,12 +33,14 @@ def odd(place: Workspace, levels: list[list[float]], name: str = "odd") -> tuple
     return info, place.models.add(window_model(busy), name=f"model of {name}")
 
 
-def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo, cycle: float = 20.0) -> str:
+def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo | None, cycle: float = 20.0) -> str:
     """What the page says after a comparison, whether it went well or not."""
     settings = EvaluationSettings(cycle=cycle, draws=100)
-    task = results.submit(chosen(info.id, model.id), settings, FEW)
+    task = results.submit(chosen(info.id, model.id if model else None), settings, FEW)
     Worker(place).work(task)
-    values = {"traces": info.id, "model": model.id, "task": task, **address_values(settings, FEW)}
+    done = results.is_done(task)
+    values = {"traces": info.id, "task": None if done else task, **address_values(settings, FEW)}
+    values |= {"model": model.id} if model else {}
     return shown(**{name: value for name, value in values.items() if value})
 
 
@@ -46,7 +49,6 @@ def compared(place: Workspace, info: TraceSetInfo, model: ModelInfo, cycle: floa
     [
         ([[1.0], [2.0], [3.0], [4.0]], 20.0, "No execution is longer than one cycle of 20 s"),
         ([[1.0] * 20] * 6, 5000.0, "No execution is longer than one cycle of 1 h 23 min"),
-        ([[1.0] * 20], 20.0, "1 container cannot be split into training and held-out ones"),
     ],
 )
 def test_what_is_too_short_or_too_little_gets_a_sentence(
@@ -61,8 +63,59 @@ def test_what_is_too_short_or_too_little_gets_a_sentence(
 def test_executions_of_one_phase_are_compared_and_recommended_for(place: Workspace) -> None:
     text = compared(place, *odd(place, [[1.0] * 20] * 6))
     assert "2 held-out containers" in text
-    assert "while in φ1" in text
-    assert "while in φ2" not in text
+    assert "These traces do not name workloads" in text
+    assert "phase p1" in text
+    assert "phase p2" not in text
+
+
+def test_a_container_that_is_alone_is_replayed_and_promised_nothing(place: Workspace) -> None:
+    text = compared(place, *odd(place, [[1.0] * 20 + [2.0] * 20]))
+    assert "1 container, none held out" in text
+    assert "not tested" in text
+    assert "promise nothing" in text
+    assert "Record about 26 more containers" in text
+    assert "phase.rule. With a single container it would be judged on what it learned from" in text
+    assert "circle-check" not in text
+
+
+def test_few_containers_have_no_whisker_and_nothing_is_safe(place: Workspace) -> None:
+    text = compared(place, *odd(place, [[1.0] * 20 + [2.0] * 20] * 6))
+    assert "2 held-out containers: too few for intervals" in text
+    assert "too few to tell" in text
+    assert "whisker" not in text
+    assert "circle-check" not in text
+
+
+def test_without_memory_that_is_said_and_prices_are_those_of_the_address(place: Workspace) -> None:
+    info, _ = odd(place, [[1.0] * 20 + [2.0] * 20] * 6)
+    plain = place.traces.load(info.id)
+    places = [i for i, feature in enumerate(plain.features) if feature.role is not Role.MEMORY]
+    bare = replace(
+        plain,
+        features=tuple(plain.features[i] for i in places),
+        columns=tuple(plain.columns[i] for i in places),
+        attributes={"service": ["front", "back"] * 3},
+    )
+    text = compared(place, place.traces.add(bare, None, name="bare"), None)
+    assert "Not recorded in these traces" in text
+    assert "2 workloads by “service”" in text
+    assert "own peak, known only afterwards; no limit in the traces" in text
+    assert "0.04 USD" in text
+    assert "7.00 EUR" in shown(core_hour="7", currency="EUR")
+    assert "Price of a core-hour (core_hour) cannot be" in shown(core_hour="-7")
+
+
+def test_a_result_of_an_earlier_version_has_no_verdict_and_no_fault(
+    evaluated: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = evaluations.latest(chosen())
+    assert found is not None
+    report = {key: value for key, value in found.report.items() if key != "recorded"}
+    monkeypatch.setattr(results, "find", lambda *_: replace(found, report=report, earlier=True))
+    text = shown(**evaluated)
+    assert "made by an earlier version" in text
+    assert "Set it" not in text
+    assert "Worst containers first" in text
 
 
 def test_a_model_that_does_not_fit_is_said_before_anything_is_started(

@@ -65,10 +65,10 @@ def _documents(
     head = [f"# {line}" for line in (*origin.lines(), *how)] + left_out(rows)
     parts, taken = [], set[str]()
     for group, advice in by_group(rows):
-        name = _free_name(kubernetes_name(group), taken)
+        name = free_name(kubernetes_name(group), taken)
         why = [f"# {line}" for line in reasons(dict(by_phase(advice))[None])]
         why += [f"# while in {words(each)}" for phase, each in by_phase(advice) if phase is not None]
-        parts.append("\n".join([f"# {one_line(group)}", *_yaml(make(name, advice)), *why]))
+        parts.append("\n".join([f"# {one_line(group)}", *block_yaml(make(name, advice)), *why]))
     return "\n".join(head) + "\n---\n" + "\n---\n".join(parts) + "\n"
 
 
@@ -81,7 +81,7 @@ def _vpa(name: str, advice: Sequence[Advice]) -> dict[str, Any]:
             lowest[resource.value] = quantity(min(row.request for row in mine), mine[0].unit)
             highest[resource.value] = quantity(max(row.limit for row in mine), mine[0].unit)
     policy = {
-        "containerName": "*",
+        "containerName": name,
         "minAllowed": lowest,
         "maxAllowed": highest,
         "controlledResources": list(lowest),
@@ -113,7 +113,7 @@ def _pod(name: str, advice: Sequence[Advice]) -> dict[str, Any]:
     }
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
     """The name, numbered where another group has it already."""
     number, free = 2, name
     while free in taken:
@@ -134,19 +134,19 @@ def kubernetes_name(text: str) -> str:
     return name or "group"
 
 
-def _yaml(value: Mapping[str, Any] | Sequence[Any], indent: int = 0) -> list[str]:
+def block_yaml(value: Mapping[str, Any] | Sequence[Any], indent: int = 0) -> list[str]:
     """A document in block style; scalars are written as JSON, which YAML reads."""
     pad, lines = "  " * indent, []
     if isinstance(value, dict):
         for key, each in value.items():
             if isinstance(each, dict | list) and each:
-                lines += [f"{pad}{key}:", *_yaml(each, indent + 1)]
+                lines += [f"{pad}{key}:", *block_yaml(each, indent + 1)]
             else:
                 lines.append(f"{pad}{key}: {json.dumps(each, ensure_ascii=False)}")
         return lines
     for each in value:
         if isinstance(each, dict | list):
-            first, *rest = _yaml(each, indent + 1)
+            first, *rest = block_yaml(each, indent + 1)
             lines += [f"{pad}- {first.strip()}", *rest]
         else:
             lines.append(f"{pad}- {json.dumps(each, ensure_ascii=False)}")

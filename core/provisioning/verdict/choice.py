@@ -1,0 +1,118 @@
+"""Which policy to take for a resource, and why: read from a comparison's report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.provisioning.evaluation.intervals import LEAST_UNITS
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import PolicyKind
+from core.units import MINUS, format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_WITH_PHASES = (PolicyKind.PUBLISHED, PolicyKind.OURS)
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """The policy taken for a resource.
+
+    Parameters
+    ----------
+    policy
+        Its name, or None where nothing was compared that could be taken.
+    better
+        Whether its interval against the best reactive rule excludes zero.
+    by_hand
+        Whether a person chose it.
+    sentence
+        Why.
+    """
+
+    policy: str | None
+    better: bool
+    by_hand: bool
+    sentence: str
+
+
+def kind_of(row: Mapping[str, Any]) -> PolicyKind:
+    """A policy's kind as it is declared now; as the report has it where the policy is gone."""
+    name = str(row["policy"])
+    return PolicyKind(POLICIES[name].kind if name in POLICIES else row["kind"])
+
+
+def pick(part: Mapping[str, Any], held_out: int, wanted: str | None = None) -> Pick:
+    """Choose the policy for one resource.
+
+    A policy is taken in place of the best reactive rule only where its whole interval is above zero, over
+    groups too where containers were held out by groups; of those, the one with the highest lower bound.
+    With fewer than `LEAST_UNITS` held-out containers there is no interval, so the rule is taken.
+
+    Parameters
+    ----------
+    part
+        The resource's part of a report.
+    held_out
+        How many containers were held out.
+    wanted
+        The policy that a person chose, or None.
+    """
+    rows, best = list(part["policies"]), part.get("best_reactive")
+    if wanted is not None and any(row["policy"] == wanted for row in rows):
+        return Pick(wanted, better=False, by_hand=True, sentence=_by_hand(rows, wanted))
+    able = [row for row in rows if not (kind_of(row).knows_future or kind_of(row) is PolicyKind.STATIC)]
+    if held_out < LEAST_UNITS:
+        said = f"It did best of the rules without learning; {_FEW}." if best else _NOTHING
+        return Pick(best, better=False, by_hand=False, sentence=said)
+    winner = max((row for row in able if _surely(row) > 0), key=_surely, default=None)
+    if winner is not None:
+        return Pick(winner["policy"], better=True, by_hand=False, sentence=_why(winner, str(best)))
+    return Pick(best, better=False, by_hand=False, sentence=_why_not(able, best))
+
+
+_NOTHING = "No reactive rule was compared, so there is nothing to fall back on."
+_FEW = "with so few held-out containers no other policy can be shown to be better"
+
+
+def _by_hand(rows: Sequence[Mapping[str, Any]], wanted: str) -> str:
+    row = next(row for row in rows if row["policy"] == wanted)
+    if kind_of(row).knows_future:
+        return "Chosen in the table. It knows the future, so nobody can give these amounts."
+    return "Chosen in the table."
+
+
+def _surely(row: Mapping[str, Any]) -> float:
+    """The lower bound of a policy's saving; below zero where that is not known."""
+    against = row["matched"].get("against_best") or {}
+    lows = [against[name] for name in ("low", "group_low") if against.get(name) is not None]
+    return float(min(lows)) if against.get("low") is not None else -1.0
+
+
+def _why(row: Mapping[str, Any], best: str) -> str:
+    against = row["matched"]["against_best"]
+    words = (
+        f"{format_share(against['saving'], 0)} less over-allocation than {best}, the best reactive rule; "
+        f"95% interval {_span(against['low'], against['high'])}"
+    )
+    if against.get("group_low") is not None:
+        words += f", over groups {_span(against['group_low'], against['group_high'])}"
+    return f"{words}."
+
+
+def _why_not(rows: Sequence[Mapping[str, Any]], best: str | None) -> str:
+    if best is None:
+        return _NOTHING
+    if any(kind_of(row) in _WITH_PHASES for row in rows):
+        return f"No policy with phases reliably beats {best} on these traces, so none is recommended."
+    return f"Nothing that was compared reliably beats {best} on these traces."
+
+
+def _span(low: float, high: float) -> str:
+    return f"{_bare(low)} to {_bare(high)}%"
+
+
+def _bare(share: float) -> str:
+    return f"{MINUS if round(share * 100) < 0 else ''}{abs(share) * 100:.0f}"

@@ -1,0 +1,138 @@
+"""What a difference in allocation is worth per day, under assumptions that are named beside every figure.
+
+A day is taken to look like the recording: on average as many containers run at once as did while the
+traces were recorded (container-seconds / seconds from the first sample to the last). Where all
+executions begin at the same time, as in files without dates, they count as running side by side all day;
+whoever knows better says how many container-hours a day has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.settings_fields import build, setting
+from core.units import GIB, Unit, format_duration, format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_HOURS = 24.0
+_DAY = 86_400.0
+
+
+@dataclass(frozen=True)
+class PriceSettings:
+    """What an hour costs, and how many hours of containers a day has."""
+
+    core_hour: float = setting(
+        0.04, label="Price of a core-hour", low=0.0, high=1e6,
+        help="What one core costs per hour. The default is near public list prices for containers on demand.",
+    )  # fmt: skip
+    gib_hour: float = setting(
+        0.0045, label="Price of a GiB-hour", low=0.0, high=1e6,
+        help="What one GiB of memory costs per hour. The default is near the same list prices.",
+    )  # fmt: skip
+    currency: str = setting("USD", label="Currency", help="What the prices are in.")
+    hours: float = setting(
+        0.0, label="Container-hours per day", low=0.0, high=1e9, unit="h",
+        help="How long all containers together run per day. 0: as in the recording.",
+    )  # fmt: skip
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, object]) -> PriceSettings:
+        """Read settings.
+
+        Raises
+        ------
+        InputError
+            If a name is unknown or a value is out of bounds.
+        """
+        return build(cls, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a workload would save; negative where it would need more than now.
+
+    Parameters
+    ----------
+    amount
+        Cores or bytes saved at any moment, over all containers that run then.
+    per_day
+        Core-hours or GiB-hours saved per day.
+    money
+        That times its price, or None where the unit has none.
+    """
+
+    amount: float
+    per_day: float
+    money: float | None
+
+    def __add__(self, other: Saved) -> Saved:
+        """Both together."""
+        money = None if self.money is None or other.money is None else self.money + other.money
+        return Saved(self.amount + other.amount, self.per_day + other.per_day, money)
+
+
+def running(container_seconds: float, recorded: Mapping[str, Any], prices: PriceSettings) -> float:
+    """How many containers of a workload run at once, on average over a day.
+
+    Parameters
+    ----------
+    container_seconds
+        How long the workload's containers were recorded, together.
+    recorded
+        A report's `core.provisioning.evaluation.reporting.recorded`.
+    prices
+        May say how many container-hours a day has; the workloads share them as in the recording.
+    """
+    whole = float(recorded["container_seconds"])
+    if prices.hours > 0 and whole > 0:
+        return prices.hours / _HOURS * container_seconds / whole
+    span = float(recorded["span_s"])
+    return container_seconds / span if span > 0 else 0.0
+
+
+def saved(per_container: float, unit: Unit, at_once: float, prices: PriceSettings) -> Saved:
+    """What saving an amount per container is worth when `at_once` containers run all day."""
+    amount = per_container * at_once
+    match unit:
+        case Unit.CORES:
+            return Saved(amount, amount * _HOURS, amount * _HOURS * prices.core_hour)
+        case Unit.BYTES:
+            per_day = amount / GIB * _HOURS
+            return Saved(amount, per_day, per_day * prices.gib_hour)
+        case _:
+            return Saved(amount, amount * _HOURS, None)
+
+
+def assumptions(recorded: Mapping[str, Any], prices: PriceSettings) -> list[str]:
+    """What the figures per day rest on, in sentences."""
+    span = float(recorded["span_s"])
+    at_once = format_number(running(float(recorded["container_seconds"]), recorded, prices), 1)
+    if prices.hours > 0:
+        day = f"A day is taken to have {format_number(prices.hours)} container-hours, as set."
+    elif recorded["containers"] == 1:
+        day = "The container is taken to run all day."
+    elif recorded["same_start"]:
+        day = (
+            f"All {recorded['containers']:,} containers of these traces begin at the same time, so they are "
+            f"taken to run side by side all day ({at_once} at once on average). Set the container-hours per "
+            "day if they do not."
+        )
+    else:
+        day = f"A day is taken to look like the recording: {at_once} containers at once on average."
+    if span < _DAY and not prices.hours:
+        day += f" The recording lasts {format_duration(span)}; the rest of the day is projected from it."
+    costs = (
+        f"A core-hour is taken to cost {money(prices.core_hour, prices)} and a GiB-hour "
+        f"{money(prices.gib_hour, prices)}; set your own in the settings."
+    )
+    return [day, costs]
+
+
+def money(value: float, prices: PriceSettings) -> str:
+    """An amount of money with its currency, with as many digits as it needs."""
+    digits = 4 if 0 < abs(value) < 0.01 else 2
+    return f"{format_number(value, digits)} {prices.currency.strip()[:8] or 'USD'}"

@@ -1,0 +1,188 @@
+"""How far a result can be trusted: what is said with few held-out containers, and what is withheld.
+
+A result on n held-out containers is a sample of n. With fewer than `LEAST_UNITS` no interval is given
+and nothing is called safe. For memory, where falling short once kills, what was seen matters less
+than what n containers can rule out: if none of them ran out of memory, the share of containers that
+would is below 1 − 0.05^(1/n) with 95% confidence (the exact form of the "rule of three", 3/n).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from core.provisioning.evaluation.intervals import LEAST_UNITS
+from core.provisioning.fleet import Resource
+from core.units import format_share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CONFIDENCE = 0.95
+_NARROW = 20
+_RARE = 0.1
+"""Memory is called safe only where fewer than this share of containers can be killed."""
+
+
+class State(StrEnum):
+    """How far a result can be trusted, from not at all to as far as it was measured."""
+
+    UNTESTED = "untested"
+    FEW = "few"
+    BROKEN = "broken"
+    OPEN = "open"
+    SAFE = "safe"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What may be said of a result.
+
+    Parameters
+    ----------
+    state
+        In a word.
+    sentence
+        In a sentence or two.
+    missing
+        How many more containers it would take for intervals; 0 where there are enough.
+    """
+
+    state: State
+    sentence: str
+    missing: int = 0
+
+
+def unseen(containers: int) -> float:
+    """The largest share of containers that may yet fail when none of `containers` did, at 95% confidence."""
+    return 1.0 - (1.0 - _CONFIDENCE) ** (1.0 / containers) if containers > 0 else 1.0
+
+
+def more_needed(held_out: int, containers: int, holdout: float) -> int:
+    """How many more containers are needed until `LEAST_UNITS` of them are held out.
+
+    Parameters
+    ----------
+    held_out, containers
+        How many there are of both.
+    holdout
+        The share that is held out.
+    """
+    if held_out >= LEAST_UNITS:
+        return 0
+    return max(math.ceil(LEAST_UNITS / holdout - 1e-9) - containers, LEAST_UNITS - held_out)
+
+
+def standing(
+    found: Mapping[str, Any],
+    resource: Resource,
+    held_out: int,
+    containers: int,
+    settings: Mapping[str, Any],
+    *,
+    tested: bool = True,
+) -> Standing:
+    """What may be said of one workload's figures for one resource.
+
+    Parameters
+    ----------
+    found
+        The figures (`core.provisioning.verdict.evidence`): of a policy or of a fixed amount.
+    resource
+        What they are of.
+    held_out, containers
+        How many containers the figures are of, and how many there are.
+    settings
+        The comparison's.
+    tested
+        Whether the containers are others than those that were learned from.
+    """
+    if not tested or held_out == 0:
+        return _untested(containers, settings)
+    if held_out < LEAST_UNITS:
+        return _few(found, resource, held_out, containers, settings)
+    if resource is Resource.MEMORY:
+        return _memory(found, held_out)
+    return _cpu(found, held_out, float(settings["tolerance"]))
+
+
+def _untested(containers: int, settings: Mapping[str, Any]) -> Standing:
+    missing = more_needed(0, containers, float(settings["holdout"]))
+    if containers == 1:
+        text = (
+            "There is one container, so none could be held out. The figures describe that container’s past "
+            "and promise nothing."
+        )
+    else:
+        text = (
+            f"Nothing was held out of these {containers:,} containers: all figures are of containers that "
+            "were learned from. They describe the past and promise nothing."
+        )
+    return Standing(State.UNTESTED, f"{text} {_more(missing)}", missing)
+
+
+def _few(
+    found: Mapping[str, Any], resource: Resource, held_out: int, containers: int, settings: Mapping[str, Any]
+) -> Standing:
+    missing = more_needed(held_out, containers, float(settings["holdout"]))
+    text = (
+        "Measured on 1 held-out container: one example, no evidence."
+        if held_out == 1
+        else f"Measured on {held_out} held-out containers: too few for an interval, and nothing to rely on."
+    )
+    if resource is Resource.MEMORY:
+        text += f" {ran_out(found, held_out)}"
+        if found["events"]:
+            return Standing(State.BROKEN, f"{text} {_more(missing)}", missing)
+    return Standing(State.FEW, f"{text} {_more(missing)}", missing)
+
+
+def _more(missing: int) -> str:
+    return f"Record about {missing:,} more containers." if missing != 1 else "Record 1 more container."
+
+
+def _memory(found: Mapping[str, Any], held_out: int) -> Standing:
+    if found["events"]:
+        return Standing(State.BROKEN, ran_out(found, held_out))
+    state = State.SAFE if unseen(held_out) <= _RARE else State.OPEN
+    return Standing(state, ran_out(found, held_out))
+
+
+def ran_out(found: Mapping[str, Any], held_out: int) -> str:
+    """Who would run out of memory, by name; or what can be ruled out where nobody would."""
+    if not found["events"]:
+        who = (
+            f"None of {held_out:,} held-out containers"
+            if held_out > 1
+            else "The one held-out container did not"
+        )
+        said = f"{who} would run out of memory" if held_out > 1 else f"{who} run out of memory"
+        return f"{said}; that still allows for up to {format_share(unseen(held_out), 0)} of others (95%)."
+    names = ", ".join(found["short"][:3])
+    others = found["containers_short"] - min(len(found["short"]), 3)
+    more = f" and {others:,} more" if others > 0 else ""
+    times = "once" if found["events"] == 1 else f"{found['events']:,} times"
+    return (
+        f"Would run out of memory {times}, in {found['containers_short']:,} of {held_out:,} held-out "
+        f"container{'s' if held_out != 1 else ''}: {names}{more}."
+    )
+
+
+def _cpu(found: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
+    low, high = float(found["short_low"]), float(found["short_high"])
+    asked = format_share(tolerance, 0 if tolerance >= 0.01 else 1)
+    short = f"Short {format_share(low)} to {format_share(high)} of the time (95%)"
+    narrow = (
+        f" With {held_out} containers intervals come out somewhat too narrow." if held_out < _NARROW else ""
+    )
+    if low > tolerance:
+        return Standing(State.BROKEN, f"{short}: more than the {asked} asked for.{narrow}")
+    if (found.get("saved_high") or 0.0) < 0:
+        return Standing(State.OPEN, f"{short}. It needs more than there is now.{narrow}")
+    if (found.get("saved_low") or 0.0) <= 0:
+        return Standing(State.OPEN, f"{short}. Whether it saves anything is uncertain.{narrow}")
+    if high > tolerance:
+        return Standing(State.OPEN, f"{short}; {asked} was asked for, so more is possible.{narrow}")
+    return Standing(State.SAFE, f"{short}, within the {asked} asked for.{narrow}")

@@ -1,0 +1,383 @@
+"""The verdict of a comparison: per workload what it has now, what is recommended, what that saves and risks.
+
+Made from a report, the choice of policies, and prices alone, so that page, exports and command line say
+the same, and prices can change without comparing again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+from core.provisioning.evaluation.intervals import LEAST_UNITS
+from core.provisioning.fleet import Resource
+from core.provisioning.verdict.choice import Pick, kind_of, pick
+from core.provisioning.verdict.savings import PriceSettings, Saved, running, saved
+from core.provisioning.verdict.standing import Standing, State, standing
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
+_FAR = 2.0
+"""How many times the promised share of time breaks the promise where there are too few for an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way to give a workload a resource, with what it was measured to do.
+
+    Parameters
+    ----------
+    way
+        ``steered`` by a policy, ``exact`` where that policy never changes it, ``fixed`` in its place, or
+        ``keep`` where neither kept containers alive, so that they stay as they are.
+    policy
+        The policy's name; for a fixed amount, the policy that it stands for.
+    amount
+        What a container gets on average, in the resource's unit.
+    found
+        The figures (`core.provisioning.verdict.evidence`).
+    saved
+        Against now, for all containers of the workload.
+    saved_share, interval
+        As a share of what they have now, with its 95% interval, None for few containers.
+    standing
+        How far it can be trusted.
+    kept
+        Whether it did what it promises where it was tested.
+    """
+
+    way: str
+    policy: str
+    amount: float
+    found: Mapping[str, Any]
+    saved: Saved
+    saved_share: float | None
+    interval: tuple[float, float] | None
+    standing: Standing
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One resource of one workload.
+
+    Parameters
+    ----------
+    resource, unit
+        What it is.
+    now, given, of
+        What a container has on average; the limits of how many of the containers are in the traces. Others
+        count with their own peak.
+    steered, fixed
+        The ways to give it; None where a way was not measured.
+    recommended
+        One of them, or None where there is neither.
+    exported
+        What a manifest says: the policy itself where it never changes, else the fixed amount; None where
+        there is neither, or nobody can give what the policy gives.
+    """
+
+    resource: Resource
+    unit: Unit
+    now: float
+    given: int
+    of: int
+    steered: Option | None
+    fixed: Option | None
+    recommended: Option | None
+    exported: Option | None
+
+    @property
+    def settable(self) -> bool:
+        """Whether a manifest may say it: an amount that broke its promise where it was tested is withheld."""
+        return self.exported is not None and self.exported.kept
+
+    @property
+    def now_is(self) -> str:
+        """Where `now` is from."""
+        if self.given == 0:
+            return "own peak, known only afterwards; no limit in the traces"
+        if self.given == self.of:
+            return "limit in the traces"
+        return f"limit of {self.given:,} of {self.of:,}, own peak of the others"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The verdict on one workload, or on all together.
+
+    Parameters
+    ----------
+    name
+        The workload's; empty for all together.
+    containers, training, held_out
+        How many there are, were learned from, and were tested on.
+    tested_on
+        The held-out containers' names.
+    lines
+        One per resource.
+    """
+
+    name: str
+    containers: int
+    training: int
+    held_out: int
+    tested_on: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+    @property
+    def money(self) -> float | None:
+        """What is saved per day, all resources together; None where no line has a price."""
+        found = [line.recommended.saved.money for line in self.lines if line.recommended is not None]
+        known = [each for each in found if each is not None]
+        return sum(known) if known else None
+
+    def line(self, resource: Resource) -> Line | None:
+        """The line of one resource."""
+        return next((line for line in self.lines if line.resource is resource), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison comes to.
+
+    Parameters
+    ----------
+    by
+        The attribute that tells workloads apart, or None where all containers are one group.
+    picks
+        The policy taken for each resource.
+    whole
+        All containers together.
+    cards
+        The workloads, those that save most first; only `whole` again where they are one group.
+    risk
+        How far what is recommended can be trusted over all workloads together, by resource.
+    """
+
+    by: str | None
+    picks: Mapping[Resource, Pick]
+    whole: Card
+    cards: tuple[Card, ...]
+    risk: Mapping[Resource, Standing]
+
+    def total(self, resource: Resource) -> Saved | None:
+        """What all workloads that were tested would save together, as recommended for each.
+
+        Workloads that would cost more count, too: to leave them out after looking would flatter the sum.
+        """
+        lines = [card.line(resource) for card in self.cards if card.held_out]
+        found = [
+            line.recommended.saved for line in lines if line is not None and line.recommended is not None
+        ]
+        return reduce(add, found) if found else None
+
+    @property
+    def money(self) -> float | None:
+        """What all workloads that were tested save per day."""
+        found = [card.money for card in self.cards if card.held_out]
+        known = [each for each in found if each is not None]
+        return sum(known) if known else None
+
+    @property
+    def untested(self) -> tuple[str, ...]:
+        """Workloads without a held-out container; no total counts them."""
+        return tuple(card.name for card in self.cards if not card.held_out)
+
+
+def verdict(
+    report: Mapping[str, Any],
+    wanted: Mapping[Resource, str] | None = None,
+    prices: PriceSettings | None = None,
+) -> Verdict | None:
+    """Read the verdict from a report; None where it was made before reports had what this needs.
+
+    Parameters
+    ----------
+    report
+        A comparison's (`core.provisioning.evaluation.evaluate.Evaluation`).
+    wanted
+        Policies that a person chose, by resource; the others are chosen here.
+    prices
+        What an hour costs.
+    """
+    if "recorded" not in report or any("workloads" not in part for part in report["resources"].values()):
+        return None
+    parts = {Resource(name): part for name, part in report["resources"].items()}
+    held_out = len(report["split"]["held_out"])
+    picks = {
+        resource: pick(part, held_out if report["split"]["tested"] else 0, (wanted or {}).get(resource))
+        for resource, part in parts.items()
+    }
+    make = _Maker(report, parts, picks, prices or PriceSettings())
+    whole = make.card(None)
+    by = report["recorded"]["by"]
+    n = len(next(iter(parts.values()))["workloads"]["each"])
+    cards = [whole] if by is None else [make.card(number) for number in range(n)]
+    cards.sort(key=lambda card: (card.held_out == 0, -(card.money or 0.0), card.name))
+    risk = {resource: _together(resource, whole, cards, report) for resource in parts}
+    return Verdict(by, picks, whole, tuple(cards), {each: said for each, said in risk.items() if said})
+
+
+def _together(
+    resource: Resource, whole: Card, cards: Sequence[Card], report: Mapping[str, Any]
+) -> Standing | None:
+    """The standing of what is recommended for each workload, over all that were tested.
+
+    CPU has the standing of its policy over all containers. For memory the kills are added up, also those of
+    fixed limits that are not recommended because of them: what was chosen on the containers that it is
+    judged on is never called safe.
+    """
+    line = whole.line(resource)
+    if line is None or line.recommended is None:
+        return None
+    lines = [card.line(resource) for card in cards if card.held_out]
+    taken = [(each, each.recommended) for each in lines if each is not None and each.recommended is not None]
+    if resource is not Resource.MEMORY or not taken:
+        return line.recommended.standing
+    tried = [(each.fixed or option) if option.way == KEEP else option for each, option in taken]
+    sums = {name: sum(each.found[name] for each in tried) for name in ("events", "containers_short")}
+    found = {**sums, "short": [name for each in tried for name in each.found["short"]]}
+    said = standing(found, resource, whole.held_out, whole.containers, report["settings"])
+    if len({option.way for _, option in taken}) == 1 and not any(o.way == KEEP for _, o in taken):
+        return said
+    return Standing(
+        State.FEW if said.missing else State.OPEN, f"{said.sentence} {_CHOSEN_HERE}", said.missing
+    )
+
+
+_CHOSEN_HERE = (
+    "Where one way to give memory kills, another one is taken; that was decided on these very containers, so "
+    "none of it is called safe."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    report: Mapping[str, Any]
+    parts: Mapping[Resource, Mapping[str, Any]]
+    picks: Mapping[Resource, Pick]
+    prices: PriceSettings
+
+    def card(self, number: int | None) -> Card:
+        """The card of one workload, or of all."""
+        entries = {
+            resource: part["workloads"]["everything"] if number is None else part["workloads"]["each"][number]
+            for resource, part in self.parts.items()
+        }
+        first = next(iter(entries.values()))
+        tested = self.report["split"]["tested"]
+        held_out = tuple(first["held_out"]) if tested else ()
+        return Card(
+            name=first["name"],
+            containers=first["training"] + len(first["held_out"]),
+            training=first["training"] if tested else 1,
+            held_out=len(held_out),
+            tested_on=held_out,
+            lines=tuple(self._line(resource, entry) for resource, entry in entries.items()),
+        )
+
+    def _line(self, resource: Resource, entry: Mapping[str, Any]) -> Line:
+        unit, choice = Unit(self.parts[resource]["unit"]), self.picks[resource]
+        tested = bool(self.report["split"]["tested"])
+        steered = fixed = exact = None
+        policy = choice.policy or ""
+        if policy in entry["policies"]:
+            found = entry["policies"][policy]
+            steered = self._option(STEERED, policy, resource, unit, entry, found, tested=tested)
+            if found["exact"] is not None:
+                exact = self._option(EXACT, policy, resource, unit, entry, found["exact"], tested=tested)
+        if entry["fixed"] is not None:
+            found = entry["fixed"]
+            fixed = self._option(
+                FIXED, policy, resource, unit, entry, found, tested=tested and found["tested"]
+            )
+        given = can_be_given(policy, self.parts[resource])
+        recommended = _recommended(resource, choice, steered, fixed)
+        if recommended is None and fixed is not None and resource is Resource.MEMORY:
+            recommended = self._keep(entry, unit, fixed)
+        return Line(
+            resource,
+            unit,
+            now=entry["now"]["amount"],
+            given=entry["now"]["given"],
+            of=entry["now"]["of"],
+            steered=steered,
+            fixed=fixed,
+            recommended=recommended,
+            exported=(exact or fixed) if given else None,
+        )
+
+    def _option(
+        self,
+        way: str,
+        policy: str,
+        resource: Resource,
+        unit: Unit,
+        entry: Mapping[str, Any],
+        found: Mapping[str, Any],
+        *,
+        tested: bool,
+    ) -> Option:
+        at_once = running(entry["container_seconds"], self.report["recorded"], self.prices)
+        now, containers = entry["now"]["amount"], entry["training"] + len(entry["held_out"])
+        low, high = found.get("saved_low"), found.get("saved_high")
+        said = standing(
+            found, resource, len(entry["held_out"]), containers, self.report["settings"], tested=tested
+        )
+        return Option(
+            way=way,
+            policy=policy,
+            amount=found["amount"],
+            found=found,
+            saved=saved(now - found["amount"], unit, at_once, self.prices),
+            saved_share=1.0 - found["amount"] / now if now > 0 else None,
+            interval=None if low is None or high is None else (low, high),
+            standing=said,
+            kept=said.state is not State.BROKEN and (not tested or self._keeps(found, resource)),
+        )
+
+    def _keep(self, entry: Mapping[str, Any], unit: Unit, fixed: Option) -> Option:
+        """What containers have now, where nothing that was tried in its place kept them alive."""
+        state = State.FEW if len(entry["held_out"]) < LEAST_UNITS else State.OPEN
+        said = f"Leave its memory as it is. A fixed limit: {fixed.standing.sentence}"
+        return Option(
+            way=KEEP,
+            policy="",
+            amount=entry["now"]["amount"],
+            found=entry["now"]["found"],
+            saved=saved(0.0, unit, 0.0, self.prices),
+            saved_share=0.0,
+            interval=None,
+            standing=Standing(state, said, fixed.standing.missing),
+            kept=True,
+        )
+
+    def _keeps(self, found: Mapping[str, Any], resource: Resource) -> bool:
+        """Whether held-out containers were not short far more often than promised, or killed at all."""
+        if resource is Resource.MEMORY:
+            return not found["events"]
+        return bool(found["under_time_0"] <= _FAR * self.report["settings"]["tolerance"])
+
+
+def _recommended(
+    resource: Resource, choice: Pick, steered: Option | None, fixed: Option | None
+) -> Option | None:
+    """The policy; for memory the fixed amount where the policy would kill, and None where both would.
+
+    A policy that a person chose stays, and its card names the risk.
+    """
+    if choice.by_hand or resource is not Resource.MEMORY or fixed is None:
+        return steered or fixed
+    return next((each for each in (steered, fixed) if each is not None and not each.found["events"]), None)
+
+
+def can_be_given(policy: str, part: Mapping[str, Any]) -> bool:
+    """Whether anybody could give what a policy gives: nobody can for those that know the future."""
+    row = next((row for row in part["policies"] if row["policy"] == policy), None)
+    return row is not None and not kind_of(row).knows_future

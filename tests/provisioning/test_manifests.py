@@ -1,0 +1,257 @@
+"""Exported manifests: an independent reader applies them to the traces and finds what was promised."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shlex
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+from core.errors import InputError
+from core.provisioning.building import prepare
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
+from core.provisioning.fleet import Resource
+from core.provisioning.manifests import FORMATS, write
+from core.provisioning.manifests.evidence import About
+from core.provisioning.verdict.fixed import least_amounts
+from core.provisioning.verdict.verdict import KEEP, verdict
+from tests.builders import small_traces
+
+POLICIES = ("budget.oracle", "prev.step.max", "prev.step.rules", "static.p95", "static.peak")
+SCHEMAS = Path(__file__).parent / "schemas"
+UNITS = {"m": 1e-3, "Mi": 2.0**20}
+
+
+def compared(traces, **more):
+    return evaluate(traces, None, EvaluationSettings(cycle=60.0, draws=200, **more), POLICIES).report
+
+
+def about(report):
+    return About("Night batch\n# kubectl", None, "2026-03-04", report)
+
+
+@pytest.fixture(scope="module")
+def traces():
+    return small_traces(40, samples=60)
+
+
+@pytest.fixture(scope="module")
+def report(traces):
+    return compared(traces)
+
+
+def amount(text):
+    unit = next(unit for unit in UNITS if text.endswith(unit))
+    return int(text.removesuffix(unit)) * UNITS[unit]
+
+
+def documents_of(text):
+    """What a YAML reader makes of it; the comment at the head is no document."""
+    return [each for each in yaml.safe_load_all(text) if each is not None]
+
+
+def evidence(comments):
+    """The YAML after ``# evidence:``."""
+    lines = [line.removeprefix("# ") for line in comments.splitlines() if line.startswith("#")]
+    return yaml.safe_load("\n".join(lines[lines.index("evidence:") :]))["evidence"]
+
+
+def applied(traces, resource, execution, limit):
+    """One container under one limit, counted sample by sample: seconds short, by 5%, all, and times."""
+    feature = {"cpu": 0, "memory": 1}[resource]
+    at = traces.ids.index(execution)
+    span = slice(int(traces.offsets[at]), int(traces.offsets[at + 1]))
+    time, use = traces.time[span], traces.columns[feature][span]
+    short, by_five, whole, times, before = 0.0, 0.0, 0.0, 0, False
+    for i, used in enumerate(use):
+        seconds = time[i + 1] - time[i] if i + 1 < len(use) else traces.period
+        whole += seconds
+        short += seconds * (used > limit)
+        by_five += seconds * (used > 1.05 * limit)
+        times += used > limit and not before
+        before = used > limit
+    return np.array([short, by_five, whole, times, times > 0])
+
+
+def check_promises(traces, text):
+    """Read each manifest, apply it to the containers it names, and compare with what its comments promise."""
+    documents = text.split("\n---\n")[1:]
+    for each in documents:
+        said, manifest = evidence(each), yaml.safe_load(each)
+        resources = manifest["spec"]["containers"][0]["resources"]
+        assert resources["requests"] == resources["limits"]
+        for resource, quantity in resources["requests"].items():
+            promised = said[resource]
+            assert amount(quantity) == pytest.approx(promised["request"])
+            on = said["tested_on"] if promised["tested"] else promised["made_from"]
+            assert on
+            assert not promised["tested"] or not set(on) & set(promised.get("made_from", []))
+            short, by_five, whole, times, containers = sum(
+                applied(traces, resource, name, amount(quantity)) for name in on
+            )
+            assert promised["time_short_0"] == pytest.approx(short / whole)
+            assert promised["time_short_05"] == pytest.approx(by_five / whole)
+            assert (promised["events"], promised["containers_short"]) == (times, containers)
+            assert promised["resizes_per_hour"] == 0
+            assert promised["saved_per_container"] == pytest.approx(promised["now"] - promised["request"])
+    return documents
+
+
+def test_a_manifest_applied_to_the_traces_gives_what_it_promises(traces, report):
+    text = write(verdict(report), about(report), "patch")
+    documents = check_promises(traces, text)
+    assert len(documents) == len(set(traces.attributes["workload"]))
+    assert all("which no manifest can say" in each for each in documents)
+    assert "\n# kubectl" not in text
+
+
+def test_a_policy_that_never_changes_is_exported_as_it_is(traces, report):
+    chosen = dict.fromkeys(Resource, "static.p95")
+    found = verdict(report, chosen)
+    text = write(found, about(report), "patch")
+    documents = check_promises(traces, text)
+    for each in documents:
+        assert "which gives one amount for a container’s whole life" in each
+        assert "no manifest can say" not in each
+    row = next(row for row in report["resources"]["cpu"]["policies"] if row["policy"] == "static.p95")
+    train = set(report["split"]["training"])
+    owner = np.repeat(np.array(traces.ids), np.diff(traces.offsets))
+    level = np.quantile(traces.columns[0][[name in train for name in owner]], 0.95)
+    for each in documents:
+        cpu = amount(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]["cpu"])
+        assert 0 <= cpu - level * row["matched"]["factor"] < 0.0101
+
+
+def test_what_broke_its_promise_on_held_out_containers_is_not_exported(traces, report):
+    """Held-out containers need ten times as much: what was learned says nothing of them."""
+    held_out = set(report["split"]["held_out"])
+    owner = np.repeat([name in held_out for name in traces.ids], np.diff(traces.offsets))
+    cpu, memory, *others = traces.columns
+    apart = replace(traces, columns=(np.where(owner, 10 * cpu, cpu), memory, *others))
+    report = compared(apart)
+    found = verdict(report)
+    text = write(found, about(report), "patch")
+    for each in check_promises(apart, text):
+        assert "# cpu is left out: " in each
+        assert "did not do what it should" in each
+        assert set(yaml.safe_load(each)["spec"]["containers"][0]["resources"]["limits"]) == {"memory"}
+    more = replace(apart, columns=(apart.columns[0], np.where(owner, 10 * memory, memory), *others))
+    report = compared(more)
+    with pytest.raises(InputError, match="No fixed amount did what it should"):
+        write(verdict(report), about(report), "patch")
+
+
+def test_the_fixed_amount_is_enough_for_each_container_and_no_more_than_that(traces):
+    demand = prepare(traces).demands[Resource.CPU]
+    enough = least_amounts(demand, 0.05, 0.1)
+    for name, amount in zip(demand.fleet.ids, enough, strict=True):
+        short, _, whole, *_ = applied(traces, "cpu", name, amount)
+        assert short <= 0.05 * whole + 1e-9
+        below, _, _, *_ = applied(traces, "cpu", name, np.nextafter(amount, 0))
+        assert below > 0.05 * whole
+    memory = prepare(traces).demands[Resource.MEMORY]
+    peaks = [memory.values[a:b].max() for a, b in pairwise(memory.fleet.offsets)]
+    np.testing.assert_allclose(least_amounts(memory, 0.05, 0.1), np.array(peaks) * 1.1)
+
+
+def test_the_promise_of_a_fixed_amount_is_kept_on_what_it_was_made_from(traces, report):
+    for each in verdict(report).cards:
+        for line in each.lines:
+            names = line.fixed.found["made_from"]
+            counted = sum(applied(traces, line.resource.value, name, line.fixed.amount) for name in names)
+            assert counted[0] / counted[2] <= (0.05 if line.resource is Resource.CPU else 0.0)
+
+
+@pytest.mark.parametrize("more", [{"group_by": "workload", "holdout": 0.5}, {"holdout": 0.05}])
+def test_workloads_all_on_one_side_are_said_to_be_untested(traces, more):
+    report = compared(traces, **more)
+    text = write(verdict(report), about(report), "patch")
+    documents = check_promises(traces, text)
+    untested = [each for each in documents if not evidence(each)["cpu"]["tested"]]
+    assert untested
+    for each in untested:
+        assert "Nothing here is recommended as safe." in each
+        assert "promise nothing" in each
+
+
+def test_the_pinned_autoscaler_and_the_command_hold_the_same_amounts(report):
+    found = verdict(report)
+    patches = documents_of(write(found, about(report), "patch"))
+    scalers = documents_of(write(found, about(report), "vpa"))
+    commands = [
+        line for line in write(found, about(report), "docker").splitlines() if line.startswith("docker")
+    ]
+    assert len(patches) == len(scalers) == len(commands)
+    for patch, scaler, command in zip(patches, scalers, commands, strict=True):
+        amounts = patch["spec"]["containers"][0]["resources"]["requests"]
+        (policy,) = scaler["spec"]["resourcePolicy"]["containerPolicies"]
+        assert policy["minAllowed"] == policy["maxAllowed"] == amounts
+        assert policy["containerName"] != "*"
+        words = shlex.split(command)
+        assert float(words[words.index("--cpus") + 1]) == pytest.approx(amount(amounts["cpu"]))
+        assert ("--memory" in words) == ("memory" in amounts)
+        if "memory" in amounts:
+            assert words[words.index("--memory") + 1] == amounts["memory"].replace("Mi", "m")
+
+
+@pytest.mark.parametrize(("style", "schema"), [("vpa", "vpa"), ("patch", "pod-resources")])
+def test_manifests_are_valid(report, style, schema):
+    check = jsonschema.Draft202012Validator(json.loads((SCHEMAS / f"{schema}.json").read_text()))
+    for each in documents_of(write(verdict(report), about(report), style)):
+        assert [error.message for error in check.iter_errors(each)] == []
+
+
+@pytest.mark.parametrize("style", ["patch", "vpa", "docker"])
+def test_nothing_is_exported_for_a_workload_without_a_name(traces, style):
+    names = ["*", "", "nan", "real"]
+    attributes = {"workload": [names[i % 4] for i in range(traces.n_executions)]}
+    report = compared(replace(traces, attributes=attributes))
+    text = write(verdict(report), about(report), style)
+    assert "30 containers whose “workload” is missing" in text
+    if style == "docker":
+        assert [line.split()[-1] for line in text.splitlines() if line.startswith("docker")] == ["real"]
+    else:
+        assert [each["metadata"]["name"] for each in documents_of(text)] == ["real"]
+    for without in ({}, {"workload": ["*"] * traces.n_executions}):
+        bare = compared(replace(traces, attributes=without))
+        with pytest.raises(InputError, match="do not name workloads"):
+            write(verdict(bare), about(bare), style)
+        assert write(verdict(bare), about(bare), "json")
+
+
+def test_what_nobody_can_give_is_not_exported(report):
+    oracles = dict.fromkeys(Resource, "static.peak")
+    with pytest.raises(InputError, match="know the future"):
+        write(verdict(report, oracles), about(report), "patch")
+    text = write(verdict(report, {Resource.CPU: "budget.oracle"}), about(report), "patch")
+    assert "# cpu is left out: its policy knows the future." in text
+    for each in documents_of(text):
+        assert set(each["spec"]["containers"][0]["resources"]["limits"]) == {"memory"}
+
+
+def test_tables_hold_every_way_of_every_workload(report):
+    found = verdict(report)
+    rows = json.loads(write(found, about(report), "json"))["workloads"]
+    table = list(csv.DictReader(write(found, about(report), "csv").splitlines()))
+    kept = sum(line.recommended.way == KEEP for card in found.cards for line in card.lines)
+    assert len(rows) == len(table) == 2 * 2 * len(found.cards) + kept
+    for resource in ("cpu", "memory"):
+        for card in found.cards:
+            mine = [row for row in rows if (row["workload"], row["resource"]) == (card.name, resource)]
+            assert [row["recommended"] for row in mine].count(True) == 1
+            settable = card.line(Resource(resource)).settable
+            assert [row["exported"] for row in mine].count(True) == int(settable)
+    assert {row["date"] for row in table} == {"2026-03-04"}
+
+
+def test_formats_are_known_by_name(report):
+    with pytest.raises(InputError, match="no format “yaml”"):
+        write(verdict(report), about(report), "yaml")
+    assert list(FORMATS) == ["patch", "vpa", "docker", "json", "csv"]

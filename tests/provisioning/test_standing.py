@@ -1,0 +1,205 @@
+"""What is said, and what is withheld, with 0, 1, 5, 12 and 50 held-out containers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
+from core.provisioning.fleet import Resource
+from core.provisioning.verdict.standing import State, more_needed, ran_out, standing, unseen
+from core.provisioning.verdict.verdict import KEEP, verdict
+from tests.builders import small_traces
+
+SETTINGS = {"tolerance": 0.05, "holdout": 0.3}
+GOOD = {
+    "events": 0, "containers_short": 0, "short": [],
+    "saved_low": 0.1, "saved_high": 0.3, "short_low": 0.01, "short_high": 0.04,
+}  # fmt: skip
+KILLED = {**GOOD, "events": 7, "containers_short": 4, "short": ["d", "a", "c", "b"]}
+
+
+def said(found, resource, held_out, containers, **more):
+    return standing(found, Resource(resource), held_out, containers, SETTINGS, **more)
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory"])
+@pytest.mark.parametrize("held_out", range(8))
+def test_nothing_is_safe_with_fewer_than_eight_held_out_containers(resource, held_out):
+    found = said(GOOD, resource, held_out, max(4 * held_out, 4))
+    assert found.state in (State.UNTESTED, State.FEW)
+    assert found.missing > 0
+    assert f"{found.missing} more container" in found.sentence
+    assert "95%" not in found.sentence or resource == "memory"
+
+
+def test_one_container_describes_itself():
+    found = said(GOOD, "cpu", 1, 1, tested=False)
+    assert found.state is State.UNTESTED
+    assert found.sentence == (
+        "There is one container, so none could be held out. The figures describe that container’s past and "
+        "promise nothing. Record about 26 more containers."
+    )
+
+
+def test_one_held_out_container_is_an_example():
+    found = said(GOOD, "cpu", 1, 3)
+    assert found.sentence == (
+        "Measured on 1 held-out container: one example, no evidence. Record about 24 more containers."
+    )
+    memory = said(GOOD, "memory", 1, 3)
+    assert "up to 95% of others" in memory.sentence
+
+
+def test_five_held_out_containers_are_too_few():
+    found = said(GOOD, "cpu", 5, 17)
+    assert found.sentence == (
+        "Measured on 5 held-out containers: too few for an interval, and nothing to rely on. "
+        "Record about 10 more containers."
+    )
+    assert "up to 45% of others" in said(GOOD, "memory", 5, 17).sentence
+
+
+def test_fifty_held_out_containers_may_be_called_safe():
+    assert said(GOOD, "cpu", 50, 160).state is State.SAFE
+    assert said(GOOD, "cpu", 50, 160).sentence == (
+        "Short 1.0% to 4.0% of the time (95%), within the 5% asked for."
+    )
+    memory = said(GOOD, "memory", 50, 160)
+    assert memory.state is State.SAFE
+    assert memory.sentence == (
+        "None of 50 held-out containers would run out of memory; that still allows for up to 6% of others "
+        "(95%)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "state", "words"),
+    [
+        ({"short_low": 0.06, "short_high": 0.09}, State.BROKEN, "more than the 5% asked for"),
+        ({"short_high": 0.07}, State.OPEN, "5% was asked for, so more is possible"),
+        ({"saved_low": -0.01}, State.OPEN, "Whether it saves anything is uncertain"),
+        ({"saved_low": -0.2, "saved_high": -0.1}, State.OPEN, "It needs more than there is now"),
+    ],
+)
+def test_with_enough_containers_the_interval_decides(change, state, words):
+    found = said({**GOOD, **change}, "cpu", 50, 160)
+    assert found.state is state
+    assert words in found.sentence
+    assert found.missing == 0
+
+
+def test_between_eight_and_twenty_the_interval_is_called_narrow():
+    assert "intervals come out somewhat too narrow" in said(GOOD, "cpu", 12, 40).sentence
+    assert "narrow" not in said(GOOD, "cpu", 20, 66).sentence
+
+
+def test_twelve_containers_that_all_kept_their_memory_are_no_proof():
+    found = said(GOOD, "memory", 12, 40)
+    assert found.state is State.OPEN
+    assert "up to 22% of others" in found.sentence
+
+
+def test_who_runs_out_of_memory_is_named():
+    found = said(KILLED, "memory", 50, 160)
+    assert found.state is State.BROKEN
+    assert found.sentence == (
+        "Would run out of memory 7 times, in 4 of 50 held-out containers: d, a, c and 1 more."
+    )
+    assert ran_out({**KILLED, "events": 1, "containers_short": 1, "short": ["d"]}, 1) == (
+        "Would run out of memory once, in 1 of 1 held-out container: d."
+    )
+
+
+def test_a_kill_is_a_kill_with_few_containers_too():
+    found = said({**KILLED, "events": 1, "containers_short": 1, "short": ["d"]}, "memory", 4, 15)
+    assert found.state is State.BROKEN
+    assert "too few" in found.sentence
+    assert "in 1 of 4 held-out containers: d." in found.sentence
+
+
+def test_memory_stays_as_it_is_where_nothing_kept_containers_alive():
+    """Held-out containers need ten times as much memory as those that were learned from."""
+    traces = small_traces(40)
+    settings, policies = EvaluationSettings(cycle=60.0, draws=200), ("prev.step.max", "prev.step.rules")
+    split = evaluate(traces, None, settings, policies).report["split"]
+    more = np.repeat([name in split["held_out"] for name in traces.ids], np.diff(traces.offsets))
+    cpu, memory, *others = traces.columns
+    apart = replace(traces, columns=(cpu, np.where(more, 10 * memory, memory), *others))
+    found = verdict(evaluate(apart, None, settings, policies).report)
+    for card in found.cards:
+        line = card.line(Resource.MEMORY)
+        assert line.fixed.found["events"] > 0
+        assert line.recommended.way == KEEP
+        assert line.recommended.saved.amount == 0
+        assert "Leave its memory as it is." in line.recommended.standing.sentence
+        assert not line.settable
+    assert found.total(Resource.MEMORY).money == 0
+    risk = found.risk[Resource.MEMORY]
+    assert risk.state is State.OPEN
+    assert f"in 12 of {len(split['held_out'])} held-out containers" in risk.sentence
+    assert "decided on these very containers" in risk.sentence
+    chosen = verdict(evaluate(apart, None, settings, policies).report, {Resource.MEMORY: "prev.step.max"})
+    line = chosen.cards[0].line(Resource.MEMORY)
+    assert line.recommended.way == "steered"
+    assert line.recommended.standing.state is State.BROKEN
+
+
+def test_what_none_of_n_rules_out_is_the_exact_binomial_bound():
+    for n in (1, 5, 8, 50):
+        assert (1 - unseen(n)) ** n == pytest.approx(0.05)
+    assert unseen(0) == 1.0
+    assert unseen(300) == pytest.approx(3 / 300, rel=0.01)
+
+
+def test_as_many_containers_are_asked_for_as_it_takes():
+    for held_out, containers in ((0, 4), (1, 3), (5, 17), (7, 23)):
+        n = containers + more_needed(held_out, containers, 0.3)
+        assert round(0.3 * n) >= 8
+    assert more_needed(8, 26, 0.3) == 0
+    assert more_needed(1, 40, 0.3) == 7
+
+
+@pytest.mark.parametrize(("containers", "held_out"), [(1, 0), (4, 1), (17, 5), (62, 19)])
+def test_reports_have_intervals_only_with_enough_containers(containers, held_out):
+    traces = small_traces(containers)
+    settings = EvaluationSettings(cycle=60.0, draws=200)
+    report = evaluate(traces, None, settings, ("budget.oracle", "prev.step.max", "prev.step.rules")).report
+    assert (len(report["split"]["held_out"]) if report["split"]["tested"] else 0) == held_out
+    enough = held_out >= 8
+    for part in report["resources"].values():
+        for row in part["policies"]:
+            bounds = [
+                row["matched"]["low"],
+                row["matched"]["against_best"]["high"],
+                row["frontier"][0]["low"],
+            ]
+            assert [each is not None for each in bounds] == [enough] * 3
+    found = verdict(report)
+    lines = [line for card in (found.whole, *found.cards) for line in card.lines]
+    for card in (found.whole, *found.cards):
+        for line in card.lines:
+            for option in (line.steered, line.fixed):
+                if option is not None and card.held_out < 8:
+                    assert option.interval is None
+                    assert option.standing.state in (State.FEW, State.UNTESTED, State.BROKEN)
+    states = {line.steered.standing.state for line in lines if line.steered is not None}
+    assert enough or State.SAFE not in states
+    assert not any(pick.better for pick in found.picks.values()) or enough
+    assert np.isfinite([line.now for line in lines]).all()
+
+
+def test_the_only_container_is_replayed_and_nothing_is_learned_from_it():
+    traces = small_traces(1, samples=80)
+    report = evaluate(traces, None, EvaluationSettings(cycle=60.0, draws=100), ("usual",)).report
+    assert report["split"]["tested"] is False
+    assert "replay on that container" in report["notes"][0]
+    named = {row["policy"] for row in report["resources"]["cpu"]["policies"]}
+    assert named == {
+        *("budget.oracle", "current.step.max", "current.step.rules", "vpa"),
+        *("prev.step.max", "prev.step.rules", "prev.step.p95"),
+    }
+    reasons = {each["policy"]: each["reason"] for each in report["unavailable"]}
+    assert "judged on what it learned from" in reasons["phasedock"]
