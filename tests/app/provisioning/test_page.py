@@ -11,7 +11,7 @@ import pytest
 from app.context import chosen
 from app.pages.phases.execution import execution_timeline
 from app.pages.phases.overlay import overlays, sentence
-from app.pages.phases.view import View
+from app.pages.phases.view import View as PhasesView
 from app.pages.provisioning import results
 from app.pages.provisioning.query import View
 from app.ui import evaluations
@@ -153,7 +153,7 @@ def test_an_overlay_draws_what_a_policy_gave_to_a_held_out_container(evaluated: 
     assert pair is not None
     split = result.report["split"]
     inside, outside = split["held_out"][0], split["training"][0]
-    view = View.read(pair[0].id, pair[1].id, None, None)
+    view = PhasesView.read(pair[0].id, pair[1].id, None, None)
     figure = execution_timeline(view, inside, None, (result.id, "prev.step.max"))
     drawn = [trace for trace in figure.data if trace.name == "prev.step.max allocation"]
     assert len(drawn) == 2
