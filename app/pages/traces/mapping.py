@@ -19,7 +19,7 @@ from app.pages.traces.report import problem_table
 from app.ui.basics import Node, aria, button, card, icon, link_button, notice
 from app.ui.errors import sentences
 from core.errors import InputError, PhaseDockError
-from core.traces.model import Resampling, Role
+from core.traces.model import ROLE_UNITS, Resampling, Role
 from core.traces.questions import Question
 from core.units import format_bytes
 
@@ -155,6 +155,9 @@ def _verdict(values: dict[str, Any], mapping: ColumnMapping) -> tuple[Node, bool
         return html.Span([icon("alert-triangle"), html.B(said)], className="warn"), False
     cores, memory = needs_machine(values)
     notes = []
+    if not any(one.role in ROLE_UNITS for one in mapping.features):
+        names = ", ".join(f"“{one.column}”" for one in mapping.features[:3])
+        notes.append(f"Nothing says what {names} measures: choose it for CPU or memory if it is one of them.")
     if cores and mapping.cores is None:
         notes.append("CPU is kept as a share, because the cores of the machine are not known.")
     if memory and mapping.memory_bytes is None:
