@@ -176,8 +176,8 @@ def test_options_are_those_of_the_settings(command, settings):
 def test_the_verdict_is_written_in_every_format(model, csv, style):
     shown = run(
         "verdict", model, csv, "--format", style, "--cycle", 100, "--group-by", "team",
-        "--policies", POLICIES, "--take", "cpu=prev.step.max", "--price", "core_hour=2",
-        "--date", "2026-03-04",
+        "--policies", POLICIES,
+        "--take", "cpu=prev.step.max", "--price", "core_hour=2", "--date", "2026-03-04",
     ).stdout  # fmt: skip
     for word in ("2026-03-04", "jobs.csv", "image-classifier", "prev.step.max"):
         assert word in shown

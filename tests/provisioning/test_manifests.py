@@ -20,8 +20,9 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.manifests import FORMATS, write
 from core.provisioning.manifests.evidence import About
+from core.provisioning.verdict.answer import KEEP
 from core.provisioning.verdict.fixed import least_amounts
-from core.provisioning.verdict.verdict import KEEP, verdict
+from core.provisioning.verdict.verdict import verdict
 from tests.builders import small_traces
 
 POLICIES = ("budget.oracle", "prev.step.max", "prev.step.rules", "static.p95", "static.peak")

@@ -9,8 +9,9 @@ import pytest
 
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
+from core.provisioning.verdict.answer import KEEP
 from core.provisioning.verdict.standing import State, more_needed, ran_out, standing, unseen
-from core.provisioning.verdict.verdict import KEEP, verdict
+from core.provisioning.verdict.verdict import verdict
 from tests.builders import small_traces
 
 SETTINGS = {"tolerance": 0.05, "holdout": 0.3}

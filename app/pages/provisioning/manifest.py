@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from app.context import Choice
     from app.pages.provisioning.query import View
     from app.ui.evaluations import Result
-    from core.provisioning.verdict.verdict import Verdict
+    from core.provisioning.verdict.answer import Verdict
 
 _SHOWN_CHARACTERS = 12_000
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from app.pages.provisioning.query import View
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice
-    from core.provisioning.verdict.verdict import Verdict
+    from core.provisioning.verdict.answer import Verdict
     from core.runtime.infos import TaskInfo
 
 _UNDER_WAY = (TaskState.QUEUED, TaskState.RUNNING)

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.pages.provisioning.query import RESOURCES
-from app.ui.basics import Node, card, icon, state_badge
+from app.pages.provisioning.workload import STATES, amount_of, badge, change, now_and_then, workload_card
+from app.ui.basics import Node, card, icon
 from app.ui.export import download
 from core.provisioning.fleet import Resource
+from core.provisioning.verdict.answer import FIXED, KEEP
 from core.provisioning.verdict.savings import assumptions, money
-from core.provisioning.verdict.standing import State, ran_out
-from core.provisioning.verdict.verdict import FIXED, KEEP, STEERED
+from core.provisioning.verdict.standing import ran_out
 from core.units import (
     Unit,
-    format_bytes,
-    format_change,
     format_number,
     format_share,
     format_value,
@@ -27,21 +26,11 @@ if TYPE_CHECKING:
     from typing import Any
 
     from app.pages.provisioning.query import View
-    from core.provisioning.verdict.savings import PriceSettings, Saved
+    from core.provisioning.verdict.answer import Line, Verdict
+    from core.provisioning.verdict.savings import Saved
     from core.provisioning.verdict.standing import Standing
-    from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
 
 SHOWN, MOST = 6, 60
-_SAME = 0.005
-_STATES = {
-    State.UNTESTED: ("not tested", "warn", "alert-triangle"),
-    State.FEW: ("too few to tell", "warn", "alert-triangle"),
-    State.BROKEN: ("falls short", "bad", "circle-x"),
-    State.OPEN: ("not certain", "", "info-circle"),
-    State.SAFE: ("safe", "ok", "circle-check"),
-}
-"""How each standing looks: the words of its badge, its kind, and its icon."""
-_WORST = (State.UNTESTED, State.FEW, State.BROKEN, State.OPEN, State.SAFE)
 
 
 def verdict_cards(found: Verdict, report: Mapping[str, Any], view: View, csv: str) -> list[Node]:
@@ -51,19 +40,19 @@ def verdict_cards(found: Verdict, report: Mapping[str, Any], view: View, csv: st
         html.Div(
             [
                 html.Div(_headline(found, view), className="headline four"),
-                *([_lines(found.whole, view)] if found.by is None else []),
+                *([now_and_then(found.whole, view)] if found.by is None else []),
                 html.Ul(_reasons(found, report), className="reasons"),
                 html.P(" ".join(assumptions(report["recorded"], view.prices)), className="small ink3"),
             ],
             className="stack",
         ),
         note=_basis(found, report),
-        tools=[_badge([each.state for each in found.risk.values()]), download("verdict", csv)],
+        tools=[badge([each.state for each in found.risk.values()]), download("verdict", csv)],
         class_name="verdict",
     )
     if found.by is None:
         return [whole]
-    cards = [_workload(each, view) for each in found.cards[:MOST]]
+    cards = [workload_card(each, view) for each in found.cards[:MOST]]
     shown, folded = cards[:SHOWN], cards[SHOWN:]
     return [whole, html.Div(shown, className="workloads"), _folded(folded, len(found.cards) - SHOWN)]
 
@@ -103,14 +92,15 @@ def _headline(found: Verdict, view: View) -> list[Node]:
         total = found.total(line.resource)
         if total is not None:
             boxes.append(_amount_box(line, total, now=_now_total(found, line.resource)))
-    steered = next((line.steered for line in found.whole.lines if line.steered is not None), None)
-    if steered is not None:
+    first = next((line for line in found.whole.lines if line.steered is not None), None)
+    if first is not None and first.steered is not None:
+        values = first.steered.found
         boxes.append(
             _box(
-                f"{RESOURCES[found.whole.lines[0].resource.value]} time short",
-                format_share(steered.found["under_time_0"]),
-                f"{format_share(steered.found['under_time_05'])} by more than 5%; resized "
-                f"{format_number(steered.found['resizes_per_hour'], 1)} times per hour, by {steered.policy}",
+                f"{RESOURCES[first.resource.value]} time short",
+                format_share(values["under_time_0"]),
+                f"{format_share(values['under_time_05'])} by more than 5%; resized "
+                f"{format_number(values['resizes_per_hour'], 1)} times per hour, by {first.steered.policy}",
             )
         )
     return boxes
@@ -138,10 +128,10 @@ def _amount_box(line: Line, total: Saved, now: float | None) -> html.Div:
     day = f"{format_number(abs(total.per_day), 1)} {hours} per day" if hours else "share of the machine"
     has = "" if now is None else f"; now {format_value(now, line.unit)} per container"
     if line.recommended is not None and line.recommended.interval is not None:
-        has += f"; with {line.recommended.policy} {_change(line.recommended)}"
+        has += f"; with {line.recommended.policy} {change(line.recommended)}"
     return _box(
         f"{what} {'saved' if total.amount >= 0 else 'needed more'}, at any time",
-        _amount(abs(total.amount), line.unit),
+        amount_of(abs(total.amount), line.unit),
         f"{day}{has}",
     )
 
@@ -185,7 +175,7 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
 
 
 def _trust(resource: Resource, risk: Standing) -> html.Li:
-    words, kind, picture = _STATES[risk.state]
+    words, kind, picture = STATES[risk.state]
     text = [html.B(f"{RESOURCES[resource.value]}, {words}."), " ", risk.sentence]
     return _reason(picture, kind or "info", text)
 
@@ -213,135 +203,3 @@ def _instead(found: Verdict, line: Line) -> list[html.Li]:
 
 def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:
     return html.Li([html.Span(icon(picture), className=kind), html.Span(text)])
-
-
-def _workload(found: Card, view: View) -> html.Section:
-    tested = f"{found.held_out:,} of {found.containers:,} held out"
-    head = found.name or "without a name"
-    worth = "" if found.money is None else _worth(found.money, view.prices)
-    return card(
-        html.Span(head, className="truncate", title=head),
-        _lines(found, view),
-        html.P([html.B(worth)], className="worth") if worth else None,
-        html.P(_said(found), className="small ink2"),
-        note=tested,
-        tools=[_badge([each.recommended.standing.state for each in found.lines if each.recommended])],
-        class_name="workload",
-    )
-
-
-def _worth(value: float, prices: PriceSettings) -> str:
-    if value >= 0:
-        return f"Saves {money(value, prices)} per day"
-    return f"Costs {money(-value, prices)} per day more: leave it as it is"
-
-
-def _said(found: Card) -> str:
-    """How far the recommendation can be trusted: once where that is the same for each resource."""
-    options = [line.recommended for line in found.lines if line.recommended is not None]
-    sentences = [each.standing.sentence for each in options]
-    memory = found.line(Resource.MEMORY)
-    if len(options) > 1 and options[0].standing.state in (State.UNTESTED, State.FEW):
-        risk = ""
-        if memory is not None and memory.recommended is not None and found.held_out:
-            killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
-            risk = f" {'A fixed memory limit: ' if killed is memory.fixed else ''}"
-            risk += ran_out(killed.found, found.held_out)
-        return sentences[0] + risk
-    return " ".join(sentences)
-
-
-def _badge(states: Sequence[State]) -> Node:
-    """The worst standing of what is recommended."""
-    if not states:
-        return None
-    return state_badge(*_STATES[min(states, key=_WORST.index)])
-
-
-def _lines(found: Card, view: View) -> html.Div:
-    """One row per resource: what it has now, what is recommended, and what that does."""
-    return html.Div([_line(line, view) for line in found.lines], className="nowthen")
-
-
-def _line(line: Line, view: View) -> html.Div:
-    option, name = line.recommended, RESOURCES[line.resource.value]
-    if option is None:
-        return html.Div(
-            [html.Span(name, className="ink3"), html.Div("Nothing to recommend.")], className="res"
-        )
-    if option.way == KEEP:
-        amount = html.Span(_amount(line.now, line.unit), className="num strong")
-        why = html.Div(f"Now: {line.now_is}. {_once(line, line.exported)}", className="small ink3")
-        stays = html.Div([html.Div([amount, ": leave it as it is"]), why])
-        return html.Div([html.Span(name, className="ink3"), stays], className="res")
-    now, then = _amount(line.now, line.unit), _amount(option.amount, line.unit)
-    head = html.Div(
-        [
-            html.Span(now, className="num"),
-            icon("arrow-right", "sm"),
-            html.Span(then, className="num strong"),
-            html.Span(_change(option), className="num ink2"),
-        ],
-        className="row tight",
-    )
-    body = [head, html.Div(_does(line, option), className="small ink2")]
-    body.append(html.Div(_saves(option, line.unit, view), className="small ink2"))
-    once = _once(line, line.exported) if option.way == STEERED and line.exported is not None else ""
-    body.append(html.Div(f"Now: {line.now_is}. {once}", className="small ink3"))
-    return html.Div([html.Span(name, className="ink3"), html.Div(body)], className="res")
-
-
-def _change(option: Option) -> str:
-    if option.saved_share is None:
-        return ""
-    text = format_change(-option.saved_share, 0)
-    if option.interval is None:
-        return text
-    low, high = (format_change(-each, 0) for each in reversed(option.interval))
-    return f"{text} (95%: {low} to {high})"
-
-
-def _does(line: Line, option: Option) -> str:
-    """How often it is too little, and how often it is resized."""
-    values = option.found
-    steered = option.way == STEERED
-    often = (
-        f"resized {format_number(values['resizes_per_hour'], 1)}× per hour" if steered else "never resized"
-    )
-    kills = ""
-    if line.resource is Resource.MEMORY:
-        kills = f", out of memory {values['events']:,}×"
-    return (
-        f"{option.policy if steered else 'Fixed'}: short {format_share(values['under_time_0'])} of the time "
-        f"({format_share(values['under_time_05'])} by more than 5%), {often}{kills}"
-    )
-
-
-def _saves(option: Option, unit: Unit, view: View) -> str:
-    """What that is worth, for all containers of the workload."""
-    hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(unit)
-    if hours is None:
-        return ""
-    worth = option.saved
-    if option.saved_share is not None and abs(option.saved_share) < _SAME:
-        return "About what it has now"
-    text = f"{_amount(abs(worth.amount), unit)}, {format_number(abs(worth.per_day), 1)} {hours} per day"
-    if worth.money is not None:
-        text += f", {money(abs(worth.money), view.prices)}"
-    return f"Saves {text}" if worth.amount >= 0 else f"Needs {text} more"
-
-
-def _once(line: Line, option: Option | None) -> str:
-    """What the export sets in place of a policy that changes what it gives."""
-    if option is None:
-        return ""
-    values = option.found
-    tested = "" if values["tested"] else " (not tested)"
-    short = format_share(values["under_time_0"])
-    if not option.kept:
-        return f"Not to be set once: {_amount(option.amount, line.unit)} was short {short} of the time."
-    return f"Set once: {_amount(option.amount, line.unit)}, short {short} of the time{tested}."
-
-
-def _amount(value: float, unit: Unit) -> str:
-    return format_bytes(value) if unit is Unit.BYTES else format_value(value, unit)

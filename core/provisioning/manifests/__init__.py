@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.provisioning.manifests.evidence import About
-    from core.provisioning.verdict.verdict import Verdict
+    from core.provisioning.verdict.answer import Verdict
 
 __all__ = ["FORMATS", "ManifestFormat", "write"]
 

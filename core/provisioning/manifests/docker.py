@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from core.provisioning.manifests.evidence import About
-    from core.provisioning.verdict.verdict import Line, Verdict
+    from core.provisioning.verdict.answer import Line, Verdict
 
 _LEAST_MIB = 6
 

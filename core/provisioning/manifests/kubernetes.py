@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from core.provisioning.manifests.evidence import About
-    from core.provisioning.verdict.verdict import Line, Verdict
+    from core.provisioning.verdict.answer import Line, Verdict
 
 _PATCH = (
     "Names are made from the workloads’: put your pod’s name into metadata, your container’s into spec.",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from core.provisioning.manifests.evidence import About
-    from core.provisioning.verdict.verdict import Card, Line, Option, Verdict
+    from core.provisioning.verdict.answer import Card, Line, Option, Verdict
 
 _NAMES = (
     *(

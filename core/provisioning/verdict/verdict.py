@@ -7,187 +7,23 @@ the same, and prices can change without comparing again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING, Any
 
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.choice import Pick, kind_of, pick
-from core.provisioning.verdict.savings import PriceSettings, Saved, running, saved
+from core.provisioning.verdict.answer import EXACT, FIXED, KEEP, STEERED, Card, Line, Option, Verdict
+from core.provisioning.verdict.choice import kind_of, pick
+from core.provisioning.verdict.savings import PriceSettings, running, saved
 from core.provisioning.verdict.standing import Standing, State, standing
 from core.units import Unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
+    from core.provisioning.verdict.choice import Pick
+
 _FAR = 2.0
 """How many times the promised share of time breaks the promise where there are too few for an interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One way to give a workload a resource, with what it was measured to do.
-
-    Parameters
-    ----------
-    way
-        ``steered`` by a policy, ``exact`` where that policy never changes it, ``fixed`` in its place, or
-        ``keep`` where neither kept containers alive, so that they stay as they are.
-    policy
-        The policy's name; for a fixed amount, the policy that it stands for.
-    amount
-        What a container gets on average, in the resource's unit.
-    found
-        The figures (`core.provisioning.verdict.evidence`).
-    saved
-        Against now, for all containers of the workload.
-    saved_share, interval
-        As a share of what they have now, with its 95% interval, None for few containers.
-    standing
-        How far it can be trusted.
-    kept
-        Whether it did what it promises where it was tested.
-    """
-
-    way: str
-    policy: str
-    amount: float
-    found: Mapping[str, Any]
-    saved: Saved
-    saved_share: float | None
-    interval: tuple[float, float] | None
-    standing: Standing
-    kept: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One resource of one workload.
-
-    Parameters
-    ----------
-    resource, unit
-        What it is.
-    now, given, of
-        What a container has on average; the limits of how many of the containers are in the traces. Others
-        count with their own peak.
-    steered, fixed
-        The ways to give it; None where a way was not measured.
-    recommended
-        One of them, or None where there is neither.
-    exported
-        What a manifest says: the policy itself where it never changes, else the fixed amount; None where
-        there is neither, or nobody can give what the policy gives.
-    """
-
-    resource: Resource
-    unit: Unit
-    now: float
-    given: int
-    of: int
-    steered: Option | None
-    fixed: Option | None
-    recommended: Option | None
-    exported: Option | None
-
-    @property
-    def settable(self) -> bool:
-        """Whether a manifest may say it: an amount that broke its promise where it was tested is withheld."""
-        return self.exported is not None and self.exported.kept
-
-    @property
-    def now_is(self) -> str:
-        """Where `now` is from."""
-        if self.given == 0:
-            return "own peak, known only afterwards; no limit in the traces"
-        if self.given == self.of:
-            return "limit in the traces"
-        return f"limit of {self.given:,} of {self.of:,}, own peak of the others"
-
-
-@dataclass(frozen=True, slots=True)
-class Card:
-    """The verdict on one workload, or on all together.
-
-    Parameters
-    ----------
-    name
-        The workload's; empty for all together.
-    containers, training, held_out
-        How many there are, were learned from, and were tested on.
-    tested_on
-        The held-out containers' names.
-    lines
-        One per resource.
-    """
-
-    name: str
-    containers: int
-    training: int
-    held_out: int
-    tested_on: tuple[str, ...]
-    lines: tuple[Line, ...]
-
-    @property
-    def money(self) -> float | None:
-        """What is saved per day, all resources together; None where no line has a price."""
-        found = [line.recommended.saved.money for line in self.lines if line.recommended is not None]
-        known = [each for each in found if each is not None]
-        return sum(known) if known else None
-
-    def line(self, resource: Resource) -> Line | None:
-        """The line of one resource."""
-        return next((line for line in self.lines if line.resource is resource), None)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a comparison comes to.
-
-    Parameters
-    ----------
-    by
-        The attribute that tells workloads apart, or None where all containers are one group.
-    picks
-        The policy taken for each resource.
-    whole
-        All containers together.
-    cards
-        The workloads, those that save most first; only `whole` again where they are one group.
-    risk
-        How far what is recommended can be trusted over all workloads together, by resource.
-    """
-
-    by: str | None
-    picks: Mapping[Resource, Pick]
-    whole: Card
-    cards: tuple[Card, ...]
-    risk: Mapping[Resource, Standing]
-
-    def total(self, resource: Resource) -> Saved | None:
-        """What all workloads that were tested would save together, as recommended for each.
-
-        Workloads that would cost more count, too: to leave them out after looking would flatter the sum.
-        """
-        lines = [card.line(resource) for card in self.cards if card.held_out]
-        found = [
-            line.recommended.saved for line in lines if line is not None and line.recommended is not None
-        ]
-        return reduce(add, found) if found else None
-
-    @property
-    def money(self) -> float | None:
-        """What all workloads that were tested save per day."""
-        found = [card.money for card in self.cards if card.held_out]
-        known = [each for each in found if each is not None]
-        return sum(known) if known else None
-
-    @property
-    def untested(self) -> tuple[str, ...]:
-        """Workloads without a held-out container; no total counts them."""
-        return tuple(card.name for card in self.cards if not card.held_out)
 
 
 def verdict(
