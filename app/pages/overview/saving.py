@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.context import address, workspace
 from app.ui.evaluations import KIND
 from core.errors import NotFoundError
+from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.policy import PolicyKind
 from core.runtime.infos import TaskState
 from core.units import format_share
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.runtime.infos import TaskInfo
-
-ENOUGH = 8
-"""Held-out containers from which on an interval over them means something."""
 
 _NAMES = {"cpu": "CPU", "memory": "Memory"}
 _LOOK_BACK = 100
@@ -110,7 +108,7 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
     if base is None:
         return Saving(name, None, None, "No simple rule was compared.", href)
     now, held_out = float(base["matched"]["over"]), len(report["split"]["held_out"])
-    if held_out < ENOUGH:
+    if held_out < LEAST_UNITS:
         words = (
             f"of demand, under {best}. {held_out} held-out containers are too few to say what would be less."
         )

@@ -84,8 +84,9 @@ def test_a_recording_of_the_demo_is_labelled_live_and_afterwards(model, tmp_path
 def docker_moments(seconds: int = 40):
     """What a Docker host gives: one container with limits, one without, whose periods never pass."""
     for at in range(seconds):
-        held = (0.5, 0.5, 200 * MIB, GIB, 2.0 - at / 100, 0.9, 1e4, 0.0)
-        free = (0.98, NAN, 300 * MIB, NAN, NAN, NAN, 0.0, 0.0)
+        gpus = (NAN, NAN, NAN)
+        held = (0.5, 0.5, 200 * MIB, GIB, 2.0 - at / 100, 0.9, 1e4, 0.0, *gpus)
+        free = (0.98, NAN, 300 * MIB, NAN, NAN, NAN, 0.0, 0.0, *gpus)
         yield 1e9 + at, {"held": held, "free": free}
 
 
