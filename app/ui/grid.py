@@ -62,7 +62,14 @@ def grid(
         columnDefs=list(columns),
         rowData=list(rows),
         columnSize=more.pop("columnSize", "responsiveSizeToFit"),
-        defaultColDef={"sortable": True, "resizable": True, "suppressMovable": True, "minWidth": 70},
+        defaultColDef={
+            "sortable": True,
+            "resizable": True,
+            "suppressMovable": True,
+            "minWidth": 70,
+            # types are not guessed: a cell of parts (a strip, a state) would be asked to be a text
+            "cellDataType": False,
+        },
         dashGridOptions={**_OPTIONS, **(options or {}), **as_tall_as_its_rows},
         className="",
         style={"height": height} if height else {"width": "100%"},

@@ -63,6 +63,7 @@ def test_a_number_that_can_be_two_is_not_shown_by_itself():
     assert ambiguous("1,234", NumberStyle())
     assert not ambiguous("1.5", NumberStyle())
     assert style_and_evidence(["1.234", "5.678"]) == (NumberStyle(), False)
+    assert style_and_evidence(["1.536m", "946m", "1743552378"]) == (NumberStyle(), False)
     assert style_and_evidence(["1.234", "0.678"])[1]
 
 

@@ -111,7 +111,7 @@ def style_of(cells: Iterable[str]) -> NumberStyle:
 def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     """The style as `style_of` finds it, and whether any number shows it: ``1.234`` alone shows nothing."""
     votes: dict[tuple[str, str], int] = {}
-    weak = plain = 0
+    weak = 0
     for cell in cells:
         found = _PARTS.fullmatch(cell.strip()) if len(cell) <= MOST_CELL else None
         if found is None:
@@ -120,14 +120,12 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
         if vote is not None:
             votes[vote] = votes.get(vote, 0) + 1
         weak += vote is None and bool(_WEAK.fullmatch(found[2]))
-        plain += found[2].isdigit() and len(found[2]) > 3
     points = sum(count for (decimal, _), count in votes.items() if decimal == ".")
     commas = sum(count for (decimal, _), count in votes.items() if decimal == ",")
     decimal = "," if commas > points else "."
     groups = {group: count for (mark, group), count in votes.items() if mark == decimal and group}
     group = max(groups, key=lambda key: groups[key]) if groups else ""
-    shown = bool(votes) or not weak or bool(plain)
-    return NumberStyle(decimal, group or ("." if decimal == "," else "")), shown
+    return NumberStyle(decimal, group or ("." if decimal == "," else "")), bool(votes) or not weak
 
 
 def ambiguous(text: str, style: NumberStyle) -> bool:

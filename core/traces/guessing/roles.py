@@ -19,43 +19,10 @@ _NO_CPU = frozenset(
 )
 _NO_MEMORY = frozenset(
     (
-        *(
-            "limit",
-            "limits",
-            "request",
-            "requests",
-            "requested",
-            "free",
-            "available",
-            "cap",
-            "capacity",
-            "gpu",
-        ),
-        *(
-            "provisioned",
-            "swap",
-            "cache",
-            "cached",
-            "buffers",
-            "failcnt",
-            "failures",
-            "faults",
-            "total",
-            "shared",
-        ),
-        *(
-            "virtual",
-            "virt",
-            "vms",
-            "vsz",
-            "gps",
-            "bandwidth",
-            "copy",
-            "clock",
-            "temp",
-            "temperature",
-            "mapped",
-        ),
+        *("limit", "limits", "request", "requests", "requested", "free", "available", "cap", "capacity"),
+        *("gpu", "provisioned", "swap", "cache", "cached", "buffers", "failcnt", "failures", "faults"),
+        *("total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "clock", "temp"),
+        *("temperature", "mapped"),
     )
 )
 _USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use"))

@@ -21,6 +21,7 @@ from core.traces.cells.numbers import EMPTY, read, style_of
 from core.traces.cells.quantities import WRITTEN
 from core.traces.guessing.roles import cpu_score, further_role, memory_score
 from core.traces.guessing.times import is_time
+from core.traces.guessing.words import MOST_NAME
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
@@ -35,18 +36,21 @@ if TYPE_CHECKING:
 _TIMES = ("time", "timestamp", "datetime", "date", "_time")
 _QUANTITY = (
     r"(?:container|pod|node|process)?[ _.]*(?:cpu|mem|memory|ram|gpu|network|net|disk|rss)"
-    r"(?:[ _.%]*(?:usage|used|util\w*|percent|pct|bytes|cores|millicores|seconds|total|working|set|in|out|"
-    r"receive|received|transmit|transmitted|read|write|memory|power|mib|gib|mb|gb|rate|load))*\s*(?:[\[(][^\])]*[\])])?"
+    r"(?:[ _.%]*(?:usage|used|utili[sz]ation|util|percent|pct|bytes|cores|millicores|seconds|total|working|"
+    r"set|in|out|receive|received|transmit|transmitted|read|write|memory|power|mib|gib|mb|gb|rate|load))*"
+    r"\s*(?:[\[(][^\])]*[\])])?"
 )
 _BEFORE = re.compile(rf"(?P<metric>{_QUANTITY})[ _.:/|-]+(?P<name>.+)", re.IGNORECASE)
 _AFTER = re.compile(rf"(?P<name>.+?)[ _.:/|-]+(?P<metric>{_QUANTITY})", re.IGNORECASE)
-# the name of a container: letters, and a number or a dash that tells it from others
 _STATISTIC = re.compile(r"(?i)p\d+|q\d+|\d+[smhd]|(?:mean|max|min|avg|std|var|sum|median|total)[_ .-]?\w*")
+# the name of a container: letters, and a number or a dash that tells it from others
 _INSTANCE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d/-])[\w./:@-]{3,253}")
 
 
 def split(name: str) -> tuple[str, dict[str, str]] | None:
     """The metric and the labels that a column's name says; None where it is no legend."""
+    if len(name) > MOST_NAME:
+        return None
     found = legend(name)
     if found is not None:
         return found[0] or "value", found[1]
@@ -60,11 +64,8 @@ def _said(names: Sequence[str]) -> list[tuple[str, dict[str, str]]] | None:
     if all(part is not None for part in parts):
         found = [part for part in parts if part is not None]
         braces = any(legend(name) is not None for name in names)
-        return (
-            found
-            if braces or (len(names) > 1 and all(_instance(part["name"]) for _, part in found))
-            else None
-        )
+        instances = len(names) > 1 and all(_instance(labels.get("name", "")) for _, labels in found)
+        return found if braces or instances else None
     roles = [cpu_score(name) or memory_score(name) or further_role(name) is not Role.OTHER for name in names]
     if len(names) > 1 and not any(roles) and all(_instance(name) for name in names):
         return [("value", {"name": name.strip()}) for name in names]
