@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.provisioning.manifests.evidence import comments, exportable, left_out
 from core.provisioning.recommendation.exports.kubernetes import (
+    autoscaler,
     block_yaml,
     free_name,
     kubernetes_name,
@@ -84,20 +85,4 @@ def _pod(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _vpa(name: str, amounts: Mapping[str, str]) -> dict[str, Any]:
-    policy = {
-        "containerName": name,
-        "minAllowed": dict(amounts),
-        "maxAllowed": dict(amounts),
-        "controlledResources": list(amounts),
-        "controlledValues": "RequestsAndLimits",
-    }
-    return {
-        "apiVersion": "autoscaling.k8s.io/v1",
-        "kind": "VerticalPodAutoscaler",
-        "metadata": {"name": name},
-        "spec": {
-            "targetRef": {"apiVersion": "batch/v1", "kind": "Job", "name": name},
-            "updatePolicy": {"updateMode": "Initial"},
-            "resourcePolicy": {"containerPolicies": [policy]},
-        },
-    }
+    return autoscaler(name, amounts, amounts)

@@ -22,7 +22,6 @@ MOST_CELL = 80
 """No number is longer than this many characters."""
 # each digit can match in one way only, so a cell of thousands of them is checked in one pass
 _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*%?|[+-]?(inf|infinity)", re.IGNORECASE)
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+([eE][+-]?\d+)?")
 _PARTS = re.compile(
     r"([+\-−]?)((?:\d[\d.,' \u00a0\u202f]*)?\d|\.\d+|\d+\.)(?:[eE]([+-]?\d+))?\s*([^\s\d.,'][^\d\s]{0,19})?"
 )
@@ -51,11 +50,6 @@ class Number(NamedTuple):
 def is_number(text: str) -> bool:
     """Tell whether a cell is a plain number (a percent sign may follow)."""
     return bool(_PLAIN.fullmatch(text.strip()))
-
-
-def has_decimal_comma(text: str) -> bool:
-    """Tell whether a cell is a number written with a decimal comma."""
-    return bool(_DECIMAL_COMMA.fullmatch(text.strip()))
 
 
 def read(text: str, style: NumberStyle = POINT) -> Number | None:

@@ -45,7 +45,6 @@ _METRICS = tuple(
 _ONCE = (Role.CPU, Role.MEMORY, Role.LOSS)
 _TIMES = ("timestamp", "_timestamp", "_runtime", "Relative Time (Process)", "Relative Time (Wall)")
 _RUNS = ("execution", "run_id", "run", "Run ID", "run_name", "Name")
-_OWN = ("timestamp", "_step", "step", "Step", *_TIMES, *_RUNS)
 
 
 def recognise(head: Head) -> ColumnMapping | None:

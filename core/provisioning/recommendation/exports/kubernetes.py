@@ -80,10 +80,23 @@ def _vpa(name: str, advice: Sequence[Advice]) -> dict[str, Any]:
         if mine:
             lowest[resource.value] = quantity(min(row.request for row in mine), mine[0].unit)
             highest[resource.value] = quantity(max(row.limit for row in mine), mine[0].unit)
+    return autoscaler(name, lowest, highest)
+
+
+def autoscaler(name: str, lowest: Mapping[str, str], highest: Mapping[str, str]) -> dict[str, Any]:
+    """A VerticalPodAutoscaler for the container of a job.
+
+    Parameters
+    ----------
+    name
+        The container's name, which is the job's.
+    lowest, highest
+        The amounts between which it may set each resource, as Kubernetes writes quantities.
+    """
     policy = {
         "containerName": name,
-        "minAllowed": lowest,
-        "maxAllowed": highest,
+        "minAllowed": dict(lowest),
+        "maxAllowed": dict(highest),
         "controlledResources": list(lowest),
         "controlledValues": "RequestsAndLimits",
     }

@@ -16,6 +16,7 @@ from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.csv.reader import CsvSource
 from core.store.formats.series.series_table import SeriesTable, gather, named
+from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, read, style_of
 from core.traces.cells.quantities import WRITTEN, written_unit
@@ -25,10 +26,8 @@ from core.units import Unit, file_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from core.store.formats.opening import Beginning
-    from core.traces.validation import Problem
 
 _METRIC = (
     "__name__",
@@ -99,22 +98,11 @@ def _series(metric: str, labels: Mapping[str, str]) -> tuple[str, dict[str, str]
     return found[0] or "value", {**labels, **found[1]}
 
 
-@dataclass(frozen=True)
-class LongSource:
+@dataclass(frozen=True, kw_only=True)
+class LongSource(TurnedTable):
     """A text table with one value per row, seen with one column per metric."""
 
-    source: CsvSource
     shape: _Shape
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    problems: tuple[Problem, ...] = ()
-    types: tuple[str, ...] = ()
-    n_rows: int | None = None
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.source.path
 
     @classmethod
     def of(cls, source: CsvSource) -> LongSource | None:
@@ -136,7 +124,8 @@ class LongSource:
             execution, metric = pairs[one]
             seen.setdefault((execution, cell(row, shape.time)), {})[metric] = cell(row, shape.value)
         rows = tuple((*key, *(cells.get(one, "") for one in metrics)) for key, cells in seen.items())
-        return cls(source, shape, ("execution", "timestamp", *metrics), rows, source.problems)
+        header = ("execution", "timestamp", *metrics)
+        return cls(source=source, shape=shape, header=header, rows=rows)
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.

@@ -17,6 +17,7 @@ from core.store.formats.base import Format
 from core.store.formats.csv.reader import CsvSource
 from core.store.formats.series.long_table import check_written, legend
 from core.store.formats.series.series_table import coded, gather, named
+from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.numbers import EMPTY, read, style_of
 from core.traces.cells.quantities import WRITTEN
 from core.traces.guessing.roles import cpu_score, further_role, memory_score
@@ -27,11 +28,9 @@ from core.traces.model import Role
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from core.store.formats.opening import Beginning
     from core.traces.raw import RawTable
-    from core.traces.validation import Problem
 
 _TIMES = ("time", "timestamp", "datetime", "date", "_time")
 _QUANTITY = (
@@ -77,23 +76,12 @@ def _instance(name: str) -> bool:
     return bool(_INSTANCE.fullmatch(name.strip())) and not _STATISTIC.fullmatch(name.strip())
 
 
-@dataclass(frozen=True)
-class WideSource:
+@dataclass(frozen=True, kw_only=True)
+class WideSource(TurnedTable):
     """A text table with one column per container, seen with one column per metric."""
 
-    source: CsvSource
     time: str
     series: tuple[tuple[str, tuple[str, str]], ...]
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    problems: tuple[Problem, ...] = ()
-    types: tuple[str, ...] = ()
-    n_rows: int | None = None
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.source.path
 
     @classmethod
     def of(cls, source: CsvSource) -> WideSource | None:
@@ -121,7 +109,8 @@ class WideSource:
         metrics = tuple(dict.fromkeys(metric for _, metric in pairs))
         series = tuple(zip(names, pairs, strict=True))
         header = ("execution", "timestamp", *metrics)
-        return cls(source, time, series, header, _rows(cells, time, series, metrics), source.problems)
+        rows = _rows(cells, time, series, metrics)
+        return cls(source=source, time=time, series=series, header=header, rows=rows)
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.
