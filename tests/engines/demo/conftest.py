@@ -1,0 +1,15 @@
+"""What tests of the demo share: a host with two jobs on two cores, looked at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.engines.demo.making import Demo, flat, plan_of
+
+
+@pytest.fixture
+def demo(tmp_path) -> Demo:
+    made = Demo(tmp_path / "live", plan_of(flat("one"), flat("two", 60.0)))
+    made.host().look()
+    made.clock.sleep(1.0)
+    return made

@@ -1,0 +1,60 @@
+"""Demo hosts for tests: a clock that passes when somebody sleeps, jobs of one core, hosts of one folder."""
+
+from __future__ import annotations
+
+from core.engines.demo.engine import DemoEngine
+from core.engines.demo.host import ENGINE_ID, DemoHost
+from core.engines.demo.kind import DemoAddress
+from core.engines.demo.world import DemoWorld
+from core.engines.docker_host import MemoryKeeper
+from core.engines.values import EngineKey, labelled
+from core.simulation.replay.recording import Recording
+from core.simulation.replay.state import Place, ReplayPlan
+
+KEY = EngineKey("demo", ENGINE_ID)
+
+
+class Clock:
+    """Seconds that pass when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = 1e9
+
+    def __call__(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def flat(name: str, seconds: float = 30.0, steps: int = 20, memory: float = 100e6) -> Recording:
+    """A job of one core that prints a falling loss at each of its steps."""
+    losses = tuple(2.0 / (1 + step) for step in range(steps))
+    return Recording(name, seconds / steps, (1.0,) * steps, (memory,) * steps, losses, (1000.0,) * steps)
+
+
+def plan_of(*jobs: Recording, cores: float = 2.0, **place: object) -> ReplayPlan:
+    """A host on which each job has a place."""
+    places = tuple(Place(**{"first": float(at) / 1000, **place}) for at in range(len(jobs)))
+    return ReplayPlan(cores, 1e9, jobs, places, 5.0)
+
+
+class Demo:
+    """Demo hosts of one workspace, each as another process has it."""
+
+    def __init__(self, folder, plan: ReplayPlan, clock: Clock | None = None, before: float = 0.0) -> None:
+        self.folder, self.plan, self.clock, self.before = folder, plan, clock or Clock(), before
+        self.keeper = MemoryKeeper()
+
+    def world(self) -> DemoWorld:
+        return DemoWorld(self.folder, lambda: self.plan, self.clock, self.before)
+
+    def host(self, keeper=None, guard=labelled) -> DemoHost:
+        return DemoHost(DemoAddress(self.folder), self.world(), keeper or self.keeper, guard)
+
+    def engine(self, adopt=labelled, **more) -> DemoEngine:
+        return DemoEngine(self.host(), adopt, sleep=self.clock.sleep, **more)
+
+
+def job_of(host: DemoHost, name: str):
+    return next(each for each in host.containers() if each.name.startswith(name))
