@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,9 +74,18 @@ def settings(tmp_path: Path) -> Settings:
     return Settings(home=tmp_path / "home")
 
 
+@pytest.fixture(scope="session")
+def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which a workspace was opened; making its tables takes longer than most tests."""
+    home = tmp_path_factory.mktemp("empty") / "home"
+    open_workspace(Settings(home=home)).close()
+    return home
+
+
 @pytest.fixture
-def workspace(settings: Settings) -> Iterator[Workspace]:
+def workspace(settings: Settings, empty_home: Path) -> Iterator[Workspace]:
     """An empty workspace."""
+    shutil.copytree(empty_home, settings.home, dirs_exist_ok=True)
     opened = open_workspace(settings)
     yield opened
     opened.close()

@@ -8,6 +8,7 @@ the order in which several threads add up changes the last bits.
 from __future__ import annotations
 
 import warnings
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,12 +20,25 @@ from core.phases.kernels import loops
 from core.progress_reporting import Progress, silent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from core.phases.encoders import Codes
 
 SAMPLE = 20_000
 ATTEMPTS, ROUNDS = 10, 300
 # centres have converged when they move by at most this share of the codes' mean variance
 STILL = 1e-4
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Compute on one thread, scikit-learn included."""
+    # what is loaded later would not be limited: k-means on small samples then takes several times as long
+    import sklearn.cluster
+    import sklearn.metrics  # noqa: F401 - as above
+
+    with threadpool_limits(1):
+        yield
 
 
 def subsample(n: int, size: int, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -54,7 +68,7 @@ def fit_centres(codes: Codes, k: int, seed: int, progress: Progress = silent) ->
             f"There are only {there} different codes, which is fewer than {k} phases.",
             f"Choose at most {max(there, 1)} phases, or traces that vary more.",
         )
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Number of distinct clusters")
         return _fit(np.ascontiguousarray(codes, np.float32), k, seed, progress)
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
-from core.phases.clustering import fit_centres
+from core.phases.clustering import fit_centres, one_thread
 from core.phases.describe import phase_statistics
 from core.phases.encoder_kinds import ENCODERS
 from core.phases.encoders import nearest_of
@@ -114,7 +113,7 @@ def _encoder(
     def partly(fraction: float, message: str, /, **metrics: float) -> None:
         progress(ENCODING * fraction, message, **metrics)
 
-    with threadpool_limits(1):
+    with one_thread():
         encoder, errors = ENCODERS[settings.encoder].fit(windows, features, settings, partly)
     return encoder, errors
 

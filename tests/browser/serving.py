@@ -126,6 +126,9 @@ _STILL = """() => document.getAnimations().every(
   one => one.playState !== "running" || one.effect.getComputedTiming().endTime === Infinity)"""
 
 
+AXE = Axe()
+
+
 def serious_axe_findings(page: Page) -> list[str]:
     """What axe finds that is serious or critical, as sentences.
 
@@ -134,7 +137,9 @@ def serious_axe_findings(page: Page) -> list[str]:
     found: list[str] = []
     for _ in range(3):
         page.wait_for_function(_STILL)
-        results = Axe().run(page, options={"resultTypes": ["violations"]}).response
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE.axe_script)
+        results = page.evaluate("axe.run({ resultTypes: ['violations'] })")
         found = [
             f"{violation['id']}: {violation['help']} ({violation['nodes'][0]['html'][:160]})"
             for violation in results["violations"]

@@ -302,7 +302,7 @@ def test_the_pages_are_accessible_and_fit(page: Page, experiment: str) -> None:
     for address in (
         "/runs",
         f"/runs?experiment={experiment}",
-        "/runs?look=build&from=flowcon-3-fixed&traces=all",
+        "/runs?look=build&traces=all",
         f"/runs?experiment={experiment}&b=flowcon",
         f"/runs?experiment={experiment}&look=ledger&of=flowcon&tick=8&job=Job-2",
     ):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -145,3 +149,19 @@ def test_searches_that_cannot_be():
 
 def _seed_that_holds_out(traces, name):
     return next(seed for seed in range(100) if split_executions(traces, 0.25, seed)[1] == [name])
+
+
+def test_a_new_process_computes_on_one_thread_from_the_beginning():
+    """What is loaded within a limit is not limited: k-means took up to five times as long."""
+    script = (
+        "from threadpoolctl import threadpool_info\n"
+        "from core.phases.clustering import one_thread\n"
+        "with one_thread():\n"
+        "    import sklearn.cluster\n"
+        "    print(sorted({each['num_threads'] for each in threadpool_info()}))"
+    )
+    environment = os.environ | {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    said = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.strip() == "[1]"

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from core.errors import InputError
-from core.phases.clustering import distinct, fit_centres, subsample, within_squares
+from core.phases.clustering import distinct, fit_centres, one_thread, subsample, within_squares
 from core.phases.encoders import nearest_of
 from core.phases.prediction import model_windows
 from core.progress_reporting import Progress, silent
@@ -103,7 +102,7 @@ def choose_k(
         )
     total = float(((part - part.mean(axis=0, dtype=np.float64)) ** 2).sum()) or 1.0
     candidates = []
-    with threadpool_limits(1):
+    with one_thread():
         for place, k in enumerate(usable):
             candidates.append(_candidate(part, k, total, seed, refits))
             progress(
