@@ -1,4 +1,7 @@
-"""What all tests share: no network, Hypothesis profiles, a workspace of their own, and a Docker Engine."""
+"""What all tests share: no network, Hypothesis profiles, a workspace of their own, and a Docker Engine.
+
+Fixtures import what they need: the process that hands tests out loads this, too, and runs none.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +15,12 @@ import pytest
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from core.config import Settings
-from core.runtime.bootstrap import open_workspace
-from tests.browser.serving import chromium
-from tests.live import host
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import docker
 
+    from core.config import Settings
     from core.runtime.workspace import Workspace
 
 HERE = Path(__file__).resolve().parent
@@ -53,6 +52,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def missing_tool(words: set[str]) -> str | None:
     """Why a test of these folders and marks cannot run on this machine, or None."""
+    from tests.browser.serving import chromium
+
     if "browser" in words and chromium() is None:
         return "needs Chromium, which is not installed (tests/install-what-tests-need.sh)"
     return None
@@ -71,12 +72,17 @@ def _no_handler_is_left() -> Iterator[None]:
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     """Settings with a home of their own."""
+    from core.config import Settings
+
     return Settings(home=tmp_path / "home")
 
 
 @pytest.fixture(scope="session")
 def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home in which a workspace was opened; making its tables takes longer than most tests."""
+    from core.config import Settings
+    from core.runtime.bootstrap import open_workspace
+
     home = tmp_path_factory.mktemp("empty") / "home"
     open_workspace(Settings(home=home)).close()
     return home
@@ -85,6 +91,8 @@ def empty_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def workspace(settings: Settings, empty_home: Path) -> Iterator[Workspace]:
     """An empty workspace."""
+    from core.runtime.bootstrap import open_workspace
+
     shutil.copytree(empty_home, settings.home, dirs_exist_ok=True)
     opened = open_workspace(settings)
     yield opened
@@ -94,6 +102,8 @@ def workspace(settings: Settings, empty_home: Path) -> Iterator[Workspace]:
 @pytest.fixture(scope="session")
 def docker_url() -> Iterator[str]:
     """The address of a Docker Engine that may be used for tests."""
+    from tests.live import host
+
     host.demand()
     with host.engine() as url:
         yield url
@@ -102,17 +112,23 @@ def docker_url() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def light_image(docker_url: str) -> str:
     """The image of the NumPy programs."""
+    from tests.live import host
+
     return host.build_image(docker_url, "light")
 
 
 @pytest.fixture(scope="session")
 def torch_image(docker_url: str) -> str:
     """The image that has PyTorch as well."""
+    from tests.live import host
+
     return host.build_image(docker_url, "torch")
 
 
 @pytest.fixture(scope="session")
 def docker_client(docker_url: str) -> Iterator[docker.DockerClient]:
     """docker-py on that engine, for looking at what really is."""
+    from tests.live import host
+
     with host.connect(docker_url) as client:
         yield client

@@ -236,4 +236,4 @@ def test_the_page_is_accessible_and_fits(page: Page, samples: str) -> None:
     assert unfit(page, 1440, 390) == []
     page.locator("details.settings > summary").click()
     expect(page.locator("#evaluate-start")).to_be_visible()
-    assert unfit(page, 390, 1440) == []
+    assert unfit(page, 390) == []
