@@ -39,11 +39,11 @@ name: FlowCon, real
 engine: docker
 workers: {id: node, cores: 1}
 kinds:
-  Long: {work: 10, program: mlp, steps: 70}
-  Short: {work: 7, program: factors, steps: 46}
+  Long: {work: 6, program: mlp, steps: 42}
+  Short: {work: 5, program: factors, steps: 33}
 jobs:
   - {id: long, kind: Long, at: 0}
-  - {id: short, kind: Short, at: 3}
+  - {id: short, kind: Short, at: 2}
 policies:
   - {policy: free, label: NA}
   - {policy: flowcon, label: FlowCon, settings: {alpha: 0.15, itval: 2}}
@@ -69,7 +69,7 @@ engine: docker
 docker: {image: "phasedock-jobs:torch"}
 workers: {id: half, count: 2, cores: 1}
 kinds:
-  GRU: {work: 10, program: gru, steps: 66}
+  GRU: {work: 7, program: gru, steps: 46}
   Short: {work: 3, program: gru, steps: 5}
 jobs:
   - {id: first, kind: GRU, at: 0}
