@@ -99,7 +99,7 @@ window.fetch = async (address, options) => {
   const answer = await send(address, options);
   const asked = String(options?.body);
   if (asked.includes('"output":"run-fresh') && asked.includes('"changedPropIds":["changed.data"]'))
-    await new Promise((done) => setTimeout(done, 5_000));
+    await new Promise((done) => setTimeout(done, 2_500));
   return answer;
 };
 """
@@ -116,7 +116,7 @@ def test_results_that_come_late_are_drawn_once(page: Page) -> None:
     build(page, "Answered late")
     expect(page.locator(".runstate")).to_contain_text("finished", timeout=90_000)
     table = page.locator("table.differences").element_handle()
-    page.wait_for_timeout(3_000)
+    page.wait_for_timeout(1_500)
     assert table.evaluate("node => node.isConnected")
     mark = page.locator("#run-mark").get_attribute("data-mark")
     for answer in ([mark, None], ["other", "?b=other"]):
