@@ -19,4 +19,4 @@ def open_workspace(settings: Settings) -> Workspace:
     SettingsError
         If the home folder cannot be written or the database cannot be used.
     """
-    return Workspace(settings, KINDS)
+    return Workspace(settings, KINDS, [name for name in KINDS if KINDS[name].brief])

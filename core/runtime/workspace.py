@@ -42,6 +42,8 @@ class Workspace:
         The settings from the environment.
     kinds
         The names of the kinds of tasks that may be asked for; what they do, only a worker knows.
+    brief
+        Those among them that do not wait for the others.
 
     Raises
     ------
@@ -49,14 +51,14 @@ class Workspace:
         If the home folder cannot be written or the database cannot be used.
     """
 
-    def __init__(self, settings: Settings, kinds: Collection[str]) -> None:
+    def __init__(self, settings: Settings, kinds: Collection[str], brief: Collection[str] = ()) -> None:
         self.settings = settings
         load_policies(settings.policies)
         _prepare_home(settings)
         self.scratch = settings.home / "tmp"
         self.database = Database(settings.database_url)
         self._queue = WorkQueue(settings)
-        self.tasks = Tasks(self.database, self._queue, kinds)
+        self.tasks = Tasks(self.database, self._queue, kinds, brief)
         self.uploads = TraceUploads(settings.home / "uploads", settings.max_upload, self.tasks)
         self.traces = TraceLibrary(self.database, settings.home / "traces", self.scratch)
         self.models = ModelLibrary(self.database, settings.home / "models", self.scratch, self.traces)

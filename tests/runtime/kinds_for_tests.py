@@ -59,6 +59,7 @@ def kinds_for_tests():
         "disk": _fill_disk,
     }.items():
         kinds.add(name, kind_for_tests(name, run))
+    kinds.add("brief", kind_for_tests("brief", _count, brief=True))
     return kinds
 
 

@@ -68,6 +68,8 @@ class Kind:
     lasting
         True if it runs until somebody ends it and mostly waits: it then gets a thread of its own, so that
         other tasks do not wait for it.
+    brief
+        True if it takes seconds: it then does not wait until longer ones have ended.
     kept
         What became of the work of a task that was cancelled, in a sentence.
     curve
@@ -82,5 +84,6 @@ class Kind:
     gives: tuple[str, ...]
     link: Callable[[TaskInfo], ResultLink | None] = what_it_made
     lasting: bool = False
+    brief: bool = False
     kept: str = NOTHING_KEPT
     curve: Callable[[Mapping[str, Any]], int | None] = no_curve

@@ -3,11 +3,14 @@
 The queue carries nothing but the id of a task; what is to be done, and how far it is, stands in the
 database. Losing or repeating a message is therefore harmless: a task starts only by the one update
 that takes it from *queued* to *running*, and what waits without a message is put back by a worker.
+
+It has two lanes, so that an import of seconds does not wait until trainings of minutes have ended.
 """
 
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from huey import RedisHuey, SqliteHuey
@@ -49,24 +52,25 @@ class WorkQueue:
     def __init__(self, settings: Settings, work: Callable[[str], None] | None = None) -> None:
         common: dict[str, Any] = {"results": False, "serializer": PlainSerializer()}
         if settings.redis_url:
-            self.huey = RedisHuey(_NAME, url=settings.redis_url, **common)
+            make: Any = partial(RedisHuey, url=settings.redis_url, **common)
         else:
             file = settings.home / "queue.db"
-            self.huey = SqliteHuey(_NAME, filename=str(file), fsync=True, timeout=15, **common)
+            make = partial(SqliteHuey, filename=str(file), fsync=True, timeout=15, **common)
+        self.ordinary, self.brief = make(_NAME), make(f"{_NAME}-brief")
 
         # huey names a task by the module of its function, which must be the same in all processes
         def do(task: str) -> None:
             (work or _nobody)(task)
 
-        self._task = self.huey.task(name="work")(do)
+        self._put = {lane: lane.task(name="work")(do) for lane in (self.ordinary, self.brief)}
 
-    def put(self, task: str) -> None:
-        """Add the id of a task."""
-        self._task(task)
+    def put(self, task: str, *, brief: bool = False) -> None:
+        """Add the id of a task; those that are brief have a lane of their own."""
+        self._put[self.brief if brief else self.ordinary](task)
 
     def waiting(self) -> set[str]:
         """The ids that are in the queue now."""
-        return {str(message.args[0]) for message in self.huey.pending()}
+        return {str(message.args[0]) for lane in self._put for message in lane.pending()}
 
     def check(self) -> None:
         """Make sure that the queue can be reached.
@@ -77,7 +81,7 @@ class WorkQueue:
             If it cannot.
         """
         try:
-            self.huey.pending_count()
+            self.ordinary.pending_count()
         except Exception as error:
             raise SettingsError(
                 f"The task queue cannot be reached: {error}.",
@@ -86,7 +90,8 @@ class WorkQueue:
 
     def close(self) -> None:
         """Close the connection of this thread."""
-        self.huey.storage.close()
+        for lane in self._put:
+            lane.storage.close()
 
 
 def _nobody(task: str) -> None:

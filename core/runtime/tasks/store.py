@@ -49,12 +49,17 @@ class Tasks:
         How workers hear of new tasks.
     kinds
         The names of the kinds of tasks there are.
+    brief
+        Those among them that do not wait for the others.
     """
 
-    def __init__(self, database: Database, queue: WorkQueue, kinds: Collection[str]) -> None:
+    def __init__(
+        self, database: Database, queue: WorkQueue, kinds: Collection[str], brief: Collection[str] = ()
+    ) -> None:
         self._database = database
         self._queue = queue
         self._kinds = kinds
+        self._brief = brief
 
     def submit(self, kind: str, title: str, params: Mapping[str, Any]) -> str:
         """Ask for work; once this returns, the task will be done even if every process dies.
@@ -230,12 +235,12 @@ class Tasks:
         """Put tasks back into the queue that wait in the database only; say how many there were."""
         with self._database.read() as session:
             waiting = session.scalars(
-                select(TaskRow.id).where(TaskRow.state == TaskState.QUEUED).order_by(TaskRow.queued_at)
+                select(TaskRow).where(TaskRow.state == TaskState.QUEUED).order_by(TaskRow.queued_at)
             ).all()
         known = self._queue.waiting() if waiting else set()
-        missing = [task for task in waiting if task not in known]
-        for task in missing:
-            self._announce(task)
+        missing = [row for row in waiting if row.id not in known]
+        for row in missing:
+            self._announce(row)
         return len(missing)
 
     def _add(self, kind: str, title: str, params: dict[str, Any], attempt: int, retry_of: str | None) -> str:
@@ -257,11 +262,11 @@ class Tasks:
         )
         with self._database.write() as session:
             session.add(row)
-        self._announce(row.id)
+        self._announce(row)
         return row.id
 
-    def _announce(self, task: str) -> None:
+    def _announce(self, row: TaskRow) -> None:
         try:
-            self._queue.put(task)
+            self._queue.put(row.id, brief=row.kind in self._brief)
         except Exception:  # noqa: BLE001 - the task is recorded; a worker finds it there
-            _LOG.warning("task %s waits in the database only", task, exc_info=True)
+            _LOG.warning("task %s waits in the database only", row.id, exc_info=True)

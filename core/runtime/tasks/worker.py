@@ -63,16 +63,10 @@ class Worker:
         self._kinds = kinds
         self._stopping = threading.Event()
         self._queue = WorkQueue(workspace.settings, self.work)
-        self._consumer = self._queue.huey.create_consumer(
-            workers=threads or workspace.settings.task_threads,
-            worker_type="thread",
-            periodic=False,
-            initial_delay=0.05,
-            backoff=1.3,
-            max_delay=0.25,
+        self._consumers = (
+            _consumer(self._queue.ordinary, threads or workspace.settings.task_threads),
+            _consumer(self._queue.brief, 1),
         )
-        # this class handles signals by itself, and only in the main thread
-        self._consumer._set_signal_handlers = lambda: None  # noqa: SLF001
         self._beating = threading.Thread(target=self._beat, name="beat", daemon=True)
         self._lasting: list[threading.Thread] = []
         self._lasting_lock = threading.Lock()
@@ -92,7 +86,8 @@ class Worker:
         self.tidy()
         self._beating.start()
         self._watcher.start()
-        self._consumer.start()
+        for consumer in self._consumers:
+            consumer.start()
 
     def stop(self, grace: float = _GRACE) -> bool:
         """End: running tasks stop at their next step and are marked interrupted.
@@ -108,10 +103,12 @@ class Worker:
             True when all threads ended in time.
         """
         self._stopping.set()
-        self._consumer.stop_flag.set()
+        for consumer in self._consumers:
+            consumer.stop_flag.set()
         deadline = time.monotonic() + grace
         # first those that begin lasting tasks, so that none is begun after they were counted
-        ended = _joined([thread for _, thread in self._consumer.worker_threads], deadline)
+        threads = [thread for consumer in self._consumers for _, thread in consumer.worker_threads]
+        ended = _joined(threads, deadline)
         ended = _joined(self._lasting_threads(), deadline) and ended
         self._watcher.stop(max(0.0, deadline - time.monotonic()))
         self._beating.join(BEAT_EVERY)
@@ -129,7 +126,8 @@ class Worker:
         self.start()
         _LOG.info("worker %s is ready", self.id)
         while not asked.wait(1.0):
-            self._consumer.check_worker_health()
+            for consumer in self._consumers:
+                consumer.check_worker_health()
         if not self.stop():
             # a thread that does not stop must not keep the process alive; its task is marked already
             os._exit(0)
@@ -252,6 +250,21 @@ class Worker:
                     self.tidy()
             except Exception:  # noqa: BLE001 - database, queue or disk: the next beat tries again
                 _LOG.warning("tidying up is postponed", exc_info=True)
+
+
+def _consumer(lane: Any, threads: int) -> Any:
+    """Threads that take tasks from a lane of the queue."""
+    made = lane.create_consumer(
+        workers=threads,
+        worker_type="thread",
+        periodic=False,
+        initial_delay=0.05,
+        backoff=1.3,
+        max_delay=0.25,
+    )
+    # the worker handles signals by itself, and only in the main thread
+    made._set_signal_handlers = lambda: None  # noqa: SLF001
+    return made
 
 
 def _joined(threads: Sequence[threading.Thread], deadline: float) -> bool:

@@ -27,16 +27,16 @@ def test_an_id_comes_out_as_it_went_in(settings, workspace):
     queue = WorkQueue(settings, seen.append)
     queue.put("0123456789abcdef")
     assert queue.waiting() == {"0123456789abcdef"}
-    queue.huey.execute(queue.huey.dequeue())
+    queue.ordinary.execute(queue.ordinary.dequeue())
     assert seen == ["0123456789abcdef"]
-    assert queue.huey.dequeue() is None
+    assert queue.ordinary.dequeue() is None
     queue.close()
 
 
 def test_who_only_submits_does_no_work(settings, workspace, caplog):
     queue = WorkQueue(settings)
     queue.put("0123456789abcdef")
-    queue.huey.execute(queue.huey.dequeue())
+    queue.ordinary.execute(queue.ordinary.dequeue())
     assert "does no work" in caplog.text
     queue.close()
 
@@ -44,7 +44,7 @@ def test_who_only_submits_does_no_work(settings, workspace, caplog):
 def test_redis_is_used_where_it_is_named_and_said_when_it_is_not_there(settings, workspace, monkeypatch):
     elsewhere = replace(settings, redis_url="redis://127.0.0.1:1/0")
     queue = WorkQueue(elsewhere)
-    assert isinstance(queue.huey, RedisHuey)
+    assert isinstance(queue.ordinary, RedisHuey)
     with pytest.raises(SettingsError, match="cannot be reached"):
         queue.check()
     workspace.settings = elsewhere

@@ -19,7 +19,7 @@ from tests.runtime.kinds_for_tests import kinds_for_tests, until
 
 @pytest.fixture
 def workspace(settings):
-    opened = Workspace(settings, kinds_for_tests())
+    opened = Workspace(settings, kinds_for_tests(), ["brief"])
     yield opened
     opened.close()
 
@@ -103,6 +103,26 @@ def test_two_tasks_run_at_the_same_time(workspace, worker):
     until(lambda: all(workspace.tasks.get(task).state is TaskState.RUNNING for task in tasks))
     assert workspace.tasks.worker().running == 2
     assert all(ended(workspace, task).state is TaskState.DONE for task in tasks)
+
+
+def test_what_is_brief_waits_for_nothing_long(workspace, worker):
+    long = [workspace.tasks.submit("count", "Count", {"steps": 200, "pause": 0.05}) for _ in range(3)]
+    until(lambda: workspace.tasks.worker().running == 2)
+    brief = workspace.tasks.submit("brief", "Brief", {"steps": 1})
+    assert ended(workspace, brief).state is TaskState.DONE
+    assert [workspace.tasks.get(task).state for task in long] == [
+        TaskState.RUNNING, TaskState.RUNNING, TaskState.QUEUED,
+    ]  # fmt: skip
+    for task in long:
+        workspace.tasks.cancel(task)
+
+
+def test_what_is_brief_and_lost_its_message_is_found_again(workspace, worker, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(workspace._queue, "put", lambda *_, **__: None)
+        brief = workspace.tasks.submit("brief", "Brief", {"steps": 1})
+    assert workspace.tasks.requeue_waiting() == 1
+    assert ended(workspace, brief).state is TaskState.DONE
 
 
 def test_many_submit_at_once_and_everything_is_done_once(workspace, worker):
@@ -191,7 +211,7 @@ def test_clearing_leaves_what_is_still_to_be_done(workspace):
 def test_what_waits_in_the_database_only_is_put_back(workspace, settings):
     task = workspace.tasks.submit("count", "Count", {"steps": 1})
     queue = WorkQueue(settings)
-    queue.huey.flush()
+    queue.ordinary.flush()
     assert queue.waiting() == set()
     worker = Worker(workspace, threads=1, kinds=kinds_for_tests())
     worker.start()

@@ -137,7 +137,7 @@ class TasksMachine(RuleBasedStateMachine):
     @rule()
     def lose_messages(self):
         """What waits in the database only is put back, once each."""
-        self.workspace._queue.huey.flush()
+        self.workspace._queue.ordinary.flush()
         waiting = sum(state is TaskState.QUEUED for state in self.expected.values())
         assert self.workspace.tasks.requeue_waiting() == waiting
         assert self.workspace.tasks.requeue_waiting() == 0

@@ -75,4 +75,5 @@ KIND = Kind(
     run=_run,
     outcome=_outcome,
     gives=("trace_set",),
+    brief=True,
 )

@@ -30,4 +30,5 @@ KIND = Kind(
     run=_run,
     outcome=_outcome,
     gives=("trace_set", "model"),
+    brief=True,
 )
