@@ -9,6 +9,8 @@ import orjson
 
 from app.cache import cached
 from app.context import workspace
+from core.errors import InputError
+from core.phases import ApplicationSettings
 from core.units import format_duration
 
 if TYPE_CHECKING:
@@ -27,6 +29,14 @@ def labelled(trace_set_id: str, model_id: str, dwell: float = 0.0) -> tuple[Labe
     space = workspace()
     prints = (space.traces.get(trace_set_id).fingerprint, space.models.get(model_id).fingerprint)
     return space.labels.get(trace_set_id, model_id, dwell), (*prints, f"{dwell:g}")
+
+
+def shown_dwell(trace_set_id: str, model_id: str, asked: str | None) -> float:
+    """The minimum dwell time of an address in seconds; the usual one where it says none, or says it wrong."""
+    try:
+        return ApplicationSettings.read(asked or "").minimum_dwell
+    except InputError:
+        return workspace().labels.default_dwell(trace_set_id, model_id)
 
 
 def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:

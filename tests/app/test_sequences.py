@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def stock(server: Flask, traces: TraceSet, model: Any = None) -> View:
     place = server.extensions["phasedock"]
     info = place.traces.add(traces, None, name="jobs")
     stored = place.models.add(model or small_model(traces), name="model", trace_set=info)
-    return View(info.id, stored.id)
+    with server.app_context():
+        return View.read(info.id, stored.id, {})
 
 
 @pytest.fixture
@@ -82,10 +84,12 @@ def rows_of(server: Flask, view: View, name: str, **query: str) -> list[list[str
     return list(csv.reader(io.StringIO(answer.text)))
 
 
-def test_an_address_says_what_is_shown_and_nonsense_is_the_default() -> None:
-    said = View.read(
-        "t", "m", {"memory": "3", "step": "sample", "warmup": "own", "hide": "0.30", "ahead": "5"}
-    )
+def test_an_address_says_what_is_shown_and_nonsense_is_the_default(server: Flask, view: View) -> None:
+    asked = {"memory": "3", "step": "sample", "warmup": "own", "hide": "0.30", "ahead": "5", "dwell": "40"}
+    wrong = {"memory": "9", "step": "x", "warmup": "'", "hide": "-1", "ahead": "NaN", "dwell": "inf"}
+    with server.app_context():
+        said = View.read(view.traces, view.model, asked)
+        assert View.read(view.traces, view.model, wrong) == view
     assert (said.memory, said.step, said.warmup, said.hide, said.ahead) == (
         3,
         Step.SAMPLE,
@@ -93,8 +97,7 @@ def test_an_address_says_what_is_shown_and_nonsense_is_the_default() -> None:
         0.3,
         5,
     )
-    wrong = {"memory": "9", "step": "x", "warmup": "'", "hide": "-1", "ahead": "NaN"}
-    assert View.read("t", "m", wrong) == View("t", "m")
+    assert said.dwell == 40
     assert state_of("2.4") == (2, 4)
     assert state_of("end") == (END,)
     assert state_of("x") == state_of(None) == ()
@@ -147,7 +150,7 @@ def test_every_pick_that_the_page_offers_has_executions_behind_it(server: Flask,
 
 def test_hidden_edges_are_counted(server: Flask, view: View) -> None:
     with server.app_context():
-        graph = view.analysis().graph(1)
+        graph = replace(view, dwell=0).analysis().graph(1)
         everything, note = elements(graph, 0.0)
         few, hidden = elements(graph, 0.5)
     assert note == ""
@@ -155,6 +158,23 @@ def test_hidden_edges_are_counted(server: Flask, view: View) -> None:
     kept = sum("source" in each["data"] for each in few)
     assert kept == (graph.probability >= 0.5).sum()
     assert hidden == f"{len(graph.count) - kept:,} hidden"
+
+
+def test_flicker_is_merged_as_on_phases_and_can_be_seen_as_labelled(server: Flask) -> None:
+    made = small_traces(8, samples=80)
+    with server.test_request_context():
+        view = stock(server, made)
+        plain = replace(view, dwell=0.0).analysis().sequences
+        merged = replace(view, dwell=5 * made.period).analysis().sequences
+        assert 0 < merged.n_runs < plain.n_runs
+        labels = server.extensions["phasedock"].labels
+        assert merged.n_runs == (labels.get(view.traces, view.model, 5 * made.period).runs.phase >= 0).sum()
+        usual = labels.default_dwell(view.traces, view.model)
+        assert View.read(view.traces, view.model, {}).dwell == usual
+        assert View.read(view.traces, view.model, {"dwell": "0"}).dwell == 0
+        said = shown(page.layout(traces=view.traces, model=view.model, dwell=f"{5 * made.period:g}"))
+        assert "segments shorter than 50 s merged" in said
+        assert "As labelled" in said
 
 
 def test_a_small_tree_is_nodes_and_links_and_a_big_one_an_icicle(server: Flask) -> None:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from app.context import workspace
-from core.errors import InputError
-from core.phases import ApplicationSettings
+from app.ui.phase_views import shown_dwell
 from core.traces.lanes import Lane, chosen_lanes, lanes
 
 if TYPE_CHECKING:
@@ -41,10 +40,7 @@ class View:
     def read(cls, traces: str, model: str, shown: str | None, dwell: str | None) -> View:
         """The view of an address; what it leaves out, or says wrong, is as usual."""
         offered = offered_lanes(traces)
-        asked = _seconds(dwell)
-        if asked is None:
-            asked = workspace().labels.default_dwell(traces, model)
-        return cls(traces, model, chosen_lanes(offered, keys_in(shown)), asked)
+        return cls(traces, model, chosen_lanes(offered, keys_in(shown)), shown_dwell(traces, model, dwell))
 
     def labelling(self) -> Labelling:
         """The phases of every sample."""
@@ -70,13 +66,6 @@ def keys_in(text: str | None) -> list[str] | None:
 def written_keys(shown: Sequence[Lane]) -> str:
     """Lanes as an address has them."""
     return ",".join(quote(lane.key, safe="") for lane in shown)
-
-
-def _seconds(text: str | None) -> float | None:
-    try:
-        return ApplicationSettings.read(text or "").minimum_dwell
-    except InputError:
-        return None
 
 
 def window_of(x0: str | None, x1: str | None) -> tuple[float, float] | None:

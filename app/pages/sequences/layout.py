@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import dash_mantine_components as dmc
 from dash import html
 
-from app.context import Choice, address
+from app.context import Choice, address, workspace
 from app.pages.sequences import exports
 from app.pages.sequences.cards import matrix_figure, path_table, tree_figure
 from app.pages.sequences.files import file_button, menu_item
@@ -19,6 +19,7 @@ from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.nothing_yet import no_model, no_traces, train_a_model
 from core.sequences import Warmup
+from core.units import format_duration
 
 if TYPE_CHECKING:
     from app.pages.sequences.query import View
@@ -51,13 +52,26 @@ def lead(view: View) -> str:
     return (
         f"{paths:,} distinct path{'' if paths == 1 else 's'}; {prototypes:,} of them "
         f"cover{'s' if prototypes == 1 else ''} 90% of {n:,} execution{'' if n == 1 else 's'}"
+        + (f"; segments shorter than {format_duration(view.dwell)} merged" if view.dwell else "")
     )
+
+
+def _other_dwell(view: View, choice: Choice) -> list[Node]:
+    """The way to phases as labelled, or to those without flicker; nothing where they do not flicker."""
+    usual = workspace().labels.get(view.traces, view.model).suggested_dwell
+    if not (view.dwell or usual):
+        return []
+    name = "As labelled" if view.dwell else f"Merge segments under {format_duration(usual)}"
+    warmup = view.warmup.value if view.warmup is Warmup.OWN else None
+    there = address("/sequences", choice, warmup=warmup, dwell="0" if view.dwell else f"{usual:g}")
+    return [link_button(name, there, None, "small quiet")]
 
 
 def prototypes_card(view: View, choice: Choice) -> Node:
     """The prototypes and all other paths."""
     own = view.warmup is Warmup.OWN
-    other = address("/sequences", choice, warmup=None if own else Warmup.OWN.value)
+    dwell = f"{view.dwell:g}"
+    other = address("/sequences", choice, warmup=None if own else Warmup.OWN.value, dwell=dwell)
     paths = len(view.analysis().paths)
     note = "the most frequent packed sequences"
     return card(
@@ -65,6 +79,7 @@ def prototypes_card(view: View, choice: Choice) -> Node:
         html.Div(path_table(view), className="grow"),
         note=note if paths <= 600 else f"{note}; the first 600 paths, all in the CSV",
         tools=[
+            *_other_dwell(view, choice),
             link_button("Skip warm-up" if own else "Count warm-up", other, None, "small quiet"),
             file_button("Paths as CSV", f"{exports.addresses(view)}/paths.csv"),
         ],

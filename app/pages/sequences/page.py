@@ -52,7 +52,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
         matrix_card(view),
     ]
     return [
-        dcc.Store(id="seq-of", data={**choice.query(), "warmup": view.warmup.value}),
+        dcc.Store(id="seq-of", data={**choice.query(), **view.depends()}),
         dcc.Store(id="seq-after", data=written(after)),
         dcc.Store(id="seq-pick", data=query.get("pick")),
         dcc.Store(id="seq-nothing"),

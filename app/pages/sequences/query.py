@@ -13,6 +13,7 @@ import numpy as np
 
 from app.context import workspace
 from app.figures.theme import phase_name
+from app.ui.phase_views import shown_dwell
 from core.errors import NotFoundError
 from core.sequences import END, Step, Warmup
 from core.units import format_share
@@ -44,6 +45,8 @@ class View:
         Edges of a smaller probability are not drawn.
     ahead
         How many phases ahead the forecast looks.
+    dwell
+        The minimum dwell time in seconds; 0 takes phases as labelled.
     """
 
     traces: str
@@ -53,6 +56,7 @@ class View:
     warmup: Warmup = Warmup.SKIP
     hide: float = 0.1
     ahead: int = 1
+    dwell: float = 0.0
 
     @classmethod
     def read(cls, traces: str, model: str, query: dict[str, str]) -> View:
@@ -67,11 +71,16 @@ class View:
             warmup=Warmup(warmup) if warmup in list(Warmup) else Warmup.SKIP,
             hide=float(hide) if hide in HIDE else 0.1,
             ahead=int(ahead) if ahead in AHEAD else 1,
+            dwell=shown_dwell(traces, model, query.get("dwell")),
         )
 
     def analysis(self) -> SequenceAnalysis:
         """The sequences of its trace set under its model."""
-        return workspace().sequences.get(self.traces, self.model, self.warmup)
+        return workspace().sequences.get(self.traces, self.model, self.warmup, self.dwell)
+
+    def depends(self) -> dict[str, str]:
+        """What its sequences depend on beside traces and model, as an address has it."""
+        return {"warmup": self.warmup.value, "dwell": f"{self.dwell:g}"}
 
     def prints(self) -> tuple[str, ...]:
         """What its sequences depend on."""
@@ -79,7 +88,7 @@ class View:
         return (
             space.traces.get(self.traces).fingerprint,
             space.models.get(self.model).fingerprint,
-            self.warmup.value,
+            *self.depends().values(),
         )
 
 

@@ -127,8 +127,19 @@ class SequenceLibrary:
             share_of_memory(_SHARE), lambda analysis: analysis.n_bytes
         )
 
-    def get(self, trace_set: str, model: str, warmup: Warmup = Warmup.SKIP) -> SequenceAnalysis:
+    def get(
+        self, trace_set: str, model: str, warmup: Warmup = Warmup.SKIP, minimum_dwell: float = 0.0
+    ) -> SequenceAnalysis:
         """The sequences of a trace set under a model.
+
+        Parameters
+        ----------
+        trace_set, model
+            Their ids.
+        warmup
+            What becomes of warm-up.
+        minimum_dwell
+            Seconds: shorter segments join a neighbour (`core.phases.dwell`); 0 leaves all as labelled.
 
         Raises
         ------
@@ -137,12 +148,12 @@ class SequenceLibrary:
         MismatchError
             If the model does not fit the set.
         """
-        key = (self._traces.fingerprint(trace_set), self._models.fingerprint(model), warmup)
-        return self._kept.get(key, lambda: self._make(trace_set, model, warmup))
+        key = (self._traces.fingerprint(trace_set), self._models.fingerprint(model), warmup, minimum_dwell)
+        return self._kept.get(key, lambda: self._make(trace_set, model, warmup, minimum_dwell))
 
-    def _make(self, trace_set: str, model: str, warmup: Warmup) -> SequenceAnalysis:
+    def _make(self, trace_set: str, model: str, warmup: Warmup, dwell: float) -> SequenceAnalysis:
         durations = self._traces.summary(trace_set)["duration_s"].to_numpy(dtype=float)
-        labelling: Labelling = self._labels.get(trace_set, model)
+        labelling: Labelling = self._labels.get(trace_set, model, dwell)
         return SequenceAnalysis(
             phase_sequences(
                 labelling.runs,
