@@ -16,8 +16,8 @@ from core.traces.validation import many
 from core.units import Unit, file_unit, format_number
 
 if TYPE_CHECKING:
+    from core.traces.build.working import Mask, Working
     from core.traces.model import FloatArray, IntArray
-    from core.traces.working import Mask, Working
 
 USAGE = tuple(ROLE_UNITS)
 OPTIONAL = (Role.LOSS, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
