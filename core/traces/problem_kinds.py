@@ -292,4 +292,29 @@ KINDS: dict[str, Kind] = {
         "The executions were split there: no window crosses a gap.",
         "Raise the longest gap in the mapping to bridge them.",
     ),
+    "no_partner": Kind(
+        Severity.ERROR,
+        Action.DROPPED,
+        _DROP_ROW,
+        "Set the sampling period to have every file resampled to it first, or import the files one by one.",
+        harm=Harm.ALWAYS,
+    ),
+    "few_without_partner": Kind(
+        Severity.WARNING, Action.DROPPED, _DROP_ROW, "No action is needed unless these rows matter."
+    ),
+    "file_unused": Kind(
+        Severity.INFO, Action.IGNORED, "It was left out.", "Map one of its columns if you need it."
+    ),
+    "goes_on": Kind(
+        Severity.INFO, Action.GROUPED, "Their rows were put behind each other.", "No action is needed."
+    ),
+    "named_by_files": Kind(
+        Severity.INFO,
+        Action.GROUPED,
+        "They were joined by time.",
+        "Import them one by one if they are of different containers.",
+    ),
+    "named_by_pods": Kind(
+        Severity.INFO, Action.GROUPED, "Each pod has one container.", "Import the files one by one if not."
+    ),
 }

@@ -62,6 +62,24 @@ def build(
     return traces, report
 
 
+def record(
+    raw: RawTable, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None
+) -> tuple[TraceSet, Report]:
+    """As `build`, but the samples stay as they were recorded: other files are to be joined to them.
+
+    Raises
+    ------
+    UnusableError
+        If no row is left; its report says why.
+    """
+    log = ProblemLog()
+    log.extend(raw.problems)
+    (progress or _silent)(0.0, "Checking the rows")
+    work = checked(raw, mapping, log)
+    traces = work.recorded()
+    return traces, Report(log.problems, raw.rows_read, work.n, traces.n_executions)
+
+
 def checked(raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> Working:
     """The rows of a file after every check, in canonical units and as they were recorded.
 

@@ -1,0 +1,168 @@
+"""The end of an import: one sampling period, executions that are long enough, and what is doubtful."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.traces.build.resample import infer_period, median_steps, resample
+from core.traces.evidence import doubts
+from core.traces.mapping import PERIOD
+from core.traces.model import Resampling
+from core.traces.validation import Report, many
+from core.units import file_unit, format_duration
+
+if TYPE_CHECKING:
+    from core.traces.mapping import ColumnMapping
+    from core.traces.model import FloatArray, IntArray, TraceSet
+    from core.traces.validation import ProblemLog
+
+RowOf = Callable[[int], int]
+
+
+def finished(
+    recorded: TraceSet, mapping: ColumnMapping, log: ProblemLog, row_of: RowOf | None = None
+) -> tuple[TraceSet, int]:
+    """The trace set of samples as they were recorded; also how many of these are in it.
+
+    Parameters
+    ----------
+    recorded
+        Checked samples, not resampled yet.
+    mapping
+        What the columns were.
+    log
+        Where it is said what was found.
+    row_of
+        The number in the file of a recorded sample; None where there is no one file.
+    """
+    traces = resampled(recorded, mapping, log)
+    _say_single(recorded, mapping.execution, log)
+    traces, kept = _long_enough(traces, recorded, mapping, log, row_of)
+    _say_doubts(traces, mapping, log)
+    return traces, kept
+
+
+def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> TraceSet:
+    """Bring samples as they were recorded to the mapping's period, or to the usual one of the executions.
+
+    Parameters
+    ----------
+    traces
+        Executions of one sample and more, without breaks.
+    mapping
+        Its period, rule of resampling and longest gap count.
+    log
+        Where it is said what was not regular.
+
+    Raises
+    ------
+    InputError
+        If the result would not fit into memory.
+    """
+    medians = median_steps(traces.time, traces.offsets)
+    period = mapping.period
+    if period is None:
+        period = infer_period(medians)
+        _say_mixed(medians, period, mapping.resampling, log)
+    done = resample(traces.time, traces.columns, traces.offsets, period, mapping.resampling, mapping.max_gap)
+    if done.changed > Report(log.problems).count("mixed_periods"):
+        message = f"{many(done.changed, 'execution')} not sampled every {format_duration(period)}."
+        log.add("irregular", message, column=mapping.time, count=done.changed)
+    if len(done.breaks):
+        message = (
+            f"{many(len(done.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
+            f"({format_duration(mapping.max_gap * period)})."
+        )
+        log.add("gap", message, column=mapping.time, count=len(done.breaks))
+    return replace(
+        traces,
+        columns=done.columns,
+        time=done.time,
+        offsets=done.offsets,
+        period=period,
+        breaks=done.breaks,
+        resampling=mapping.resampling,
+    )
+
+
+def _say_mixed(medians: FloatArray, period: float, rule: Resampling, log: ProblemLog) -> None:
+    """Report it if executions were sampled at clearly different rates."""
+    known = medians[np.isfinite(medians)]
+    if rule is Resampling.NONE or not len(known):
+        return
+    others = int((np.abs(known - period) > 0.25 * period).sum())
+    if others:
+        low, high = format_duration(float(known.min())), format_duration(float(known.max()))
+        message = (
+            f"Executions are sampled every {low} to {high}; "
+            f"{many(others, 'execution')} away from the period of {format_duration(period)}."
+        )
+        log.add("mixed_periods", message, count=others)
+
+
+def _long_enough(
+    traces: TraceSet, recorded: TraceSet, mapping: ColumnMapping, log: ProblemLog, row_of: RowOf | None
+) -> tuple[TraceSet, int]:
+    """Drop executions with too few samples; also count the recorded samples of those that stay."""
+    least = mapping.min_samples
+    lengths = np.diff(traces.offsets)
+    short = lengths < least
+    if not short.any():
+        return traces, recorded.n_samples
+    first = int(np.argmax(short))
+    message = (
+        f"{many(int(short.sum()), 'execution')} with fewer than {least} samples, "
+        f"the first of them “{traces.ids[first]}”."
+    )
+    row = None if row_of is None else row_of(int(recorded.offsets[first]))
+    log.add("too_short", message, row=row, column=mapping.execution, count=int(short.sum()))
+    rows_kept = int(np.diff(recorded.offsets)[~short].sum())
+    return _without(traces, short), rows_kept
+
+
+def _say_single(recorded: TraceSet, column: str | None, log: ProblemLog) -> None:
+    """Report it if most executions are one sample long: another column names them."""
+    single = int((np.diff(recorded.offsets) == 1).sum())
+    if single * 2 > recorded.n_executions > 2:
+        of = many(recorded.n_executions, "execution")
+        message = f"{single:,} of {of} are one sample long: is “{column}” right?"
+        log.add("doubtful", message, column=column, count=single)
+
+
+def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> None:
+    """Report units that were assumed, and what does not look like containers."""
+    there = {feature.name: feature for feature in traces.features}
+    for one in mapping.features:
+        if one.column in mapping.assumed and one.column in there:
+            unit = file_unit(one.unit_key).label
+            message = f"Column “{one.column}” has no unit in the file; it was read as {unit}."
+            log.add("assumed_unit", message, column=one.column, count=traces.n_samples)
+    if PERIOD in mapping.assumed and mapping.time is None:
+        message = f"The file has no times; its rows were taken to be {format_duration(traces.period)} apart."
+        log.add("assumed_unit", message, count=traces.n_samples)
+    if traces.n_samples:
+        for doubt in doubts(traces):
+            log.add("doubtful", doubt.sentence, column=doubt.column)
+
+
+def _without(traces: TraceSet, gone: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> TraceSet:
+    """The trace set without some executions, in one pass over the samples."""
+    lengths = np.diff(traces.offsets)
+    keep = np.repeat(~gone, lengths)
+    stays: list[int] = np.flatnonzero(~gone).tolist()
+    marks = np.zeros(traces.n_samples, dtype=bool)
+    marks[traces.breaks] = True
+    offsets: IntArray = np.concatenate([[0], np.cumsum(lengths[stays])]).astype(np.int64)
+    return replace(
+        traces,
+        columns=tuple(values[keep] for values in traces.columns),
+        time=traces.time[keep],
+        ids=tuple(traces.ids[i] for i in stays),
+        offsets=offsets,
+        breaks=np.flatnonzero(marks[keep]),
+        attributes={key: [values[i] for i in stays] for key, values in traces.attributes.items()},
+    )
