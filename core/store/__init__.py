@@ -2,6 +2,7 @@
 
 from core.store.first_part import FirstPart, first_part
 from core.store.inspection import ColumnInfo, Inspection
+from core.store.joined_files import belonging
 from core.store.phase_models.ai4dl import import_ai4dl, read_crbm, read_kmeans, read_scaler
 from core.store.phase_models.archive import (
     load_model,
@@ -19,6 +20,7 @@ __all__ = [
     "FirstPart",
     "Inspection",
     "StoredTraces",
+    "belonging",
     "first_part",
     "import_ai4dl",
     "inspect_file",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREVIEW_ROWS = 20
+JOINED = "joined"
+"""In place of a layout's name: several files that are read as one."""
 
 
 @dataclass(frozen=True, slots=True)

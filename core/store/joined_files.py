@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
-from core.store.inspection import PREVIEW_ROWS, ColumnInfo, Inspection
+from core.store.inspection import JOINED, PREVIEW_ROWS, ColumnInfo, Inspection
 from core.store.looks import EXECUTION, TIME, Look, look, names_of, of_file, part_of_join, tried
 from core.store.one_file import inspect_one, part_of, read_one
 from core.traces.build import record, require
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[float, str], None]
 
-LAYOUT = "joined"
 MOST_FILES = 200
 
 
@@ -71,7 +70,7 @@ def inspect_several(folder: Path) -> Inspection:
     mapping = _suggested(looks, names)
     sizes = [one.inspection.n_rows for one in looks]
     return Inspection(
-        layout=LAYOUT,
+        layout=JOINED,
         label=f"{len(looks)} files joined by execution and time",
         mapping=mapping,
         reasons=("", *_reasons(looks, joined)),

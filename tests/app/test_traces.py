@@ -12,7 +12,7 @@ from app.pages.traces import import_card, mapping, page
 from app.pages.traces.mapping_preview import marks, recognised
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table, summary
-from app.pages.traces.upload import waiting_uploads
+from app.pages.traces.upload import PICKED, waiting_uploads
 from core.errors import InputError
 from core.runtime.tasks.worker import Worker
 from core.traces.layouts import recognise
@@ -242,6 +242,58 @@ def test_an_import_that_keeps_nothing_says_all_that_was_found(place: Workspace) 
 
 def test_a_task_that_was_cleared_is_said_to_be_gone(place: Workspace) -> None:
     assert "There is no task" in shown(import_card.import_card("0" * 16))
+
+
+def two_files(place: Workspace, shift: int = 0) -> list[str]:
+    cpu = "pod,time,cpu_cores\n" + "".join(f"a,{1_700_000_000 + 5 * t},1.5\n" for t in range(9))
+    memory = cpu.replace("cpu_cores", "memory_mib").replace("1.5", "2048").replace("1700", f"{1700 + shift}")
+    return [send(place, "cpu.csv", cpu), send(place, "memory.csv", memory)]
+
+
+def send(place: Workspace, name: str, text: str) -> str:
+    made = place.uploads.begin(name, len(text.encode()))
+    place.uploads.receive(made, [text.encode()])
+    return made
+
+
+def test_files_dropped_at_once_become_one_set(place: Workspace) -> None:
+    found = page.arrived({"ids": two_files(place)}, "")
+    (joined,) = place.uploads.list()
+    assert found == f"?upload={joined.id}"
+    text = shown(page.layout(upload=joined.id))
+    assert "2 files joined by execution and time" in text
+    assert "cpu.csv: CPU. memory.csv: Memory." in text
+    assert "Import one by one" in text
+    values = suggested(place.uploads.inspect(joined.id).mapping)
+    assert mapping.follow(values, joined.id)["blocked"] is False
+    search = mapping.start(1, None, values, "", joined.id)
+    task = page.query_of(search)["task"]
+    run(place, task)
+    (info,) = place.traces.list()
+    assert (info.name, info.n_executions, info.n_samples) == ("cpu + memory", 1, 9)
+    assert place.traces.report(info.id).faultless
+    assert place.uploads.list() == []
+
+
+def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(
+    place: Workspace, monkeypatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("app.pages.traces.upload.notify", lambda node, *_, **__: said.append(shown(node)))
+    found = page.arrived({"ids": two_files(place, shift=1)}, "")
+    assert len(place.uploads.list()) == 2
+    assert found is not None
+    assert "upload=" in found
+    assert "No times of cpu.csv and memory.csv match" in said[0]
+
+
+def test_waiting_files_are_joined_when_they_are_picked(place: Workspace) -> None:
+    ids = [{"type": PICKED, "upload": one} for one in two_files(place)]
+    text = shown(page.layout())
+    assert "Join the ticked files" in text
+    page.join_picked(1, [True, True], ids)
+    (joined,) = place.uploads.list()
+    assert joined.name == "cpu.csv + memory.csv"
 
 
 def run(place: Workspace, task: str) -> None:

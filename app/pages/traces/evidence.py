@@ -72,7 +72,9 @@ def _most(feature: Feature, values: np.ndarray[tuple[int], np.dtype[np.floating]
 def _doubts(part: Any) -> Node:
     """What does not look like containers; and rows that would be lost."""
     said = [doubt.sentence for doubt in part.doubts]
-    said += [one.message for one in part.report.harmful if one.kind not in ("doubtful", "assumed_unit")]
+    # in parts that were cut, a partner may lie behind the cut
+    quiet = {"doubtful", "assumed_unit", *(() if part.whole else ("no_partner",))}
+    said += [one.message for one in part.report.harmful if one.kind not in quiet]
     said += [one.message for one in part.report.harmful if one.kind == "doubtful" and one.message not in said]
     if not said:
         return None

@@ -35,7 +35,7 @@ _SUFFIXES = re.compile(r"(\.(csv|tsv|txt|json|parquet|pq|gz|zip|bz2|xz|zst))+$",
 
 def set_name(file_name: str) -> str:
     """A name for the set of a file: the file's, without its endings."""
-    return _SUFFIXES.sub("", file_name) or file_name
+    return " + ".join(_SUFFIXES.sub("", part) or part for part in file_name.split(" + "))
 
 
 def mapping_view(upload_id: str) -> Node:
@@ -46,6 +46,7 @@ def mapping_view(upload_id: str) -> Node:
         inspection: Any = uploads.inspect(upload_id)
     except PhaseDockError as error:
         return _unreadable(upload_id, error)
+    several = uploads.is_joined(upload_id)
     before = uploads.chosen_before(upload_id)
     mapping = before[0] if before else inspection.mapping
     values = suggested(mapping)
@@ -55,14 +56,17 @@ def mapping_view(upload_id: str) -> Node:
         info.name,
         recognised(inspection) if before is None else _as_before(before[1]),
         html.Div(id="map-questions"),
-        form(inspection, mapping),
+        form(inspection, mapping, several),
         note=" · ".join(fact for fact in facts if fact),
+        tools=[_one_by_one(upload_id)] if several else (),
         class_name="mapcard",
     )
     looks = card(
         "How it looks",
         html.Div(id="map-evidence", **aria(live="polite")),
-        note="three executions of your file, as mapped",
+        note="three executions of your files, joined"
+        if several
+        else "three executions of your file, as mapped",
     )
     asks = mapping is None or bool(mapping.unknown)
     return html.Div(
@@ -71,7 +75,7 @@ def mapping_view(upload_id: str) -> Node:
             *((columns, looks) if asks else (looks, columns)),
             _found(inspection),
             card(
-                "First rows",
+                "First rows joined" if several else "First rows",
                 html.Div(preview(inspection, values), id="map-preview"),
                 note="marked columns will be read",
                 flush=True,
@@ -80,6 +84,10 @@ def mapping_view(upload_id: str) -> Node:
         ],
         className="stack",
     )
+
+
+def _one_by_one(upload_id: str) -> Node:
+    return button("Import one by one", "git-branch", "small", **does("separate", upload_id))
 
 
 def _as_before(file_name: str) -> Node:
@@ -137,6 +145,7 @@ def _bar(file_name: str, upload_id: str) -> html.Div:
 def _unreadable(upload_id: str, error: PhaseDockError) -> Node:
     message, hint = sentences(error)
     ways = [
+        *([_one_by_one(upload_id)] if workspace().uploads.is_joined(upload_id) else []),
         button("Choose another file", "file-import", "small choose-file"),
         button("Discard this one", "trash", "small", **does("discard", upload_id)),
         link_button("Back to trace sets", "/traces", "arrow-back-up", "small"),

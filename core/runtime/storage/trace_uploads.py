@@ -9,10 +9,11 @@ from core.runtime.storage.cache import ByteCache
 from core.runtime.storage.chosen_mappings import ChosenMappings
 from core.runtime.storage.repository import checked_name
 from core.runtime.storage.uploads import Uploads
-from core.store import first_part, inspect_file
+from core.store import belonging, first_part, inspect_file
 from core.store.formats.register import suffixes, titles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from core.runtime.tasks.store import Tasks
@@ -63,6 +64,25 @@ class TraceUploads(Uploads):
         """
         path = self.path(upload)
         return self._inspections.get(upload, lambda: inspect_file(path))
+
+    def join(self, uploads: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Gather those of some complete uploads that belong together, as far as their contents show.
+
+        Returns
+        -------
+        tuple
+            The ids of what there is now, gathered ones first; and why other files stand alone.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If one of them is not there, or not complete.
+        """
+        owner = {path: one for one in uploads for path in self.files(one)}
+        groups, reasons = belonging(list(owner))
+        found = [list(dict.fromkeys(owner[path] for path in group)) for group in groups]
+        made = [self.gather(group) for group in found if len(group) > 1]
+        return [*made, *(group[0] for group in found if len(group) == 1)], reasons
 
     def chosen_before(self, upload: str) -> tuple[ColumnMapping, str] | None:
         """What was chosen for the last file with the same columns, and its name; None: nothing yet."""
