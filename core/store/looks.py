@@ -7,6 +7,7 @@ at one time: ``value (cpu)``.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
@@ -70,7 +71,7 @@ def file_execution(file: str) -> str:
     return stem(file)
 
 
-def look(path: Path, all_of_it: bool = False) -> Look:
+def look(path: Path, all_of_it: bool = False, order: str = "mdy") -> Look:
     """Look into a file that is to be joined.
 
     Parameters
@@ -79,6 +80,8 @@ def look(path: Path, all_of_it: bool = False) -> Look:
         The file.
     all_of_it
         Whether to read all of it, and not only its first part.
+    order
+        How dates are read of which nobody knows whether the day or the month is first.
 
     Raises
     ------
@@ -90,7 +93,7 @@ def look(path: Path, all_of_it: bool = False) -> Look:
         mapping = _timed(inspection)
         with TemporaryDirectory() as folder:
             first = None if all_of_it else cut(path, Path(folder) / path.name)
-            traces, report = read_one(first or path, _to_look_at(mapping), None, record)
+            traces, report = read_one(first or path, _to_look_at(mapping, order), None, record)
     except InputError as error:
         raise of_file(path, error) from error
     return Look(path, inspection, mapping, traces, report, first in (None, path))
@@ -114,12 +117,12 @@ def of_file(path: Path, error: InputError) -> InputError:
     return InputError(error.message if named else f"{path.name}: {error.message}", error.hint)
 
 
-def _to_look_at(mapping: ColumnMapping) -> ColumnMapping:
+def _to_look_at(mapping: ColumnMapping, order: str) -> ColumnMapping:
     """A mapping that can be read although a person has not answered its questions yet."""
     features = tuple(
         replace(one, unit_key="plain") if one.unit_key == UNKNOWN else one for one in mapping.features
     )
-    unit = "mdy" if mapping.time_unit == UNKNOWN else mapping.time_unit
+    unit = order if mapping.time_unit == UNKNOWN else mapping.time_unit
     return replace(mapping, features=features, time_unit=unit, min_samples=1)
 
 
@@ -168,7 +171,7 @@ def _overlap(a: FloatArray, b: FloatArray) -> bool:
 
 
 def tried(looks: Sequence[Look]) -> Joined:
-    """The first parts joined; where these do not match, the whole files.
+    """The first parts joined; where these do not match, with the day first, and then the whole files.
 
     Raises
     ------
@@ -178,9 +181,17 @@ def tried(looks: Sequence[Look]) -> Joined:
     try:
         return _join(looks)
     except NotJoinedError:
-        if all(one.whole for one in looks):
+        asked = any(one.mapping.time_unit == UNKNOWN for one in looks)
+        if not asked and all(one.whole for one in looks):
             raise
-    return _join([one if one.whole else look(one.path, all_of_it=True) for one in looks])
+    if asked:
+        with suppress(NotJoinedError):
+            return _join([_again(one, one.mapping.time_unit != UNKNOWN, "dmy") for one in looks])
+    return _join([_again(one, one.whole, "mdy") for one in looks])
+
+
+def _again(one: Look, kept: bool, order: str) -> Look:
+    return one if kept else look(one.path, not one.whole, order)
 
 
 def _join(looks: Sequence[Look]) -> Joined:

@@ -262,6 +262,16 @@ KINDS: dict[str, Kind] = {
         "Map another column if this one matters.",
         harm=Harm.ALWAYS,
     ),
+    "blank_column": Kind(
+        Severity.INFO, Action.IGNORED, "It was left out.", "No action is needed: all of its cells are empty."
+    ),
+    "assumed_date": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "It was read as month before day.",
+        "Only the date of the samples depends on it; S_TIME_FORMAT=ISO makes sar write dates of one meaning.",
+        harm=Harm.ALWAYS,
+    ),
     "too_short": Kind(
         Severity.WARNING,
         Action.DROPPED,
