@@ -52,6 +52,8 @@ class Inspection:
         What was odd about the part that was read.
     questions
         What a person has to say first.
+    turned
+        Whether this is how a table of series looks after turning: it can be read as written, too.
     """
 
     layout: str
@@ -64,6 +66,7 @@ class Inspection:
     n_rows: int | None
     problems: tuple[Problem, ...]
     questions: tuple[Question, ...] = ()
+    turned: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The inspection as JSON holds it."""
@@ -80,6 +83,7 @@ class Inspection:
             "n_rows": self.n_rows,
             "problems": [one.to_dict() for one in self.problems],
             "questions": [one.to_dict() for one in self.questions],
+            "turned": self.turned,
         }
 
     @classmethod
@@ -98,4 +102,5 @@ class Inspection:
             n_rows=data["n_rows"],
             problems=tuple(Problem.from_dict(one) for one in data["problems"]),
             questions=tuple(Question.from_dict(one) for one in data.get("questions", ())),
+            turned=bool(data.get("turned", False)),
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
 from core.store.formats.base import ExactSource
 from core.store.formats.register import open_source
+from core.store.formats.series.turned import TurnedTable
 from core.store.inspection import PREVIEW_ROWS, ColumnInfo, Inspection
 from core.traces.build import build
 from core.traces.cells.dates import is_date
@@ -28,15 +30,15 @@ if TYPE_CHECKING:
     Make = Callable[[RawTable, ColumnMapping, Progress | None], tuple[TraceSet, Report]]
 
 
-def inspect_one(where: Path) -> Inspection:
-    """Look at the beginning of a file.
+def inspect_one(where: Path, as_written: bool = False) -> Inspection:
+    """Look at the beginning of a file (see `core.store.readers.inspect_file`).
 
     Raises
     ------
     InputError
         If it cannot be a trace file at all.
     """
-    source = open_source(where)
+    source = open_source(where, as_written)
     mapping: ColumnMapping | None
     reasons: tuple[str, ...]
     try:
@@ -44,7 +46,8 @@ def inspect_one(where: Path) -> Inspection:
     except InputError as error:
         layout, label, mapping, reasons = "", "unknown", None, (error.message, error.hint)
     else:
-        layout, label, mapping, reasons = found.layout, found.label, found.mapping, found.reasons
+        layout, label, reasons = found.layout, found.label, found.reasons
+        mapping = replace(found.mapping, as_written=as_written)
     size = where.stat().st_size
     return Inspection(
         layout=layout,
@@ -57,6 +60,7 @@ def inspect_one(where: Path) -> Inspection:
         n_rows=source.n_rows,
         problems=source.problems,
         questions=() if mapping is None else questions(mapping, source.header, source.rows),
+        turned=isinstance(source, TurnedTable),
     )
 
 
@@ -98,7 +102,7 @@ def read_one(
     InputError
         As `core.store.readers.read_with_report` raises it.
     """
-    source = open_source(path)
+    source = open_source(path, mapping is not None and mapping.as_written)
     guessed = mapping is None
     if mapping is None:
         mapping = recognise(source.header, source.rows).mapping

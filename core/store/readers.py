@@ -21,8 +21,15 @@ if TYPE_CHECKING:
     Progress = Callable[[float, str], None]
 
 
-def inspect_file(path: str | PathLike[str]) -> Inspection:
+def inspect_file(path: str | PathLike[str], as_written: bool = False) -> Inspection:
     """Look at the beginning of a file, or of those in a folder; fast whatever their size.
+
+    Parameters
+    ----------
+    path
+        The file or folder.
+    as_written
+        Whether a table is looked at as it is written, even where it looks like one of series.
 
     Raises
     ------
@@ -31,7 +38,7 @@ def inspect_file(path: str | PathLike[str]) -> Inspection:
     """
     with guarded(path):
         where = Path(path)
-        return inspect_several(where) if where.is_dir() else inspect_one(where)
+        return inspect_several(where) if where.is_dir() else inspect_one(where, as_written)
 
 
 def read_traces(path: str | PathLike[str], mapping: ColumnMapping | None = None) -> TraceSet:

@@ -10,6 +10,7 @@ import pytest
 
 from app.pages.traces import import_card, mapping, page
 from app.pages.traces.mapping_preview import marks, recognised
+from app.pages.traces.mapping_questions import answered
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table, summary
 from app.pages.traces.upload import PICKED, waiting_uploads
@@ -82,6 +83,7 @@ def form(**changes: Any) -> dict[str, Any]:
         "max_gap": 3,
         "cores": 8,
         "memory_gib": 2,
+        "answers": {},
     }
     return values | changes
 
@@ -265,8 +267,9 @@ def test_files_dropped_at_once_become_one_set(place: Workspace) -> None:
     assert "cpu.csv: CPU. memory.csv: Memory." in text
     assert "Import one by one" in text
     values = suggested(place.uploads.inspect(joined.id).mapping)
-    assert mapping.follow(values, joined.id)["blocked"] is False
-    search = mapping.start(1, None, values, "", joined.id)
+    at = {"id": joined.id, "as_written": False}
+    assert mapping.follow(values, at)["blocked"] is False
+    search = mapping.start(1, None, values, "", at)
     task = page.query_of(search)["task"]
     run(place, task)
     (info,) = place.traces.list()
@@ -294,6 +297,51 @@ def test_waiting_files_are_joined_when_they_are_picked(place: Workspace) -> None
     page.join_picked(1, [True, True], ids)
     (joined,) = place.uploads.list()
     assert joined.name == "cpu.csv + memory.csv"
+
+
+def nameless(place: Workspace) -> str:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{{pod}},{{value}}\n" for t in range(9))
+    return send(place, "panel.csv", "timestamp,pod,value\n" + rows.format(pod="a-1", value=2_000_000_000))
+
+
+def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(place: Workspace) -> None:
+    at = {"id": nameless(place), "as_written": False}
+    inspection = place.uploads.inspect(at["id"])
+    values = suggested(inspection.mapping)
+    shown_first = mapping.follow(values, at)
+    assert shown_first["blocked"]
+    assert "What does “value” measure? It is 2,000,000,000 at most" in shown(shown_first["questions"])
+    with pytest.raises(InputError, match="Nothing says what column “value” measures"):
+        place.uploads.accept(at["id"], mapping_of(values, inspection.mapping), "x")
+
+    chosen = values | answered("role", "value", "memory", values, inspection)
+    assert (chosen["memory"], chosen["memory_unit"], chosen["features"]) == ("value", None, [])
+    follows = mapping.follow(chosen, at)
+    assert "In which unit is Memory in “value”?" in shown(follows["questions"])
+    chosen |= answered("unit", "value", "bytes", chosen, inspection)
+    assert mapping_of(chosen, inspection.mapping).features == (MappedColumn("value", Role.MEMORY, "bytes"),)
+    assert not mapping.follow(chosen, at)["blocked"]
+
+    gpu = values | answered("role", "value", "gpu_memory", values, inspection)
+    gpu |= answered("unit", "value", "mib", gpu, inspection)
+    assert mapping_of(gpu, inspection.mapping).features == (MappedColumn("value", Role.GPU_MEMORY, "mib"),)
+    other = values | answered("role", "value", "other", values, inspection)
+    assert mapping_of(other, inspection.mapping).features == (MappedColumn("value"),)
+    assert not mapping.follow(other, at)["blocked"]
+
+
+def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(place: Workspace) -> None:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{t},{2 * t}\n" for t in range(9))
+    made = send(place, "sensors.csv", "time,rack-1,rack-2\n" + rows)
+    turned = shown(page.layout(upload=made))
+    assert "Read it as a plain table" in turned
+    assert "Read it as series" in shown(page.layout(upload=made, **{"as": "table"}))
+    at = {"id": made, "as_written": True}
+    values = suggested(place.uploads.inspect(made, as_written=True).mapping)
+    task = page.query_of(mapping.start(1, None, values, "Racks", at))["task"]
+    run(place, task)
+    (info,) = place.traces.list()
+    assert (info.n_executions, [one.name for one in info.features]) == (1, ["rack-1", "rack-2"])
 
 
 def run(place: Workspace, task: str) -> None:

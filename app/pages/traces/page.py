@@ -92,7 +92,7 @@ def _adding(query: Query) -> list[Node]:
         parts.append(drop_zone(workspace().settings.max_upload))
     parts += upload_list()
     if upload:
-        parts.append(mapping.mapping_view(upload))
+        parts.append(mapping.mapping_view(upload, query.get("as") == "table"))
     if task and not upload:
         parts.append(import_card(task, known="traces" in query))
     parts.append(html.Div(_pending(query), id="traces-pending"))

@@ -83,7 +83,7 @@ def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         clock = _CLOCK.match(text)
         if clock is None or "LINUX RESTART" in text:
             continue
-        if doubtful and not clock[4]:  # who writes AM and PM writes the month first
+        if doubtful:
             message = f"“{doubtful}” in the banner can be two dates."
             log.add("assumed_date", message, row=number)
             doubtful = ""
