@@ -21,7 +21,7 @@ from core.traces.joining.names import stem
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Resampling, Role
 from core.traces.validation import ProblemLog, Report, many, problem
-from core.units import format_duration
+from core.units import Unit, format_duration, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -164,13 +164,13 @@ def _columns(
 
 
 def _preview(traces: TraceSet, mapping: ColumnMapping) -> tuple[tuple[str, ...], ...]:
-    """The first joined rows, in the order of the columns: numbers in canonical units."""
+    """The first joined rows, in the order of the columns: quantities with their units."""
     ends = traces.offsets[1:]
     rows = []
     for i in range(min(PREVIEW_ROWS, traces.n_samples)):
         owner = int((ends <= i).sum())
         values = {
-            feature.name: f"{column[i]:.6g}"
+            feature.name: _shown(float(column[i]), feature.unit)
             for feature, column in zip(traces.features, traces.columns, strict=True)
         }
         values |= {key: texts[owner] for key, texts in traces.attributes.items()}
@@ -179,6 +179,10 @@ def _preview(traces: TraceSet, mapping: ColumnMapping) -> tuple[tuple[str, ...],
         ]
         rows.append((traces.ids[owner], _moment(float(traces.time[i])), *known))
     return tuple(rows)
+
+
+def _shown(value: float, unit: Unit) -> str:
+    return f"{value:.10g}" if unit is Unit.PLAIN else format_value(value, unit)
 
 
 def _moment(seconds: float) -> str:

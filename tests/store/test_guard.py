@@ -15,6 +15,7 @@ from core.store import (
     inspect_file,
     load_model,
     model_archive,
+    one_file,
     read_crbm,
     read_kmeans,
     read_model_archive,

@@ -50,7 +50,7 @@ def test_cpu_here_and_memory_there_are_one_set(tmp_path: Path) -> None:
         ("memory_mib", Role.MEMORY),
     ]
     assert [column.name for column in found.columns] == ["execution", "timestamp", "cpu_cores", "memory_mib"]
-    assert found.rows_preview[0][2:] == ("0.5", f"{100 * MIB:.6g}")
+    assert found.rows_preview[0] == ("a", "2023-11-14 22:13:20", "0.50 cores", "100 MiB")
     traces, report = read_with_report(folder, found.mapping)
     assert traces.ids == ("a", "b")
     assert traces.execution("b").columns["memory_mib"].tolist() == [(100 + i) * MIB for i in range(20)]

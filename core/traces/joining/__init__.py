@@ -98,7 +98,8 @@ def _common(stacks: Sequence[Stack]) -> tuple[str, ...]:
 
 
 def _some(stack: Stack) -> str:
-    return listed(stack.traces.ids[:3]) + (" …" if stack.traces.n_executions > 3 else "")
+    more = stack.traces.n_executions - 3
+    return listed(stack.traces.ids[:3]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def _rows(stack: Stack, common: Sequence[str]) -> list[slice]:
@@ -212,7 +213,9 @@ def _of_file(
         message += (
             f"; {many(len(gone), 'execution')} is" if len(gone) == 1 else f"; {len(gone):,} executions are"
         )
-        message += f" lost with them, {listed(gone[:3])}{' …' if len(gone) > 3 else ''}"
+        message += (
+            f" lost with them, {listed(gone[:3])}{f' and {len(gone) - 3:,} more' if len(gone) > 3 else ''}"
+        )
     kind = "no_partner" if lost > HARMLESS * total or gone else "few_without_partner"
     return [*said, problem(kind, f"{message}.", count=lost)]
 
