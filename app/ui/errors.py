@@ -45,7 +45,7 @@ def notify(text: Node, kind: str = "ok", title: str | None = None) -> None:
         "message": text,
         "title": title,
         "color": colours[kind],
-        "autoClose": 12_000 if kind == "bad" else 5_000,
+        "autoClose": 12_000 if kind in ("bad", "warn") else 5_000,
         "closeButtonProps": {"aria-label": "Close this message"},
     }
     set_props("notices", {"sendNotifications": [message]})

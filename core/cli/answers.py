@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 Json = Annotated[bool, typer.Option("--json", help="One JSON document on standard output, nothing else.")]
-File = Annotated[Path, typer.Argument(help="Trace file; “phasedock traces formats” lists what can be read.")]
+File = Annotated[
+    Path, typer.Argument(help="Trace file, or folder of files to join; see “phasedock traces formats”.")
+]
 Model = Annotated[Path, typer.Argument(help="Model: a folder or a zip.")]
 Out = Annotated[Path, typer.Option("--out", help="Where to save: a folder, or a file ending in .zip.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite an existing model.")]

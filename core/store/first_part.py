@@ -1,7 +1,6 @@
 """The first part of a trace file, mapped as it would be imported: what a person sees before the import.
 
-A text file is cut after whole lines, a Parquet file after some rows; what cannot be cut (JSON) is read whole
-while it is small. The part is read by the same readers as the whole.
+The part is read by the same readers as the whole; of several files that are joined, each is cut.
 """
 
 from __future__ import annotations
@@ -11,10 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from core.store.formats.opening import PARQUET, magic, read_head
+from core.store.cutting import cut, cut_all
 from core.store.readers import read_with_report
 from core.traces.evidence import Doubt, doubts
 
@@ -24,10 +20,6 @@ if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
     from core.traces.model import TraceSet
     from core.traces.validation import Report
-
-PART_BYTES = 2 * 2**20
-PART_ROWS = 40_000
-MOST_JSON = 32 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +41,7 @@ def first_part(path: str | PathLike[str], mapping: ColumnMapping) -> FirstPart |
     Parameters
     ----------
     path
-        The file.
+        The file, or a folder of files that are joined.
     mapping
         What its columns are.
 
@@ -65,31 +57,9 @@ def first_part(path: str | PathLike[str], mapping: ColumnMapping) -> FirstPart |
     """
     where = Path(path)
     with TemporaryDirectory() as folder:
-        part = _cut(where, Path(folder) / where.name)
+        target = Path(folder) / where.name
+        part = cut_all(where, target) if where.is_dir() else cut(where, target)
         if part is None:
             return None
         traces, report = read_with_report(part, mapping)
         return FirstPart(traces, report, doubts(traces), part == where)
-
-
-def _cut(path: Path, target: Path) -> Path | None:
-    """The file itself where it is small, else its first part, or None."""
-    if magic(path).startswith(PARQUET):
-        return _cut_parquet(path, target)
-    data = read_head(path, PART_BYTES)
-    if len(data) < PART_BYTES:
-        return path
-    if data.lstrip()[:1] in (b"{", b"[") and b"\n{" not in data:
-        return path if path.stat().st_size <= MOST_JSON else None
-    end = data.rfind(b"\n")
-    target.write_bytes(data[: end + 1] if end > 0 else data)
-    return target
-
-
-def _cut_parquet(path: Path, target: Path) -> Path:
-    with pq.ParquetFile(path) as file:
-        if file.metadata.num_rows <= PART_ROWS:
-            return path
-        batch = next(file.iter_batches(PART_ROWS))
-    pq.write_table(pa.Table.from_batches([batch]), target)
-    return target

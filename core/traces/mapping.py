@@ -86,6 +86,8 @@ class ColumnMapping:
         Memory of the machine, which turns shares of it into bytes.
     min_samples
         Executions with fewer samples are dropped.
+    as_written
+        Whether a table of series is read as it is written, and not turned: its columns are not executions.
     assumed
         Columns whose unit nothing tells and that were given the likeliest one; the report names them.
 
@@ -108,6 +110,7 @@ class ColumnMapping:
     min_samples: int = 2
     execution_parts: tuple[str, ...] = ()
     assumed: tuple[str, ...] = ()
+    as_written: bool = False
 
     def __post_init__(self) -> None:
         if self.time_unit == "none":
@@ -206,8 +209,13 @@ class ColumnMapping:
             Naming the missing columns; the hint lists those that the file has. Also while a unit is unknown.
         """
         if self.unknown:
+            name = self.unknown[0]
+            if any(one.column == name and one.role is Role.OTHER for one in self.features):
+                raise InputError(
+                    f"Nothing says what column “{name}” measures.", "Choose its role and unit in the mapping."
+                )
             raise InputError(
-                f"The unit of column “{self.unknown[0]}” is not known.",
+                f"The unit of column “{name}” is not known.",
                 "Choose it in the mapping: neither its name nor its values tell it.",
             )
         missing = [name for name in self.columns if name not in header]
@@ -237,6 +245,7 @@ class ColumnMapping:
             "min_samples": self.min_samples,
             "execution_parts": list(self.execution_parts),
             "assumed": list(self.assumed),
+            "as_written": self.as_written,
         }
 
     @classmethod
@@ -273,6 +282,7 @@ class ColumnMapping:
                 min_samples=int(data.get("min_samples", 2)),
                 execution_parts=tuple(str(name) for name in data.get("execution_parts", ())),
                 assumed=tuple(str(name) for name in data.get("assumed", ())),
+                as_written=bool(data.get("as_written", False)),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(

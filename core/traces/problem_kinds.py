@@ -262,6 +262,16 @@ KINDS: dict[str, Kind] = {
         "Map another column if this one matters.",
         harm=Harm.ALWAYS,
     ),
+    "blank_column": Kind(
+        Severity.INFO, Action.IGNORED, "It was left out.", "No action is needed: all of its cells are empty."
+    ),
+    "assumed_date": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "It was read as month before day.",
+        "Only the date of the samples depends on it; S_TIME_FORMAT=ISO makes sar write dates of one meaning.",
+        harm=Harm.ALWAYS,
+    ),
     "too_short": Kind(
         Severity.WARNING,
         Action.DROPPED,
@@ -291,5 +301,30 @@ KINDS: dict[str, Kind] = {
         Action.SPLIT,
         "The executions were split there: no window crosses a gap.",
         "Raise the longest gap in the mapping to bridge them.",
+    ),
+    "no_partner": Kind(
+        Severity.ERROR,
+        Action.DROPPED,
+        _DROP_ROW,
+        "Set the sampling period to have every file resampled to it first, or import the files one by one.",
+        harm=Harm.ALWAYS,
+    ),
+    "few_without_partner": Kind(
+        Severity.WARNING, Action.DROPPED, _DROP_ROW, "No action is needed unless these rows matter."
+    ),
+    "file_unused": Kind(
+        Severity.INFO, Action.IGNORED, "It was left out.", "Map one of its columns if you need it."
+    ),
+    "goes_on": Kind(
+        Severity.INFO, Action.GROUPED, "Their rows were put behind each other.", "No action is needed."
+    ),
+    "named_by_files": Kind(
+        Severity.INFO,
+        Action.GROUPED,
+        "They were joined by time.",
+        "Import them one by one if they are of different containers.",
+    ),
+    "named_by_pods": Kind(
+        Severity.INFO, Action.GROUPED, "Each pod has one container.", "Import the files one by one if not."
     ),
 }

@@ -1,4 +1,4 @@
-"""What a person has to say before a file can be imported: units that neither names nor values tell."""
+"""What a person has to say before a file can be imported: units and roles that nothing tells."""
 
 from __future__ import annotations
 
@@ -31,13 +31,16 @@ class Question:
     sentence
         The question, with what the file shows.
     choices
-        The keys of the units to choose from, the likelier ones first.
+        The keys of the units, or of the roles, to choose from, the likelier ones first.
+    role
+        Whether it is about what the column measures.
     """
 
     column: str
     time: bool
     sentence: str
     choices: tuple[str, ...]
+    role: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The question as JSON holds it."""
@@ -46,7 +49,9 @@ class Question:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Question:
         """The question that `to_dict` wrote."""
-        return cls(data["column"], data["time"], data["sentence"], tuple(data["choices"]))
+        return cls(
+            data["column"], data["time"], data["sentence"], tuple(data["choices"]), data.get("role", False)
+        )
 
 
 def questions(
@@ -88,6 +93,9 @@ def _of_time(name: str, cells: Sequence[str]) -> Question:
 def _of_feature(one: MappedColumn, highest: float, percent: bool) -> Question:
     what = ROLE_NAMES.get(one.role, "It")
     most = f"It is {format_number(highest)} at most in the first rows."
+    if one.role is Role.OTHER:
+        roles = (*(role.value for role in ROLE_NAMES), Role.OTHER.value)
+        return Question(one.column, False, f"What does “{one.column}” measure? {most}", roles, role=True)
     keys = choices(one.role)
     if percent or (
         one.role is Role.CPU and any(word in one.column.lower() for word in ("%", "percent", "pct"))

@@ -10,9 +10,10 @@ import pytest
 
 from app.pages.traces import import_card, mapping, page
 from app.pages.traces.mapping_preview import marks, recognised
+from app.pages.traces.mapping_questions import answered
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table, summary
-from app.pages.traces.upload import waiting_uploads
+from app.pages.traces.upload import PICKED, waiting_uploads
 from core.errors import InputError
 from core.runtime.tasks.worker import Worker
 from core.traces.layouts import recognise
@@ -82,6 +83,7 @@ def form(**changes: Any) -> dict[str, Any]:
         "max_gap": 3,
         "cores": 8,
         "memory_gib": 2,
+        "answers": {},
     }
     return values | changes
 
@@ -242,6 +244,104 @@ def test_an_import_that_keeps_nothing_says_all_that_was_found(place: Workspace) 
 
 def test_a_task_that_was_cleared_is_said_to_be_gone(place: Workspace) -> None:
     assert "There is no task" in shown(import_card.import_card("0" * 16))
+
+
+def two_files(place: Workspace, shift: int = 0) -> list[str]:
+    cpu = "pod,time,cpu_cores\n" + "".join(f"a,{1_700_000_000 + 5 * t},1.5\n" for t in range(9))
+    memory = cpu.replace("cpu_cores", "memory_mib").replace("1.5", "2048").replace("1700", f"{1700 + shift}")
+    return [send(place, "cpu.csv", cpu), send(place, "memory.csv", memory)]
+
+
+def send(place: Workspace, name: str, text: str) -> str:
+    made = place.uploads.begin(name, len(text.encode()))
+    place.uploads.receive(made, [text.encode()])
+    return made
+
+
+def test_files_dropped_at_once_become_one_set(place: Workspace) -> None:
+    found = page.arrived({"ids": two_files(place)}, "")
+    (joined,) = place.uploads.list()
+    assert found == f"?upload={joined.id}"
+    text = shown(page.layout(upload=joined.id))
+    assert "2 files joined by execution and time" in text
+    assert "cpu.csv: CPU. memory.csv: Memory." in text
+    assert "Import one by one" in text
+    values = suggested(place.uploads.inspect(joined.id).mapping)
+    at = {"id": joined.id, "as_written": False}
+    assert mapping.follow(values, at)["blocked"] is False
+    search = mapping.start(1, None, values, "", at)
+    task = page.query_of(search)["task"]
+    run(place, task)
+    (info,) = place.traces.list()
+    assert (info.name, info.n_executions, info.n_samples) == ("cpu + memory", 1, 9)
+    assert place.traces.report(info.id).faultless
+    assert place.uploads.list() == []
+
+
+def test_files_that_do_not_belong_together_wait_one_by_one_with_the_reason(
+    place: Workspace, monkeypatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr("app.pages.traces.upload.notify", lambda node, *_, **__: said.append(shown(node)))
+    found = page.arrived({"ids": two_files(place, shift=1)}, "")
+    assert len(place.uploads.list()) == 2
+    assert found is not None
+    assert "upload=" in found
+    assert "No times of cpu.csv and memory.csv match" in said[0]
+
+
+def test_waiting_files_are_joined_when_they_are_picked(place: Workspace) -> None:
+    ids = [{"type": PICKED, "upload": one} for one in two_files(place)]
+    text = shown(page.layout())
+    assert "Join the ticked files" in text
+    page.join_picked(1, [True, True], ids)
+    (joined,) = place.uploads.list()
+    assert joined.name == "cpu.csv + memory.csv"
+
+
+def nameless(place: Workspace) -> str:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{{pod}},{{value}}\n" for t in range(9))
+    return send(place, "panel.csv", "timestamp,pod,value\n" + rows.format(pod="a-1", value=2_000_000_000))
+
+
+def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(place: Workspace) -> None:
+    at = {"id": nameless(place), "as_written": False}
+    inspection = place.uploads.inspect(at["id"])
+    values = suggested(inspection.mapping)
+    shown_first = mapping.follow(values, at)
+    assert shown_first["blocked"]
+    assert "What does “value” measure? It is 2,000,000,000 at most" in shown(shown_first["questions"])
+    with pytest.raises(InputError, match="Nothing says what column “value” measures"):
+        place.uploads.accept(at["id"], mapping_of(values, inspection.mapping), "x")
+
+    chosen = values | answered("role", "value", "memory", values, inspection)
+    assert (chosen["memory"], chosen["memory_unit"], chosen["features"]) == ("value", None, [])
+    follows = mapping.follow(chosen, at)
+    assert "In which unit is Memory in “value”?" in shown(follows["questions"])
+    chosen |= answered("unit", "value", "bytes", chosen, inspection)
+    assert mapping_of(chosen, inspection.mapping).features == (MappedColumn("value", Role.MEMORY, "bytes"),)
+    assert not mapping.follow(chosen, at)["blocked"]
+
+    gpu = values | answered("role", "value", "gpu_memory", values, inspection)
+    gpu |= answered("unit", "value", "mib", gpu, inspection)
+    assert mapping_of(gpu, inspection.mapping).features == (MappedColumn("value", Role.GPU_MEMORY, "mib"),)
+    other = values | answered("role", "value", "other", values, inspection)
+    assert mapping_of(other, inspection.mapping).features == (MappedColumn("value"),)
+    assert not mapping.follow(other, at)["blocked"]
+
+
+def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(place: Workspace) -> None:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{t},{2 * t}\n" for t in range(9))
+    made = send(place, "sensors.csv", "time,rack-1,rack-2\n" + rows)
+    turned = shown(page.layout(upload=made))
+    assert "Read it as a plain table" in turned
+    assert "Read it as series" in shown(page.layout(upload=made, **{"as": "table"}))
+    at = {"id": made, "as_written": True}
+    values = suggested(place.uploads.inspect(made, as_written=True).mapping)
+    task = page.query_of(mapping.start(1, None, values, "Racks", at))["task"]
+    run(place, task)
+    (info,) = place.traces.list()
+    assert (info.n_executions, [one.name for one in info.features]) == (1, ["rack-1", "rack-2"])
 
 
 def run(place: Workspace, task: str) -> None:

@@ -80,6 +80,40 @@ def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
     expect(page).to_have_url(re.compile(r"/phases\?.*execution=job-2"))
 
 
+def test_two_files_dropped_at_once_are_one_timeline_a_click_later(page: Page, tmp_path: Path) -> None:
+    def file(name: str, header: str, column: int) -> Path:
+        lines = [row(e, t).split(",") for e in range(4) for t in range(60)]
+        path = tmp_path / name
+        path.write_text(
+            "\n".join([header, *(f"{each[0]},{each[1]},{each[column]}" for each in lines)]) + "\n"
+        )
+        return path
+
+    send(page, file("cpu.csv", "pod,time,cpu_cores", 2), file("memory.csv", "pod,time,memory_bytes", 3))
+    expect(page.locator(".mapcard")).to_contain_text("2 files joined by execution and time")
+    expect(page.locator(".mini")).to_have_count(3)
+    assert serious_axe_findings(page) == []
+    page.locator("#map-find").click()
+    expect(page).to_have_url(re.compile(r"/phases\?.*traces="), timeout=90_000)
+    expect(page.locator("#pick-traces")).to_have_value("cpu + memory")
+
+
+def test_what_a_nameless_column_measures_is_answered_in_place(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "panel.csv"
+    lines = [f"{1_700_000_000 + 5 * t},job-{e},{2_000_000_000 + t}" for e in range(2) for t in range(30)]
+    path.write_text("\n".join(["timestamp,pod,value", *lines]) + "\n")
+    send(page, path)
+    expect(page.locator("#map-questions")).to_contain_text("What does “value” measure?")
+    expect(page.locator("#map-import")).to_be_disabled()
+    page.get_by_role("textbox", name="What does “value” measure?").click()
+    page.get_by_role("option", name="Memory", exact=True).click()
+    page.get_by_role("textbox", name="In which unit is Memory in “value”?").click()
+    page.get_by_role("option", name="bytes", exact=True).click()
+    expect(page.locator("#map-memory")).to_have_value("value")
+    import_it(page, "Panel")
+    expect(page.locator(".importcard")).to_contain_text("All 60 rows were kept, in 2 executions.")
+
+
 def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
     send(page, write(tmp_path, "plain.csv", rows()))
     expect(page.locator("#map-cores-box")).to_be_hidden()

@@ -26,7 +26,7 @@ from core.phases.model import Expansion, PhaseModel
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.store import import_ai4dl, inspect_file, load_model, model_archive, read_with_report
-from core.traces.cleaning import OPTIONAL
+from core.traces.build.cleaning import OPTIONAL
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Feature, Role
 from core.units import Unit

@@ -15,13 +15,13 @@ from core.store import (
     inspect_file,
     load_model,
     model_archive,
+    one_file,
     read_crbm,
     read_kmeans,
     read_model_archive,
     read_scaler,
     read_traces,
     read_with_report,
-    readers,
 )
 from core.store.formats.csv import parse_exact as exact
 from core.store.guard import UNKNOWN, guarded
@@ -41,9 +41,9 @@ def raising(*_arguments, **_named):
 
 
 DOORS = {
-    "read_traces": (readers, "open_source", read_traces),
-    "read_with_report": (readers, "open_source", read_with_report),
-    "inspect_file": (readers, "open_source", inspect_file),
+    "read_traces": (one_file, "open_source", read_traces),
+    "read_with_report": (one_file, "open_source", read_with_report),
+    "inspect_file": (one_file, "open_source", inspect_file),
     "load_model": (archive, "_assembled", load_model),
     "read_model_archive": (archive, "_assembled", lambda path: read_model_archive(path.read_bytes())),
     "import_ai4dl": (foreign, "read_pickle", lambda path: import_ai4dl(crbm=path, kmeans=path, scaler=path)),

@@ -11,12 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, RefusedError
-from core.store import inspect_file, read_traces, read_with_report
+from core.store import Inspection, inspect_file, read_traces, read_with_report
 from core.store.formats import opening
 from core.store.formats.csv import parse_exact as csv_exact
 from core.store.formats.csv import reader as csv_files
 from core.store.formats.csv.reader import CsvSource
-from core.store.readers import Inspection
 from core.traces.build import build
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping, MappedColumn
@@ -262,7 +261,7 @@ def test_gzip_bombs_are_refused_before_they_fill_the_machine(tmp_path, monkeypat
 def test_the_quick_way_to_bad_files_is_an_error(tmp_path):
     with pytest.raises(InputError, match="is not there"):
         read_traces(tmp_path / "none.csv")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="is a folder without files"):
         read_traces(tmp_path)
 
 

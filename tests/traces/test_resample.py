@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
+from core.traces.build.resample import infer_period, median_steps, resample
 from core.traces.model import Resampling
-from core.traces.resample import infer_period, median_steps, resample
 from tests.oracles import slow_traces
 
 STEPS = st.sampled_from([0.5, 1.0, 2.0, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0, 10.0, 13.0, 15.0, 15.5, 40.0])

@@ -124,6 +124,12 @@ def discard(upload: str) -> None:
     notify("Nothing was stored.", "info", title=f"Discarded “{name}”")
 
 
+def separate(upload: str) -> None:
+    """Make files that were joined uploads of their own again."""
+    made = workspace().uploads.separate(upload)
+    notify("Continue with each of them in the list.", "info", title=f"{len(made)} files, one by one")
+
+
 def retry(task: str) -> str:
     """Retry an import; returns the new task's id."""
     return workspace().tasks.retry(task)
@@ -144,8 +150,9 @@ _CHANGES: dict[str, Callable[[str], None]] = {
     "restore": restore,
     "delete-now": delete_now,
     "discard": discard,
+    "separate": separate,
 }
-_LEAVES = {"trash": "traces", "discard": "upload", "delete-now": "traces"}
+_LEAVES = {"trash": "traces", "discard": "upload", "separate": "upload", "delete-now": "traces"}
 
 
 def act(asked: dict[str, Any], query: dict[str, str], refresh: Callable[[dict[str, str]], None]) -> Any:

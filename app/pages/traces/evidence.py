@@ -54,7 +54,7 @@ def evidence(upload_id: str, mapping: ColumnMapping) -> Node:
 def _said(part: Any) -> html.P:
     """What was read, in one line."""
     traces = part.traces
-    where = "in the file" if part.whole else "in its first part"
+    where = "in all" if part.whole else "in the first part"
     words = [
         f"{many(traces.n_executions, 'execution')} {where}",
         f"a sample every {format_duration(traces.period)}",
@@ -72,7 +72,10 @@ def _most(feature: Feature, values: np.ndarray[tuple[int], np.dtype[np.floating]
 def _doubts(part: Any) -> Node:
     """What does not look like containers; and rows that would be lost."""
     said = [doubt.sentence for doubt in part.doubts]
-    said += [one.message for one in part.report.harmful if one.kind not in ("doubtful", "assumed_unit")]
+    # in parts that were cut, a partner may lie behind the cut
+    quiet = {"doubtful", "assumed_unit", *(() if part.whole else ("no_partner",))}
+    harmful = [one for one in part.report.harmful if one.kind not in quiet]
+    said += [f"{one.message} {one.hint}" if one.kind == "no_partner" else one.message for one in harmful]
     said += [one.message for one in part.report.harmful if one.kind == "doubtful" and one.message not in said]
     if not said:
         return None

@@ -14,39 +14,51 @@ from app.pages.traces.evidence import evidence
 from app.pages.traces.listing import does
 from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
 from app.pages.traces.mapping_preview import preview, recognised
+from app.pages.traces.mapping_questions import ASKED, answered, asked, fields, open_questions
 from app.pages.traces.mapping_values import FIELDS, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table
 from app.ui.basics import Node, aria, button, card, icon, link_button, notice
 from app.ui.errors import sentences
 from core.errors import InputError, PhaseDockError
 from core.traces.model import ROLE_UNITS, Resampling, Role
-from core.traces.questions import Question
 from core.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from dash import Dash
 
     from core.traces.mapping import ColumnMapping
+    from core.traces.questions import Question
 
+ANSWERED = ("time_unit", "cpu", "cpu_unit", "memory", "memory_unit", "features", "answers")
+"""The fields of the form that answers to questions fill in."""
 _SUFFIXES = re.compile(r"(\.(csv|tsv|txt|json|parquet|pq|gz|zip|bz2|xz|zst))+$", re.IGNORECASE)
 
 
 def set_name(file_name: str) -> str:
     """A name for the set of a file: the file's, without its endings."""
-    return _SUFFIXES.sub("", file_name) or file_name
+    return " + ".join(_SUFFIXES.sub("", part) or part for part in file_name.split(" + "))
 
 
-def mapping_view(upload_id: str) -> Node:
-    """The form for one upload; a file that cannot be read gets its reason and the ways out."""
+def mapping_view(upload_id: str, as_written: bool = False) -> Node:
+    """The form for one upload; a file that cannot be read gets its reason and the ways out.
+
+    Parameters
+    ----------
+    upload_id
+        The upload.
+    as_written
+        Whether a table of series is read as it is written, and not turned.
+    """
     uploads = workspace().uploads
     try:
         info = uploads.get(upload_id)
-        inspection: Any = uploads.inspect(upload_id)
+        inspection: Any = uploads.inspect(upload_id, as_written)
     except PhaseDockError as error:
         return _unreadable(upload_id, error)
-    before = uploads.chosen_before(upload_id)
+    several = uploads.is_joined(upload_id)
+    before = uploads.chosen_before(upload_id, as_written)
     mapping = before[0] if before else inspection.mapping
     values = suggested(mapping)
     count = f"about {inspection.n_rows:,} rows" if inspection.n_rows else None
@@ -55,23 +67,27 @@ def mapping_view(upload_id: str) -> Node:
         info.name,
         recognised(inspection) if before is None else _as_before(before[1]),
         html.Div(id="map-questions"),
-        form(inspection, mapping),
+        form(inspection, mapping, several),
         note=" · ".join(fact for fact in facts if fact),
+        tools=[_one_by_one(upload_id)] if several else _other_reading(upload_id, inspection, as_written),
         class_name="mapcard",
     )
     looks = card(
         "How it looks",
         html.Div(id="map-evidence", **aria(live="polite")),
-        note="three executions of your file, as mapped",
+        note="three executions of your files, joined"
+        if several
+        else "three executions of your file, as mapped",
     )
     asks = mapping is None or bool(mapping.unknown)
     return html.Div(
         [
-            dcc.Store(id="map-upload", data=upload_id),
+            dcc.Store(id="map-upload", data={"id": upload_id, "as_written": as_written}),
+            dcc.Store(id=field_id("answers"), data={}),
             *((columns, looks) if asks else (looks, columns)),
             _found(inspection),
             card(
-                "First rows",
+                "First rows joined" if several else "First rows",
                 html.Div(preview(inspection, values), id="map-preview"),
                 note="marked columns will be read",
                 flush=True,
@@ -82,31 +98,28 @@ def mapping_view(upload_id: str) -> Node:
     )
 
 
+def _one_by_one(upload_id: str) -> Node:
+    return button("Import one by one", "git-branch", "small", **does("separate", upload_id))
+
+
+def _other_reading(upload_id: str, inspection: Any, as_written: bool) -> list[Node]:
+    """The way to read a table of series as it is written, and back."""
+    if as_written:
+        return [link_button("Read it as series", f"/traces?upload={upload_id}", "refresh", "small")]
+    if not inspection.turned:
+        return []
+    title = "Take its columns for columns, not for executions or metrics"
+    return [
+        link_button(
+            "Read it as a plain table", f"/traces?upload={upload_id}&as=table", "table", "small", title=title
+        )
+    ]
+
+
 def _as_before(file_name: str) -> Node:
     """That the columns are those of an earlier file."""
     said = f"You chose these columns for “{file_name}”, which has the same header."
     return notice("info", "Change what is different here.", strong=said)
-
-
-def _asked(questions: Sequence[Question]) -> Node:
-    """What only the person knows, before the form."""
-    if not questions:
-        return None
-    listed = html.Ul([html.Li(one.sentence) for one in questions])
-    strong = (
-        "One question before the import." if len(questions) == 1 else f"{len(questions)} questions first."
-    )
-    return html.Div([icon("alert-triangle"), html.Div([html.B(strong), listed], className="text")],
-                    className="notice warn", role="status")  # fmt: skip
-
-
-def _open_questions(mapping: ColumnMapping, inspection: Any) -> list[Question]:
-    """The questions whose answer the form still lacks."""
-    known = {one.column: one for one in inspection.questions}
-    return [
-        known.get(name) or Question(name, name == mapping.time, f"In which unit is “{name}”?", ())
-        for name in mapping.unknown
-    ]
 
 
 def _found(inspection: Any) -> Node:
@@ -137,6 +150,7 @@ def _bar(file_name: str, upload_id: str) -> html.Div:
 def _unreadable(upload_id: str, error: PhaseDockError) -> Node:
     message, hint = sentences(error)
     ways = [
+        *([_one_by_one(upload_id)] if workspace().uploads.is_joined(upload_id) else []),
         button("Choose another file", "file-import", "small choose-file"),
         button("Discard this one", "trash", "small", **does("discard", upload_id)),
         link_button("Back to trace sets", "/traces", "arrow-back-up", "small"),
@@ -151,7 +165,9 @@ def _wrong(error: InputError) -> Node:
 def _verdict(values: dict[str, Any], mapping: ColumnMapping) -> tuple[Node, bool]:
     """What would be imported, in a sentence, and whether it can be imported."""
     if mapping.unknown:
-        said = f"Choose the unit of “{mapping.unknown[0]}”."
+        name = mapping.unknown[0]
+        open_role = any(one.column == name and one.role is Role.OTHER for one in mapping.features)
+        said = f"Say what “{name}” measures." if open_role else f"Choose the unit of “{name}”."
         return html.Span([icon("alert-triangle"), html.B(said)], className="warn"), False
     cores, memory = needs_machine(values)
     notes = []
@@ -196,42 +212,67 @@ def register(app: Dash) -> None:
             "memory": Output("map-memory-gib-box", "hidden"),
         },
         inputs={
-            "values": {field: Input(field_id(field), "value") for field in FIELDS},
-            "upload_id": State("map-upload", "data"),
+            "values": {field: Input(field_id(field), _holds(field)) for field in FIELDS},
+            "upload": State("map-upload", "data"),
         },
     )(follow)
+    app.callback(
+        [Output(field_id(field), _holds(field)) for field in ANSWERED],
+        Input({"type": ASKED, "what": dash.ALL, "column": dash.ALL}, "value"),
+        {field: State(field_id(field), _holds(field)) for field in FIELDS},
+        State("map-upload", "data"),
+        prevent_initial_call=True,
+    )(answer)
     app.callback(
         output=Output(LOCATION, "search", allow_duplicate=True),
         inputs={
             "clicks": Input("map-import", "n_clicks"),
             "finds": Input("map-find", "n_clicks"),
-            "values": {field: State(field_id(field), "value") for field in FIELDS},
+            "values": {field: State(field_id(field), _holds(field)) for field in FIELDS},
             "name": State("map-name", "value"),
-            "upload_id": State("map-upload", "data"),
+            "upload": State("map-upload", "data"),
         },
         prevent_initial_call=True,
     )(start)
 
 
-def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
+def _holds(field: str) -> str:
+    """The property of a field's component that holds its value."""
+    return "data" if field == "answers" else "value"
+
+
+def _inspected(upload: Mapping[str, Any]) -> Any:
+    return workspace().uploads.inspect(upload["id"], upload["as_written"])
+
+
+def answer(_given: list[str | None], values: dict[str, Any], upload: dict[str, Any]) -> list[Any]:
+    """Fill the form in with the answer to a question."""
+    said, asked_of = dash.ctx.triggered[0]["value"], dash.ctx.triggered_id
+    if not said or not asked_of:
+        return [dash.no_update] * len(ANSWERED)
+    changed = answered(asked_of["what"], asked_of["column"], said, values, _inspected(upload))
+    return fields(changed, ANSWERED)
+
+
+def follow(values: dict[str, Any], upload: dict[str, Any]) -> dict[str, Any]:
     """Show the effect of the form: questions, evidence, preview, verdict, and which fields apply."""
-    inspection: Any = workspace().uploads.inspect(upload_id)
+    inspection = _inspected(upload)
     said: Node
     shown: Node = None
-    asked: list[Question] = []
+    questions: list[Question] = []
     try:
         mapping = mapping_of(values, inspection.mapping)
     except InputError as error:
         said, good = _wrong(error), False
     else:
         said, good = _verdict(values, mapping)
-        asked = _open_questions(mapping, inspection)
-        shown = evidence(upload_id, mapping) if good else _waits()
+        questions = open_questions(mapping, inspection)
+        shown = evidence(upload["id"], mapping) if good else _waits()
     cores, memory = needs_machine(values)
     absent = {key: not (values[key] or "").strip() for key in ("time", "cpu", "memory")}
     return {
         "preview": preview(inspection, values),
-        "questions": _asked(asked),
+        "questions": asked(questions, values),
         "evidence": shown,
         "state": said,
         "blocked": not good,
@@ -249,13 +290,15 @@ def _waits() -> Node:
     )
 
 
-def start(clicks: int | None, finds: int | None, values: dict[str, Any], name: str, upload_id: str) -> Any:
+def start(
+    clicks: int | None, finds: int | None, values: dict[str, Any], name: str, upload: dict[str, Any]
+) -> Any:
     """Import the file as the form says, and find its phases if asked; returns the address of the import."""
     if not clicks and not finds:
         return dash.no_update
     uploads = workspace().uploads
-    inspection: Any = uploads.inspect(upload_id)
-    mapping = mapping_of(values, inspection.mapping)
+    upload_id = upload["id"]
+    mapping = mapping_of(values, _inspected(upload).mapping)
     file_name = uploads.get(upload_id).name
     called = (name or "").strip() or set_name(file_name)
     return f"?task={uploads.accept(upload_id, mapping, called, find_phases=bool(finds))}"

@@ -40,25 +40,44 @@ def field_id(field: str) -> str:
     return f"map-{field.replace('_', '-')}"
 
 
-def form(inspection: Any, mapping: ColumnMapping | None) -> Node:
-    """The controls, filled in with what is suggested, or was chosen for the last file of this shape."""
+def form(inspection: Any, mapping: ColumnMapping | None, joined: bool = False) -> Node:
+    """The controls, filled in with what is suggested, or was chosen for the last file of this shape.
+
+    Parameters
+    ----------
+    inspection
+        What the file seems to be.
+    mapping
+        What the controls begin with.
+    joined
+        Whether several files are read as one: each has its own columns of execution and time.
+    """
     values, names = suggested(mapping), [column.name for column in inspection.columns]
     return html.Div(
-        [_columns(names, values), html.Div(className="rule"), _sampling(values)], className="mapform"
+        [_columns(names, values, joined), html.Div(className="rule"), _sampling(values)], className="mapform"
     )
 
 
-def _columns(names: Sequence[str], values: Mapping[str, Any]) -> html.Div:
+def _columns(names: Sequence[str], values: Mapping[str, Any], joined: bool) -> html.Div:
     """Which column is what, and in which unit."""
-    execution = _column("execution", "Execution", names, values, "None: the file is one execution")
+    naming = [values["execution"]] if joined else names
+    execution = _column("execution", "Execution", naming, values, "None: the file is one execution")
     text = "One text per execution, such as its workload."
     attributes = _many("attributes", "Attributes", names, values, text)
     further = _many("features", "Further features", names, values, "Numbers that a model may also read.")
     return html.Div(
         [
             execution,
-            _many("execution_parts", "and also by", names, values, "Such as the container of a pod."),
-            _column("time", "Time", names, values, "None: row number × period"),
+            _many(
+                "execution_parts",
+                "and also by",
+                () if joined else names,
+                values,
+                "Such as the container of a pod.",
+            ),
+            _column(
+                "time", "Time", [values["time"]] if joined else names, values, "None: row number × period"
+            ),
             _choice("time_unit", "Unit of time", _time_units(), values),
             _column("cpu", "CPU", names, values, "None"),
             _choice("cpu_unit", "Unit of CPU", _units(Role.CPU), values),

@@ -61,6 +61,8 @@ def _format(inspection: Any) -> str:
         return "Unknown format. "
     if inspection.layout == "generic":
         return "Unknown format. We guessed the columns; please check. "
+    if inspection.layout == "joined":
+        return f"{inspection.label}. "
     return f"Recognised as {inspection.label}. "
 
 

@@ -22,6 +22,7 @@ FIELDS = (
     *("execution", "execution_parts", "time", "time_unit", "cpu", "cpu_unit", "memory", "memory_unit"),
     *("features", "attributes"),
     *("period", "resampling", "max_gap", "cores", "memory_gib"),
+    "answers",
 )
 
 
@@ -31,7 +32,7 @@ def suggested(mapping: ColumnMapping | None) -> dict[str, Any]:
         empty: dict[str, Any] = dict.fromkeys(FIELDS)
         empty |= {"execution": NOTHING, "time": NOTHING, "cpu": NOTHING, "memory": NOTHING}
         return empty | {"time_unit": "s", "cpu_unit": "cores", "memory_unit": "bytes", "features": [],
-                        "attributes": [], "execution_parts": [], "resampling": "hold",
+                        "attributes": [], "execution_parts": [], "resampling": "hold", "answers": {},
                         "max_gap": 3}  # fmt: skip
     cpu, memory = _of_role(mapping, Role.CPU), _of_role(mapping, Role.MEMORY)
     rest = [one.column for one in mapping.features if one not in (cpu, memory)]
@@ -51,6 +52,7 @@ def suggested(mapping: ColumnMapping | None) -> dict[str, Any]:
         "max_gap": mapping.max_gap,
         "cores": mapping.cores,
         "memory_gib": None if mapping.memory_bytes is None else round(mapping.memory_bytes / GIB, 3),
+        "answers": {},
     }
 
 
@@ -68,7 +70,7 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
     Parameters
     ----------
     values
-        One value per field of `FIELDS`.
+        One value per field of `FIELDS`; ``answers`` are roles and units of further features that were asked.
     suggestion
         What was recognised; further features keep its roles and units.
 
@@ -82,7 +84,11 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
     for key, role in (("cpu", Role.CPU), ("memory", Role.MEMORY)):
         if named(values[key]):
             features.append(MappedColumn(values[key], role, values[f"{key}_unit"] or UNKNOWN))
-    features += [_further(name, known) for name in values["features"] or ()]
+    main = {one.column for one in features}
+    answers = values["answers"] or {}
+    features += [
+        _further(name, known, answers.get(name)) for name in values["features"] or () if name not in main
+    ]
     time, gib = named(values["time"]), number(values["memory_gib"])
     period, max_gap = number(values["period"]), number(values["max_gap"])
     execution = named(values["execution"])
@@ -99,6 +105,7 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
         attributes=tuple(values["attributes"] or ()),
         cores=number(values["cores"]),
         memory_bytes=None if gib is None else gib * GIB,
+        as_written=suggestion is not None and suggestion.as_written,
     )
 
 
@@ -116,8 +123,11 @@ def _still_assumed(
     return (PERIOD, *names) if unset else tuple(names)
 
 
-def _further(name: str, known: Mapping[str, MappedColumn]) -> MappedColumn:
+def _further(name: str, known: Mapping[str, MappedColumn], said: Mapping[str, str] | None) -> MappedColumn:
     """A further feature; the columns chosen for CPU and memory are the only ones of these roles."""
+    if said is not None:
+        role = Role(said["role"])
+        return MappedColumn(name, role, "plain" if role is Role.OTHER else said.get("unit") or UNKNOWN)
     found = known.get(name, MappedColumn(name))
     plain = found.role in (Role.CPU, Role.MEMORY)
     return MappedColumn(name, Role.OTHER, found.unit_key) if plain else found

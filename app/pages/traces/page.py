@@ -23,9 +23,9 @@ from app.pages.traces.import_card import (
     upload_of,
 )
 from app.pages.traces.listing import nothing_yet, set_list, trash_list
-from app.pages.traces.upload import drop_zone, pending, upload_list
+from app.pages.traces.upload import PICKED, drop_zone, joined, pending, upload_list
 from app.ui.basics import Node, link_button, page_head
-from app.ui.errors import safe_page
+from app.ui.errors import notify, safe_page
 from app.ui.page import Page
 from app.ui.tasks import kinds
 from core.errors import NotFoundError
@@ -92,7 +92,7 @@ def _adding(query: Query) -> list[Node]:
         parts.append(drop_zone(workspace().settings.max_upload))
     parts += upload_list()
     if upload:
-        parts.append(mapping.mapping_view(upload))
+        parts.append(mapping.mapping_view(upload, query.get("as") == "table"))
     if task and not upload:
         parts.append(import_card(task, known="traces" in query))
     parts.append(html.Div(_pending(query), id="traces-pending"))
@@ -138,6 +138,13 @@ def register(app: Dash) -> None:
             prevent_initial_call=True,
         )(callback)
     app.callback(
+        Output(LOCATION, "search", allow_duplicate=True),
+        Input("join-uploads", "n_clicks"),
+        State({"type": PICKED, "upload": dash.ALL}, "checked"),
+        State({"type": PICKED, "upload": dash.ALL}, "id"),
+        prevent_initial_call=True,
+    )(join_picked)
+    app.callback(
         Output("import-card", "children"),
         Output("import-tick", "disabled"),
         Output("import-made", "data"),
@@ -161,15 +168,28 @@ def act(asked: dict[str, Any] | None, search: str | None) -> Any:
     return dash.no_update if after is None else search_of(after)
 
 
-def arrived(upload: dict[str, str] | None, search: str | None) -> Any:
-    """Show the form of the file that arrived; while another form is open, list it."""
-    if not upload:
+def arrived(done: dict[str, Any] | None, search: str | None) -> Any:
+    """Show the form of what arrived, of files that belong together one; behind another form, list it."""
+    if not done:
         return dash.no_update
-    query = query_of(search)
+    query, found = query_of(search), list(done["ids"])
+    if len(found) > 1:
+        found = joined(found)
     if not query.get("upload"):
-        return search_of({"upload": upload["id"]})
+        return search_of({"upload": found[0]})
     set_props("traces-pending", {"children": _pending(query)})
     return dash.no_update
+
+
+def join_picked(clicks: int | None, checked: list[bool], ids: list[dict[str, str]]) -> Any:
+    """Join the waiting files that were picked."""
+    picked = [one["upload"] for one, yes in zip(ids, checked, strict=True) if yes]
+    if not clicks:
+        return dash.no_update
+    if len(picked) < 2:
+        notify("Tick two or more of them.", "info", title="Nothing to join yet")
+        return dash.no_update
+    return search_of({"upload": joined(picked)[0]})
 
 
 def follow(_ticks: int, task_id: str, search: str | None) -> tuple[Any, bool, Any]:

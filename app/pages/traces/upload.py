@@ -7,20 +7,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dash_mantine_components as dmc
 from dash import dcc, html
 
 from app.context import workspace
 from app.pages.traces.listing import does
 from app.ui.basics import Node, aria, button, card, data, icon, link_button
+from app.ui.errors import notify
 from app.ui.tasks.words import when
 from core.runtime.infos import TaskState
 from core.runtime.storage.trace_uploads import readable, readable_suffixes
 from core.units import format_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.runtime.infos import UploadInfo
 
 _MOST_TASKS = 200
+PICKED = "picked-upload"
+"""The type in the ids of the boxes that pick waiting files."""
 
 
 def drop_zone(limit: int) -> html.Div:
@@ -38,7 +44,8 @@ def drop_zone(limit: int) -> html.Div:
                 [
                     html.Div("Drop trace files here", className="strong"),
                     html.Div(
-                        f"{readable()}, up to {format_bytes(limit)} each",
+                        f"{readable()}, up to {format_bytes(limit)} each; "
+                        "several at once are joined where they belong together",
                         className="small ink3",
                     ),
                 ],
@@ -76,13 +83,29 @@ def pending(but: str | None = None) -> Node:
     found = waiting_uploads(but)
     if not found:
         return None
-    rows = [_pending_row(info) for info in found]
-    return card("Not imported yet", *rows, note="uploaded, waiting for you to continue", flush=True)
+    several = len(found) > 1
+    rows = [_pending_row(info, several) for info in found]
+    tools = [button("Join the ticked files", "link", "small", id="join-uploads")] if several else ()
+    return card("Not imported yet", *rows, note="uploaded, waiting for you", tools=tools, flush=True)
 
 
-def _pending_row(info: UploadInfo) -> html.Div:
+def joined(uploads: Sequence[str]) -> list[str]:
+    """Make one upload of files that belong together, and say which do not and why; the new ids."""
+    found, reasons = workspace().uploads.join(uploads)
+    if reasons:
+        notify(
+            html.Ul([html.Li(reason) for reason in reasons[:4]]), "warn", title="Not all files were joined"
+        )
+    return found
+
+
+def _pending_row(info: UploadInfo, several: bool) -> html.Div:
+    box = dmc.Checkbox(
+        id={"type": PICKED, "upload": info.id}, checked=False, size="xs", **aria(label=f"Pick {info.name}")
+    )
     return html.Div(
         [
+            box if several else None,
             icon("file-text"),
             html.Div(
                 [

@@ -76,6 +76,13 @@
     entry.node.remove();
     queue.splice(queue.indexOf(entry), 1);
   }
+  /* Files that were sent at once are told to the server together: they may belong together. */
+  function settle(entry) {
+    const batch = entry.batch;
+    batch.left -= 1;
+    if (batch.left > 0 || !batch.done.length || !document.getElementById("upload-list")) return;
+    api.set_props("upload-done", { data: { ids: batch.done, at: Date.now() } });
+  }
   function tick() {
     const list = document.getElementById("upload-list");
     queue.forEach(function (entry) {
@@ -89,6 +96,7 @@
     entry.state = "failed";
     entry.error = error;
     showFailure(entry);
+    settle(entry);
     next();
   }
   function sentence(text, status) {
@@ -104,13 +112,14 @@
     if (entry.request) entry.request.abort();
     if (entry.id) fetch("/api/uploads/" + entry.id, { method: "DELETE" });
     forget(entry);
+    settle(entry);
     next();
   }
   function arrived(entry) {
     forget(entry);
     const done = { id: entry.id, name: entry.file.name, at: Date.now() };
     if (document.getElementById("upload-list")) {
-      api.set_props("upload-done", { data: done });
+      entry.batch.done.push(entry.id);
     } else {
       api.set_props("notices", { sendNotifications: [{
         action: "show", id: entry.id, color: "var(--ok)", autoClose: 10000,
@@ -118,6 +127,7 @@
         title: "Uploaded “" + done.name + "”", message: "Choose its columns on the Traces page.",
       }] });
     }
+    settle(entry);
     next();
   }
 
@@ -183,8 +193,9 @@
     return null;
   }
   function add(files) {
+    const batch = { left: files.length, done: [] };
     Array.from(files).forEach(function (file) {
-      const entry = { file, state: "waits", sent: 0, samples: [] };
+      const entry = { file, batch, state: "waits", sent: 0, samples: [] };
       entry.node = line(entry);
       queue.push(entry);
       const error = refusal(file);
@@ -193,6 +204,7 @@
         entry.state = "failed";
         entry.error = error;
         showFailure(entry);
+        settle(entry);
       }
     });
     if (!ticker) ticker = setInterval(tick, 200);

@@ -207,14 +207,14 @@ def read_mapping(path: Path | None) -> ColumnMapping | None:
 
 
 def existing(file: Path) -> Path:
-    """The path of a file that exists.
+    """The path of a file that exists, or of a folder of files that are joined.
 
     Raises
     ------
     InputError
         If it does not.
     """
-    if not file.is_file():
+    if not file.exists():
         raise InputError(f"There is no file “{file}”.", "Check the path.")
     return file
 

@@ -9,10 +9,11 @@ from core.runtime.storage.cache import ByteCache
 from core.runtime.storage.chosen_mappings import ChosenMappings
 from core.runtime.storage.repository import checked_name
 from core.runtime.storage.uploads import Uploads
-from core.store import first_part, inspect_file
+from core.store import belonging, first_part, inspect_file
 from core.store.formats.register import suffixes, titles
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from core.runtime.tasks.store import Tasks
@@ -51,8 +52,15 @@ class TraceUploads(Uploads):
         self._first_parts: ByteCache[FirstPart | None] = ByteCache(_REMEMBERED, lambda _: 1)
         self._chosen = ChosenMappings(folder.parent / "chosen_mappings.json")
 
-    def inspect(self, upload: str) -> Inspection:
+    def inspect(self, upload: str, as_written: bool = False) -> Inspection:
         """Look into a complete upload: its layout, columns, first rows, and a suggested mapping.
+
+        Parameters
+        ----------
+        upload
+            Its id.
+        as_written
+            Whether a table is looked at as it is written, even where it looks like one of series.
 
         Raises
         ------
@@ -62,11 +70,30 @@ class TraceUploads(Uploads):
             If it cannot be a trace file at all.
         """
         path = self.path(upload)
-        return self._inspections.get(upload, lambda: inspect_file(path))
+        return self._inspections.get(f"{upload} {as_written}", lambda: inspect_file(path, as_written))
 
-    def chosen_before(self, upload: str) -> tuple[ColumnMapping, str] | None:
+    def join(self, uploads: Sequence[str]) -> tuple[list[str], list[str]]:
+        """Gather those of some complete uploads that belong together, as far as their contents show.
+
+        Returns
+        -------
+        tuple
+            The ids of what there is now, gathered ones first; and why other files stand alone.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If one of them is not there, or not complete.
+        """
+        owner = {path: one for one in uploads for path in self.files(one)}
+        groups, reasons = belonging(list(owner))
+        found = [list(dict.fromkeys(owner[path] for path in group)) for group in groups]
+        made = [self.gather(group) for group in found if len(group) > 1]
+        return [*made, *(group[0] for group in found if len(group) == 1)], reasons
+
+    def chosen_before(self, upload: str, as_written: bool = False) -> tuple[ColumnMapping, str] | None:
         """What was chosen for the last file with the same columns, and its name; None: nothing yet."""
-        inspection = self.inspect(upload)
+        inspection = self.inspect(upload, as_written)
         found = self._chosen.get(inspection)
         names = [column.name for column in inspection.columns]
         return found if found is not None and set(found[0].columns) <= set(names) else None
@@ -105,7 +132,7 @@ class TraceUploads(Uploads):
             If the name is empty or the mapping names columns that the file does not have.
         """
         name = checked_name(name, "trace set")
-        inspection = self.inspect(upload)
+        inspection = self.inspect(upload, mapping is not None and mapping.as_written)
         if mapping is not None:
             mapping.require([column.name for column in inspection.columns])
             self._chosen.keep(inspection, mapping, self.get(upload).name)

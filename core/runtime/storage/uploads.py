@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import time
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ from core.runtime.storage.files import (
 from core.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
@@ -40,6 +41,8 @@ _WHAT = "the upload"
 _ABANDONED = 7 * 86400.0
 _ANNOUNCED = 3600.0
 _JUST_NOW = 2.0
+_NAMED = 3
+"""Up to how many gathered files are all named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ class Uploads:
             id=upload,
             name=announced.name,
             size=announced.size,
-            complete=(folder / "file" / announced.name).is_file(),
+            complete=(folder / "file" / announced.name).exists(),
             created=datetime.fromtimestamp(announced.created, UTC),
         )
 
@@ -174,6 +177,64 @@ class Uploads:
                 f"“{info.name}” has not arrived completely.", "Wait for it, or send it again."
             )
         return self._folder / upload / "file" / info.name
+
+    def files(self, upload: str) -> tuple[Path, ...]:
+        """The files of a complete upload, by name; one, unless several were gathered.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            As `path` raises them.
+        """
+        path = self.path(upload)
+        return tuple(sorted(path.iterdir())) if path.is_dir() else (path,)
+
+    def is_joined(self, upload: str) -> bool:
+        """Whether an upload is there that was gathered of several files."""
+        try:
+            return self.path(upload).is_dir()
+        except (NotFoundError, ConflictError):
+            return False
+
+    def gather(self, uploads: Sequence[str]) -> str:
+        """Make one upload of several complete ones, which are gone then; returns its id.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If one of them is not there, or not complete.
+        """
+        made = self._linked([path for one in uploads for path in self.files(one)], gathered=True)
+        for one in uploads:
+            self.discard(one)
+        return made
+
+    def separate(self, upload: str) -> tuple[str, ...]:
+        """Make an upload of every file of one, which is gone then; returns their ids.
+
+        Raises
+        ------
+        NotFoundError, ConflictError
+            If it is not there, or not complete.
+        """
+        made = tuple(self._linked([path], gathered=False) for path in self.files(upload))
+        self.discard(upload)
+        return made
+
+    def _linked(self, paths: Sequence[Path], gathered: bool) -> str:
+        """A new upload of files that are there already; visible only when it is whole."""
+        made = new_id()
+        # a name that cannot be an upload's id: a reader never sees half of one
+        scratch = self._folder / f".{made}.new"
+        announced = _Announced(group_name([path.name for path in paths]), _size(paths), time.time())
+        target = scratch / "file" / announced.name if gathered else scratch / "file"
+        with disk_errors(_WHAT):
+            target.mkdir(parents=True)
+            for path in paths:
+                os.link(path, _free(target / path.name))
+            write_atomically(scratch / "info.json", json.dumps(asdict(announced)).encode())
+            scratch.rename(self._folder / made)
+        return made
 
     def discard(self, upload: str) -> None:
         """Remove an upload, whether or not it is there."""
@@ -256,6 +317,27 @@ class Uploads:
                 f"The disk has {format_bytes(free)} left; the file needs {format_bytes(size)}.",
                 "Make room in PHASEDOCK_HOME (empty the trash, for example) and try again.",
             )
+
+
+def group_name(names: Sequence[str]) -> str:
+    """What several files are called together."""
+    if len(names) <= _NAMED:
+        return safe_name(" + ".join(names))
+    return safe_name(f"{names[0]} and {len(names) - 1} more files")
+
+
+def _size(paths: Iterable[Path]) -> int:
+    return sum(path.stat().st_size for path in paths)
+
+
+def _free(path: Path) -> Path:
+    """A path that is not taken: two files from different folders may have one name."""
+    number = 1
+    found = path
+    while found.exists():
+        number += 1
+        found = path.with_name(f"{path.stem} ({number}){path.suffix}")
+    return found
 
 
 @contextmanager

@@ -86,6 +86,8 @@ class Format:
         The file as a source of columns; raises `InputError` where it is damaged.
     example
         A small file with five samples or more, for its exam.
+    turns
+        Whether such a table is turned: its columns, or texts in its rows, name executions and metrics.
     """
 
     name: str
@@ -94,3 +96,4 @@ class Format:
     recognise: Callable[[Beginning], bool]
     open: Callable[[Beginning], Source]
     example: str | bytes = ""
+    turns: bool = False

@@ -32,8 +32,15 @@ for _formats in declared(
         FORMATS.add(_format.name, _format)
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path, as_written: bool = False) -> Source:
     """Look at the beginning of a file and choose its reader.
+
+    Parameters
+    ----------
+    path
+        The file.
+    as_written
+        Whether a table is read as it is written, even where it looks like one of series.
 
     Raises
     ------
@@ -44,7 +51,11 @@ def open_source(path: Path) -> Source:
     kind = foreign(beginning.magic)
     if kind is not None:
         raise InputError(f"“{path.name}” is {kind}, not a table.", f"Choose one of: {', '.join(titles())}.")
-    found = next(entry for _, entry in FORMATS.items() if entry.recognise(beginning))
+    found = next(
+        entry
+        for _, entry in FORMATS.items()
+        if not (as_written and entry.turns) and entry.recognise(beginning)
+    )
     return found.open(beginning)
 
 

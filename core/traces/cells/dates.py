@@ -3,7 +3,7 @@
 Most writings have one meaning (``2026-01-31T12:00:00Z``, ``31 Jan 2026 12:00``, ``20260131T120000``). Of
 ``01/02/2026`` nobody can say whether the day or the month comes first: `order_of` looks at all cells of a
 column together, at which order exists and at which makes time go forwards in small steps, and gives up
-where both do. A time of day without a date counts from midnight; `core.traces.cleaning` carries it over
+where both do. A time of day without a date counts from midnight; `core.traces.build.cleaning` carries it over
 midnight.
 """
 

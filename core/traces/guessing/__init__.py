@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.cells.numbers import EMPTY, read, style_of
-from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score
+from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score, unnamed
 from core.traces.guessing.times import time_unit_of
 from core.traces.guessing.units import Column, UnitGuess, unit_of
 from core.traces.guessing.words import key, words
@@ -118,7 +118,13 @@ def _features(columns: Sequence[Column]) -> list[tuple[MappedColumn, bool]]:
     cpu = likeliest(names, cpu_score)
     memory = likeliest([name for name in names if name != cpu], memory_score)
     main = {cpu: Role.CPU, memory: Role.MEMORY}
-    return [_feature(column, main.get(column.name)) for column in columns[:MOST_FEATURES]]
+    found = [_feature(column, main.get(column.name)) for column in columns[:MOST_FEATURES]]
+    if any(one.role is not Role.OTHER for one, _ in found):
+        return found
+    return [
+        (MappedColumn(one.column, Role.OTHER, UNKNOWN) if unnamed(one.column) else one, sure)
+        for one, sure in found
+    ]
 
 
 def _feature(column: Column, main: Role | None) -> tuple[MappedColumn, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from core.traces.guessing.words import key, words
@@ -75,6 +76,11 @@ def likeliest(names: Sequence[str], score: Callable[[str], int]) -> str | None:
     """The name that speaks most for something, the first of equals; None where none does."""
     best = max(names, key=score, default=None)
     return best if best is not None and score(best) > 0 else None
+
+
+def unnamed(name: str) -> bool:
+    """Whether a name says nothing of what is measured: ``value``, ``value 2``, ``value (memory)``."""
+    return re.fullmatch(r"(?:value|val)s?(?:_\d+)?", key(name)) is not None
 
 
 def further_role(name: str) -> Role:

@@ -24,7 +24,11 @@ def recognise(head: Head) -> ColumnMapping | None:
         return None
     names = [one.column for one in guessed.features]
     memory = next((name for name in _MEMORY_METRICS if name in names), None)
-    return replace(guessed, features=tuple(_metric(one, memory) for one in guessed.features))
+    features = tuple(_metric(one, memory) for one in guessed.features)
+    known = {one.column for one, before in zip(features, guessed.features, strict=True) if one != before}
+    known |= {one.column for one in features if one.column.split(" ")[0] in _KNOWN}
+    assumed = tuple(name for name in guessed.assumed if name not in known)
+    return replace(guessed, features=features, assumed=assumed)
 
 
 # The first one present is the memory in use; the working set is what the kernel cannot reclaim.

@@ -38,6 +38,7 @@ def recognise(head: Head) -> ColumnMapping | None:
         time_unit=time_unit_of(head.column("timestamp")),
         features=known + more,
         attributes=texts,
+        assumed=tuple(name for name in (rest.assumed if rest else ()) if name in {f.column for f in more}),
     )
 
 

@@ -198,3 +198,39 @@ def test_names_stay_recognisable(name, safe):
 
 def test_a_long_name_keeps_its_suffix():
     assert safe_name("é" * 300 + ".csv.gz").endswith(".csv.gz")
+
+
+def sent(uploads, name, content):
+    upload = uploads.begin(name, len(content))
+    uploads.receive(upload, [content])
+    return upload
+
+
+def test_gathered_files_are_one_upload_until_they_are_separated(uploads):
+    made = uploads.gather([sent(uploads, "cpu.csv", b"12"), sent(uploads, "memory.csv", b"345")])
+    (info,) = uploads.list()
+    assert (info.id, info.name, info.size, info.complete) == (made, "cpu.csv + memory.csv", 5, True)
+    assert uploads.is_joined(made)
+    assert [path.read_bytes() for path in uploads.files(made)] == [b"12", b"345"]
+    apart = uploads.separate(made)
+    assert {uploads.get(one).name: uploads.path(one).read_bytes() for one in apart} == {
+        "cpu.csv": b"12",
+        "memory.csv": b"345",
+    }
+    assert len(uploads.list()) == 2
+    assert not any(uploads.is_joined(one) for one in (*apart, made))
+
+
+def test_files_of_one_name_stay_apart_and_many_names_are_counted(uploads, tmp_path):
+    made = uploads.gather([sent(uploads, "export.csv", str(n).encode()) for n in range(5)])
+    assert uploads.get(made).name == "export.csv and 4 more files"
+    assert sorted(path.read_bytes() for path in uploads.files(made)) == [b"0", b"1", b"2", b"3", b"4"]
+    uploads.discard(made)
+    assert files_in(tmp_path) == []
+
+
+def test_what_has_not_arrived_is_not_gathered(uploads):
+    there, waits = sent(uploads, "a.csv", b"1"), uploads.begin("b.csv", 5)
+    with pytest.raises(ConflictError):
+        uploads.gather([there, waits])
+    assert [one.id for one in uploads.list()] == [there]

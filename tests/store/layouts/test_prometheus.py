@@ -1,6 +1,7 @@
 """Answers and tables of Prometheus, read as trace sets."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -41,7 +42,10 @@ def test_several_prometheus_answers_one_per_line(tmp_path):
     one = answer([{"metric": {"name": "x"}, "values": [[10 * i, str(i)] for i in range(4)]}])
     two = answer([{"metric": {"name": "y"}, "values": [[10 * i, "2"] for i in range(4)]}])
     path = write(tmp_path, "answers.json", json.dumps(one) + "\n" + json.dumps(two))
-    traces = read_traces(path)
+    mapping = inspect_file(path).mapping
+    with pytest.raises(InputError, match="Nothing says what column “value” measures"):
+        read_traces(path)
+    traces = read_traces(path, replace(mapping, features=(MappedColumn("value"),)))
     assert traces.ids == ("x", "y")
     assert traces.column("value").tolist() == [0, 1, 2, 3, 2, 2, 2, 2]
 

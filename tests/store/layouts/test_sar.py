@@ -77,3 +77,23 @@ def test_sar_dates_are_told_apart(tmp_path, date, first):
     traces, report = read_with_report(write(tmp_path, "sar.txt", text))
     assert traces.time[0] == first
     assert report.count("unparsable") == 1
+
+
+@pytest.mark.parametrize(
+    ("date", "clock", "day", "sure"),
+    [
+        ("04.01.2020", "12:00:10", 1578096000, True),
+        ("01/04/2020", "12:00:10", 1578096000, False),
+        ("01/04/2020", "12:00:10 PM", 1578096000, False),
+        ("13/01/2020", "12:00:10", 1578873600, True),
+        ("2020-01-04", "12:00:10", 1578096000, True),
+    ],
+)
+def test_a_date_of_two_meanings_is_no_sure_one(tmp_path, date, clock, day, sure):
+    head = clock.replace("12:00:10", "12:00:00")
+    rows = [f"{clock.replace('12:00:10', f'12:00:{n}0')}     all     5.00     90.00" for n in range(1, 6)]
+    text = f"Linux 6.1 (node1) \t{date} \t_x86_64_\t(4 CPU)\n\n{head}     CPU     %user     %idle\n"
+    traces, report = read_with_report(write(tmp_path, "sar.txt", text + "\n".join(rows) + "\n"))
+    assert traces.time[0] == day + 43_210
+    assert (report.count("assumed_date") == 0) is sure
+    assert report.faultless is sure

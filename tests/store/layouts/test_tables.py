@@ -76,7 +76,7 @@ def test_alibaba_has_no_header_and_some_empty_cells(tmp_path, width):
     assert of(traces, Role.CPU, "c_2") == pytest.approx([0.125, 0.135, 0.145, 0.155, 0.165])
     assert traces.feature(Role.CPU).unit is Unit.SHARE
     assert traces.attributes["machine_id"] == ["m_251", "m_252"]
-    assert [one.kind for one in report.problems] == ["interleaved", "empty_column"]
+    assert [one.kind for one in report.problems] == ["interleaved", "blank_column"]
     assert report.problems[1].column == "mem_gps"
 
 

@@ -272,3 +272,14 @@ def test_what_is_not_sure_is_no_faultless_import(text, kind, tmp_path):
     assert kind in [one.kind for one in report.harmful]
     assert not report.faultless
     assert all(one.rows or one.row is None for one in report.harmful)
+
+
+def test_units_that_a_layout_knows_are_not_assumed_and_guessed_ones_are(tmp_path):
+    header, labels = "timestamp,__name__,pod,value\n", "DCGM_FI_DEV_GPU_UTIL,a"
+    known = write(
+        tmp_path, "dcgm.csv", header + "".join(f"{1_700_000_000 + i},{labels},{40 + i}\n" for i in range(6))
+    )
+    assert inspect_file(known).mapping.assumed == ()
+    rows = "".join(f"a,{1_700_000_000 + i},1.5,2000000,{40 + i}\n" for i in range(6))
+    table = "execution,timestamp,cpu_cores,memory_bytes,gpu_util\n" + rows
+    assert inspect_file(write(tmp_path, "recorded.csv", table)).mapping.assumed == ("gpu_util",)

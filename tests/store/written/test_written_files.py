@@ -7,6 +7,7 @@ files: ``PHASEDOCK_WRITTEN_FILES=10000 python -m pytest tests/store/written``; a
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from random import Random
 from typing import TYPE_CHECKING
@@ -17,26 +18,25 @@ import pytest
 from core.errors import PhaseDockError
 from core.store import inspect_file, read_with_report
 from core.traces.mapping import ColumnMapping
-from core.traces.model import Role
-from core.units import Unit
+from tests.store.written import gpus, machines, pairs, writers
 from tests.store.written.truth import truth
-from tests.store.written.writers import WRITERS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from core.traces.model import TraceSet
     from tests.store.written.truth import Truth
-    from tests.store.written.writers import Written
+    from tests.store.written.writers import Lane, Written
 
 FILES = int(os.environ.get("PHASEDOCK_WRITTEN_FILES", "700"))
 CORES = 16.0
 """The machine of the trackers' percentages."""
+WRITERS = {**writers.WRITERS, **gpus.WRITERS, **machines.WRITERS, **pairs.WRITERS}
 
 
-def outcome(path: Path, known: Truth, written: Written) -> str:
+def outcome(folder: Path, known: Truth, written: Written) -> str:
     """``asked``, ``refused``, ``yellow`` or ``green``; a green one that is not what was written is said."""
-    path.write_text(written.text, encoding="utf-8", newline="")
+    path = _write(folder, written)
     try:
         found = inspect_file(path)
         if found.mapping is None or found.questions:
@@ -48,37 +48,44 @@ def outcome(path: Path, known: Truth, written: Written) -> str:
     return "yellow" if not report.faultless else differs(traces, known, written) or "green"
 
 
+def _write(folder: Path, written: Written) -> Path:
+    """The file, or the folder of all files that are read as one."""
+    if written.others:
+        folder = folder / "several"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+    for name, text in {written.name: written.text, **written.others}.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="")
+    return folder if written.others else folder / written.name
+
+
 def differs(traces: TraceSet, known: Truth, written: Written) -> str:
     """What of a set is not what was written."""
-    single = "psrecord" in written.name
-    names = [written.rename(name) for name in (known.names[:1] if single else known.names)]
-    if sorted(set(names)) != sorted(traces.ids):
-        return f"executions {traces.ids} instead of {names}"
-    for p, name in enumerate(names):
+    held = written.held(known)
+    if sorted(held) != sorted(traces.ids):
+        return f"executions {traces.ids} instead of {tuple(held)}"
+    times = known.start + known.period * np.arange(written.first, known.samples)
+    begins = {"epoch": times[0], "day": times[0] % 86_400}
+    for name, lanes in held.items():
         mine = traces.execution(name)
-        times = known.start + known.period * np.arange(written.first, known.samples)
         if len(mine.time) != len(times) or not np.allclose(np.diff(mine.time), known.period, atol=1e-3):
             return f"{name}: {len(mine.time)} samples every {traces.period} s"
-        if not single and abs(mine.time[0] - times[0]) > 1e-3:
-            return f"{name}: begins at {mine.time[0]}, not {times[0]}"
-        for role, values, error in (
-            (Role.CPU, known.cpu[p], written.cpu),
-            (Role.MEMORY, known.memory[p], written.memory),
-        ):
-            said = _wrong(traces, role, mine.columns, values[written.first :], error)
+        if written.clock != "any" and abs(mine.time[0] - begins[written.clock]) > 1e-3:
+            return f"{name}: begins at {mine.time[0]}, not {begins[written.clock]}"
+        for lane in lanes:
+            said = _wrong(traces, lane, mine.columns, lane.values[written.first :])
             if said:
                 return f"{name}: {said}"
     return ""
 
 
-def _wrong(traces, role, columns, values, error) -> str:
-    feature = traces.feature(role)
-    if feature is None:
-        return f"no {role}"
-    if feature.unit not in (Unit.CORES, Unit.BYTES):
-        return f"{role} in {feature.unit}"
-    worst = float(np.abs(columns[feature.name] - values).max())
-    return "" if worst <= error else f"{role} is wrong by {worst:g} (rounding is {error:g})"
+def _wrong(traces: TraceSet, lane: Lane, columns, values) -> str:
+    features = [one for one in traces.features if one.role is lane.role and lane.part in one.name]
+    if not features:
+        return f"no {lane.role} {lane.part}"
+    worst = float(np.abs(columns[features[0].name] - values).max())
+    said = f"{lane.role} {lane.part} is wrong by {worst:g} (rounding is {lane.error:g})"
+    return "" if worst <= lane.error else said
 
 
 @pytest.mark.parametrize("kind", WRITERS)
@@ -89,9 +96,12 @@ def test_what_is_read_without_a_warning_is_what_was_written(kind, tmp_path, requ
         chance = Random(f"{kind} {seed} {n}")
         known = truth(chance)
         written = WRITERS[kind](known, chance)
-        said = outcome(tmp_path / written.name, known, written)
+        said = outcome(tmp_path, known, written)
         if said not in ("asked", "refused", "yellow", "green"):
             (tmp_path / "failed").write_text(written.text)
-            pytest.fail(f"{kind}, seed {seed}, file {n} ({written.name}): {said}\n{written.text[:600]}")
+            shown = "".join(f"\n--- {name}\n{text[:600]}" for name, text in written.others.items())
+            pytest.fail(
+                f"{kind}, seed {seed}, file {n} ({written.name}): {said}\n{written.text[:600]}{shown}"
+            )
         outcomes[said] += 1
     assert outcomes["green"] > 0.1 * sum(outcomes.values()), outcomes

@@ -3,32 +3,65 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from core.traces.model import Role
 from core.units import GIB, MIB
 from tests.store.written.truth import CPU_UNITS, MEMORY_UNITS, number, stamp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from random import Random
 
+    import numpy as np
+
     from tests.store.written.truth import Truth
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What one column of an execution has to hold: its role, values in canonical units, and rounding.
+
+    `part` is in the column's name where there are several of a role, such as the number of a GPU.
+    """
+
+    role: Role
+    values: np.ndarray
+    error: float
+    part: str = ""
 
 
 @dataclass(frozen=True)
 class Written:
     """A file: its name and text, the error of rounding in cores and bytes, and how it names executions.
 
-    `first` is the first sample that can be read: a counter's first value gives no usage.
+    `first` is the first sample that can be read: a counter's first value gives no usage. Times are those of
+    `Truth`, unless `clock` says that they count from midnight (``day``) or from anywhere (``any``). `lanes`
+    are what executions hold where that is not CPU and memory. `others` are further files, by name.
     """
 
     name: str
     text: str
-    cpu: float
-    memory: float
+    cpu: float = 0.0
+    memory: float = 0.0
     rename: Callable[[str], str] = str
     first: int = 0
+    clock: str = "epoch"
+    lanes: Mapping[str, Sequence[Lane]] | None = None
+    others: Mapping[str, str] = field(default_factory=dict)
+
+    def held(self, known: Truth) -> Mapping[str, Sequence[Lane]]:
+        """What every execution has to hold."""
+        if self.lanes is not None:
+            return self.lanes
+        return {
+            self.rename(name): (
+                Lane(Role.CPU, known.cpu[p], self.cpu),
+                Lane(Role.MEMORY, known.memory[p], self.memory),
+            )
+            for p, name in enumerate(known.names)
+        }
 
 
 def plain(known: Truth, chance: Random) -> Written:
@@ -165,7 +198,8 @@ def psrecord(known: Truth, _chance: Random) -> Written:
     for i in range(known.samples):
         share, size = known.cpu[0, i] * 100, known.memory[0, i] / MIB
         lines.append(f"{i * known.period:12.3f} {share:12.3f} {size:12.3f} {2 * size:12.3f}")
-    return Written("psrecord.txt", "\n".join(lines) + "\n", 1e-5, 600, lambda _name: "psrecord")
+    lanes = (Lane(Role.CPU, known.cpu[0], 1e-5), Lane(Role.MEMORY, known.memory[0], 600))
+    return Written("psrecord.txt", "\n".join(lines) + "\n", clock="any", lanes={"psrecord": lanes})
 
 
 WRITERS: dict[str, Callable[[Truth, Random], Written]] = {

@@ -69,6 +69,7 @@ def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``sar``: the blocks joined by time, days known from the banner and from midnight."""
     day, host, cpus = _NO_DATE, "", ""
     header: list[str] = []
+    doubtful = ""
     last = timedelta(-1)
     today = day
     found: dict[tuple[str, str], Row] = {}
@@ -76,11 +77,16 @@ def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         banner = BANNER.match(text)
         if banner:
             day = today = _date(banner["date"])
+            doubtful = _two_dates(banner["date"])
             host, cpus, last = banner["host"], banner["cpus"] or "", timedelta(-1)
             continue
         clock = _CLOCK.match(text)
         if clock is None or "LINUX RESTART" in text:
             continue
+        if doubtful:
+            message = f"“{doubtful}” in the banner can be two dates."
+            log.add("assumed_date", message, row=number)
+            doubtful = ""
         of_day, cells = _of_day(clock), clock[5].split()
         if _is_header(cells):
             header, today, last = cells, day, timedelta(-1)
@@ -130,8 +136,15 @@ def _join(
         found[key] = Row(number, values)
 
 
+def _two_dates(text: str) -> str:
+    """The date where nothing tells its day from its month; else an empty text."""
+    parts = text.split("/")
+    small = len(parts) == 3 and all(part.isdigit() and 1 <= int(part) <= 12 for part in parts[:2])
+    return text if small and parts[0] != parts[1] else ""
+
+
 def _date(text: str) -> datetime:
-    """The banner's date; day and month are told apart where one of them is above 12."""
+    """The banner's date: the day is first behind points, or where the second part is above 12."""
     texts = [part for part in re.split(r"[/.-]", text) if part]
     if len(texts) != 3 or max(map(len, texts)) > 4:
         return _NO_DATE
@@ -141,7 +154,7 @@ def _date(text: str) -> datetime:
     else:
         month, day, year = parts
         year += 2000 if year < 100 else 0
-        if month > 12:
+        if month > 12 or "." in text:
             month, day = day, month
     try:
         # the days that are counted on from here must be dates as well

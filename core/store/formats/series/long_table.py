@@ -234,5 +234,6 @@ FORMATS = (
         _open,
         "timestamp,__name__,container,value\n"
         + "".join(f"{10 * i},container_memory_usage_bytes,a,{i}\n" for i in range(6)),
+        turns=True,
     ),
 )

@@ -189,5 +189,6 @@ FORMATS = (
         lambda start: WideSource.of(start.opened(CsvSource.open)) is not None,
         _open,
         "Time,cpu train-1,cpu train-2\n" + "".join(f"{10 * i},0.{i},0.5\n" for i in range(6)),
+        turns=True,
     ),
 )

@@ -16,8 +16,8 @@ from core.traces.validation import many
 from core.units import Unit, file_unit, format_number
 
 if TYPE_CHECKING:
+    from core.traces.build.working import Mask, Working
     from core.traces.model import FloatArray, IntArray
-    from core.traces.working import Mask, Working
 
 USAGE = tuple(ROLE_UNITS)
 OPTIONAL = (Role.LOSS, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
@@ -235,8 +235,10 @@ def _drop_empty_columns(work: Working) -> None:
         return
     for feature, none in zip(work.features, empty, strict=True):
         if none:
+            blank = feature.role is Role.OTHER and feature.name not in work.flawed
             message = f"Column “{feature.name}” has no usable number in any row."
-            work.log.add("empty_column", message, column=feature.name, row=None)
+            kind = "blank_column" if blank else "empty_column"
+            work.log.add(kind, message, column=feature.name, row=None)
     if all(empty):
         work.take(np.empty(0, dtype=np.int64))
         work.offsets, work.ids = np.zeros(1, dtype=np.int64), ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from core.traces.model import TraceSet
 from core.traces.validation import MOST_ROWS, many
 
 if TYPE_CHECKING:
@@ -115,7 +116,19 @@ class Working:
             self.offsets = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(np.int64)
         self.take(keep)
 
-    def attribute_values(self) -> dict[str, list[str]]:
+    def recorded(self) -> TraceSet:
+        """The rows that are left as a trace set; its period is none before it is resampled."""
+        return TraceSet(
+            features=self.features,
+            columns=tuple(self.columns),
+            time=self.time,
+            ids=self.ids,
+            offsets=self.offsets,
+            period=self.mapping.period or 1.0,
+            attributes=self._attribute_values(),
+        )
+
+    def _attribute_values(self) -> dict[str, list[str]]:
         """One text per execution and attribute: that of its first row."""
         found: dict[str, list[str]] = {}
         starts = self.offsets[:-1]

@@ -1,0 +1,132 @@
+"""What only the person knows, asked above the form and answered in place.
+
+An answer fills the form in, so that it can be changed there; what columns measure that are neither CPU nor
+memory is kept beside it, by column: ``{"value": {"role": "gpu", "unit": "percent"}}``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import dash
+import dash_mantine_components as dmc
+from dash import html
+
+from app.pages.traces.mapping_values import named
+from app.ui.basics import Node, aria, icon
+from core.traces.cells.numbers import style_of
+from core.traces.guessing.units import Column, choices, unit_of
+from core.traces.mapping import TIME_UNITS, UNKNOWN
+from core.traces.model import ROLE_NAMES, Role
+from core.traces.questions import Question
+from core.units import FILE_UNITS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.traces.mapping import ColumnMapping
+
+ASKED = "map-asked"
+"""The type in the ids of the answers' controls."""
+_MAIN = {Role.CPU.value: "cpu", Role.MEMORY.value: "memory"}
+
+
+def open_questions(mapping: ColumnMapping, inspection: Any) -> list[Question]:
+    """The questions whose answer the form still lacks."""
+    roles = {one.column: one.role for one in mapping.features}
+    known = {(one.column, one.role): one for one in inspection.questions}
+    found = []
+    for name in mapping.unknown:
+        role = roles.get(name)
+        what = ROLE_NAMES.get(role, name) if role else name
+        unit = Question(
+            name, name == mapping.time, f"In which unit is {what} in “{name}”?", choices(role or Role.OTHER)
+        )
+        found.append(known.get((name, role is Role.OTHER)) or unit)
+    return found
+
+
+def asked(questions: Sequence[Question], values: Mapping[str, Any]) -> Node:
+    """The questions with their controls."""
+    if not questions:
+        return None
+    strong = (
+        "One question before the import." if len(questions) == 1 else f"{len(questions)} questions first."
+    )
+    rows = [
+        html.Div([html.Span(one.sentence), _control(one, values)], className="question") for one in questions
+    ]
+    return html.Div(
+        [icon("alert-triangle"), html.Div([html.B(strong), *rows], className="text")],
+        className="notice warn",
+        role="status",
+    )
+
+
+def _control(question: Question, values: Mapping[str, Any]) -> dmc.Select:
+    what = "role" if question.role else "time" if question.time else "unit"
+    return dmc.Select(
+        id={"type": ASKED, "what": what, "column": question.column},
+        data=[{"value": key, "label": label} for key, label in _offered(question, values)],
+        placeholder="Choose",
+        size="xs",
+        allowDeselect=False,
+        **aria(label=question.sentence),
+    )
+
+
+def _offered(question: Question, values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if question.role:
+        names = {role.value: name for role, name in ROLE_NAMES.items()} | {Role.OTHER.value: "Something else"}
+        taken = {role for role, field in _MAIN.items() if named(values[field])}
+        return [(key, names[key]) for key in question.choices if key not in taken]
+    labels = TIME_UNITS if question.time else {key: unit.label for key, unit in FILE_UNITS.items()}
+    keys = question.choices or (tuple(key for key in TIME_UNITS if key != "none") if question.time else ())
+    return [(key, labels[key]) for key in keys]
+
+
+def answered(
+    what: str, column: str, value: str, values: Mapping[str, Any], inspection: Any
+) -> dict[str, Any]:
+    """The fields of the form that an answer changes, with their new values.
+
+    Parameters
+    ----------
+    what
+        ``role``, ``unit`` or ``time``: what was asked.
+    column
+        The column that it was asked of.
+    value
+        The answer: a key of a role or of a unit.
+    values
+        The form's values.
+    inspection
+        What the file seems to be.
+    """
+    if what == "time":
+        return {"time_unit": value}
+    main = next((field for field in _MAIN.values() if values[field] == column), None)
+    if what == "unit" and main:
+        return {f"{main}_unit": value}
+    answers = dict(values["answers"] or {})
+    if what == "unit":
+        return {"answers": answers | {column: answers.get(column, {}) | {"unit": value}}}
+    if value in _MAIN:
+        field = _MAIN[value]
+        rest = [name for name in values["features"] or () if name != column]
+        return {field: column, f"{field}_unit": _unit(column, Role(value), inspection), "features": rest}
+    return {"answers": answers | {column: {"role": value, "unit": _unit(column, Role(value), inspection)}}}
+
+
+def _unit(column: str, role: Role, inspection: Any) -> str | None:
+    """The unit that the first rows show for a role; None where they leave it open."""
+    place = [one.name for one in inspection.columns].index(column)
+    cells = tuple(row[place] for row in inspection.rows_preview if place < len(row))
+    style = style_of(cell for row in inspection.rows_preview for cell in row)
+    found = unit_of(Column(column, cells, style), role)
+    return None if found.key == UNKNOWN or found.assumed else found.key
+
+
+def fields(answer: Mapping[str, Any], names: Sequence[str]) -> list[Any]:
+    """The new values of some fields in their order; those that stay are not touched."""
+    return [answer.get(name, dash.no_update) for name in names]

@@ -1,0 +1,107 @@
+"""What executions are called in several files: by their own names, by their pods, or by their files."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.traces.validation import many, problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.traces.joining.stacks import Part, Stack
+    from core.traces.validation import Problem
+
+_METRIC = re.compile(
+    r"(?i)(?<![a-z])(cpus?|mem(ory)?|ram|rss|gpus?|net(work)?|disk|io|usage|used|util(i[sz]ation)?|cores?|"
+    r"bytes|percent|metrics?|stats?|data|export)(?![a-z])"
+)
+_ENDING = re.compile(r"(\.\w{1,7})+$")
+
+
+def stem(file: str) -> str:
+    """A file's name without its endings."""
+    return _ENDING.sub("", file) or file
+
+
+def bare(file: str) -> str:
+    """What a file's name says beside what it measures: ``train-1`` of ``cpu_train-1.csv``."""
+    return re.sub(r"[\s_.-]{2,}", "-", _METRIC.sub("", stem(file))).strip(" _.-")
+
+
+def renamed(parts: Sequence[Part]) -> tuple[list[Part], list[Problem]]:
+    """Name the executions of files that name none.
+
+    Parameters
+    ----------
+    parts
+        All files.
+
+    Returns
+    -------
+    tuple
+        The files, and what was decided. Files with the same columns are different executions, named after the
+        files. Of files with different ones, those whose names differ only in what they measure are one.
+    """
+    unnamed = [part for part in parts if part.unnamed]
+    shapes = {frozenset(feature.name for feature in part.traces.features) for part in parts}
+    if not unnamed or len(shapes) == 1:
+        return list(parts), []
+    names = _bare_names(unnamed)
+    whole = " + ".join(stem(part.file) for part in unnamed)
+    made = [
+        replace(part, traces=replace(part.traces, ids=(names[part.file] or whole,))) if part.unnamed else part
+        for part in parts
+    ]
+    shared = Counter(names.values())
+    said = [
+        problem(
+            "named_by_files",
+            f"{', '.join(part.file for part in unnamed if names[part.file] == name)} name no execution and "
+            f"were taken for one, “{name or whole}”.",
+            count=count,
+        )
+        for name, count in shared.items()
+        if count > 1
+    ]
+    return made, said
+
+
+def _bare_names(parts: Sequence[Part]) -> dict[str, str]:
+    """The names of files without what they measure, unless files with the same columns would share one."""
+    names = {part.file: bare(part.file) for part in parts}
+    taken = Counter(
+        (names[part.file], frozenset(feature.name for feature in part.traces.features)) for part in parts
+    )
+    return names if max(taken.values()) == 1 else {part.file: stem(part.file) for part in parts}
+
+
+def same_pods(stacks: Sequence[Stack]) -> tuple[list[Stack], list[Problem]]:
+    """Let an execution that is known by its pod alone be that pod's only container in the first stack."""
+    first, made = stacks[0], [stacks[0]]
+    said: list[Problem] = []
+    for stack in stacks[1:]:
+        other = {name: _container(name, first.traces.ids, stack.traces.ids) for name in stack.traces.ids}
+        changed = [name for name, new in other.items() if new != name]
+        if changed and len(set(other.values())) == len(other):
+            message = (
+                f"{stack.name}: {many(len(changed), 'execution')} known by pod alone, the first of them "
+                f"“{changed[0]}”, taken for “{other[changed[0]]}”."
+            )
+            said.append(problem("named_by_pods", message, count=len(changed)))
+            stack = replace(stack, traces=replace(stack.traces, ids=tuple(other.values())))  # noqa: PLW2901
+        made.append(stack)
+    return made, said
+
+
+def _container(name: str, known: Sequence[str], own: Sequence[str]) -> str:
+    """The one known execution that is the same pod, or the name itself."""
+    if name in known:
+        return name
+    pod = name.partition("/")[0]
+    found = [one for one in known if one.partition("/")[0] == pod and ("/" in one) != ("/" in name)]
+    alone = sum(one.partition("/")[0] == pod for one in own) == 1
+    return found[0] if len(found) == 1 and alone else name
