@@ -82,6 +82,8 @@ interface Window {
   dash_clientside: DashClientside;
   // deno-lint-ignore no-explicit-any
   dash_ag_grid: any;
+  // deno-lint-ignore no-explicit-any
+  dash_cytoscape: any;
   dashAgGridFunctions: AgGridFunctions;
   dashAgGridComponentFunctions: AgGridFunctions;
   // deno-lint-ignore no-explicit-any

@@ -29,12 +29,28 @@
     });
   };
 
+  /* What stands there before the page has come goes part by part, as each is there. */
+  new MutationObserver(function (_changes, observer) {
+    const look = document.getElementById("first-look");
+    const gone = function (filled, parts) {
+      const there = document.getElementById(filled);
+      if (!look || !there || !there.firstElementChild) return false;
+      look.querySelectorAll(parts).forEach((part) => part.remove());
+      return true;
+    };
+    const frame = gone("rail-links", ":scope > .rail, :scope > .topbar");
+    if (!gone("_pages_content", ":scope > .main") || !frame) return;
+    if (look) look.remove();
+    observer.disconnect();
+  }).observe(document.body, { childList: true, subtree: true });
+
   function click(id) {
     const element = document.getElementById(id);
     if (element) element.click();
   }
   /* On a phone the choice of traces, model and engine is at the end of the menu. */
   document.addEventListener("click", function (event) {
+    if (dom.closest(event, ".open-search")) click("open-search");
     if (!dom.closest(event, "#open-choice")) return;
     click("open-menu");
     setTimeout(function () {

@@ -53,6 +53,7 @@ def _find() -> dmc.TextInput:
 def _list(selected: str) -> Node:
     column = {
         "colId": "name",
+        "headerName": "Execution",
         # a cell is drawn again when its value changes, as a strip does with another minimum dwell time
         "valueGetter": {"function": "params.data.name + params.data.strip"},
         "cellRenderer": "ExecutionCell",
