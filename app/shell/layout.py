@@ -167,7 +167,7 @@ def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineP
                         className="rail",
                     ),
                     topbar(may_sign_out=may_sign_out),
-                    html.Main(_page(), id="page"),
+                    html.Main(_page(), id="page", tabIndex="-1"),
                 ],
                 className="shell",
             ),

@@ -27,6 +27,9 @@ _ROW, _HEADER = 33, 34
 _OPTIONS: dict[str, Any] = {
     "theme": {"function": _THEME},
     "suppressCellFocus": True,
+    # arrow keys go through a table; Tab goes on to what is behind it, not through every cell
+    "tabToNextCell": {"function": "phasedockTable.leave(params)"},
+    "tabToNextHeader": {"function": "phasedockTable.enter(params)"},
     "animateRows": False,
     "enableCellTextSelection": True,
     "ensureDomOrder": True,

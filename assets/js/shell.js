@@ -42,6 +42,10 @@
     if (!gone("_pages_content", ":scope > .main") || !frame) return;
     if (look) look.remove();
     observer.disconnect();
+    /* What had the focus may be gone with the page before: the keyboard goes on from the beginning of the new one. */
+    new MutationObserver(function () {
+      if (document.activeElement === document.body) dom.element("page").focus({ preventScroll: true });
+    }).observe(dom.element("_pages_content"), { childList: true });
   }).observe(document.body, { childList: true, subtree: true });
 
   function click(id) {
@@ -62,12 +66,19 @@
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       click("open-search");
+      typeHere(60);
     } else if (event.key === "?" && !dom.typing(event)) {
       click("open-help");
     } else if (document.getElementById("search-results") && dom.field(event, "search-text")) {
       searchKey(event);
     }
   });
+  /* Whoever opens the search by its key types at once: not only after the window has faded in. */
+  function typeHere(frames) {
+    const input = document.getElementById("search-text");
+    if (input) input.focus();
+    else if (frames) requestAnimationFrame(() => typeHere(frames - 1));
+  }
   function searchKey(event) {
     const links = dom.all("#search-results a");
     const at = links.findIndex((link) => link.classList.contains("on"));

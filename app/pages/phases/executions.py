@@ -68,10 +68,8 @@ def _list(selected: str) -> Node:
         options={
             "rowHeight": 54,
             "headerHeight": 0,
-            # without a header, Tab has to find a cell to go to: the grid would look for one for ever
             "suppressCellFocus": False,
             "suppressHeaderFocus": True,
-            "tabToNextCell": {"function": "leaveExecutions(params)"},
             "context": {"chosen": selected},
             "rowClassRules": {"chosen": "isChosenExecution(params)"},
         },

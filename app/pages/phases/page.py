@@ -106,6 +106,8 @@ PAGE = Page(
     routes=(blueprint,),
     keys=(
         ("↑ ↓", "On Phases: previous or next execution"),
+        ("+ −", "On Phases: zoom in or out"),
+        ("← →", "On Phases: earlier or later, where zoomed"),
         ("Esc", "On Phases: reset zoom"),
     ),
     outline=(Room((620, 620), "phases"),),
