@@ -5,15 +5,17 @@ from __future__ import annotations
 import gc
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dash
-from flask import Flask
+from flask import Flask, request
 
 from app import api, cache, security
 from app.context import EXTENSION
 from app.pages import PAGES
 from app.shell import layout as shell
+from app.shell import not_found
+from app.shell.first_look import first_look, title_at
 from app.ui import graph
 from app.ui.errors import on_callback_error
 from app.ui.tasks import card as task_card
@@ -42,6 +44,18 @@ _INDEX = """<!DOCTYPE html>
 </html>"""
 
 
+class _Application(dash.Dash):
+    """Dash, with something to look at before its scripts have made the page."""
+
+    def interpolate_index(self, *more: Any, **parts: Any) -> str:
+        """Fill the document's template."""
+        pages = [page for _, page in PAGES.items()]
+        entry = first_look(pages, request.path) + parts["app_entry"]
+        title = title_at(pages, request.path)
+        document: str = super().interpolate_index(*more, **parts | {"app_entry": entry, "title": title})
+        return document
+
+
 def create_app(settings: Settings) -> dash.Dash:
     """Make the application for one workspace.
 
@@ -56,7 +70,7 @@ def create_app(settings: Settings) -> dash.Dash:
     server.register_blueprint(api.blueprint)
     server.register_error_handler(PhaseDockError, api.explain)
     cache.install(server, settings)
-    app = dash.Dash(
+    app = _Application(
         "phasedock",
         server=server,  # type: ignore[arg-type]  # a Flask server is what it is for
         use_pages=True,
@@ -75,6 +89,7 @@ def create_app(settings: Settings) -> dash.Dash:
     pages = [page for _, page in PAGES.items()]
     for page in pages:
         _add(app, page)
+    not_found.register(server, pages)
     graph.register(app)
     task_card.register(app)
     shell.register(app, settings, pages)

@@ -120,6 +120,15 @@ def _keys(pages: Sequence[Page]) -> list[tuple[str, str]]:
     return [*_SHORTCUTS, *(key for page in pages for key in page.keys)]
 
 
+_COMPONENTS = {
+    # an empty place for the focus is no item, and a menu belongs to the page as its button does
+    "Menu": {"defaultProps": {"withInitialFocusPlaceholder": False, "portalProps": {"target": "#page"}}},
+    # the head of a window would count as one more banner of the document
+    "Modal": {"defaultProps": {"attributes": {"header": {"role": "presentation"}}}},
+    "Drawer": {"defaultProps": {"attributes": {"header": {"role": "presentation"}}}},
+}
+
+
 def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineProvider:
     """The whole page around the container of pages.
 
@@ -132,7 +141,12 @@ def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineP
     """
     return dmc.MantineProvider(
         defaultColorScheme="auto",
-        theme={"fontFamily": "var(--sans)", "primaryColor": "indigo", "defaultRadius": 6},
+        theme={
+            "fontFamily": "var(--sans)",
+            "primaryColor": "indigo",
+            "defaultRadius": 6,
+            "components": _COMPONENTS,
+        },
         children=[
             html.A("Skip to content", href="#page", className="skip"),
             dcc.Store(id="scheme"),
@@ -153,7 +167,7 @@ def layout(pages: Sequence[Page], *, may_sign_out: bool = False) -> dmc.MantineP
                         className="rail",
                     ),
                     topbar(may_sign_out=may_sign_out),
-                    html.Main(_page(), id="page"),
+                    html.Main(_page(), id="page", tabIndex="-1"),
                 ],
                 className="shell",
             ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import dash
 import dash_mantine_components as dmc
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 _RECENT = 50
+_OF_A_SET = 8
+_MOST = 14
 
 
 def window() -> dmc.Modal:
@@ -27,6 +29,8 @@ def window() -> dmc.Modal:
         withCloseButton=False,
         size="lg",
         padding="sm",
+        title="Search",
+        classNames={"header": "sr"},
         children=[
             dmc.TextInput(
                 id="search-text",
@@ -41,29 +45,53 @@ def window() -> dmc.Modal:
     )
 
 
-def _found(text: str, pages: Sequence[Page], choice: Choice) -> list[tuple[str, str, str, str]]:
-    """What a search finds: (icon, name, kind, address)."""
-    space, wanted = workspace(), text.strip().lower()
-    entries = [(p.icon, p.name, "page", address(p.path, choice)) for p in pages]
-    entries += [
-        ("database", info.name, "traces", address("/phases", Choice(info, None)))
-        for info in space.traces.list()
+class Found(NamedTuple):
+    """One thing that a search finds: its icon and name, what or whose it is, and where it is."""
+
+    icon: str
+    name: str
+    kind: str
+    href: str
+
+
+def found(text: str, pages: Sequence[Page], choice: Choice) -> list[Found]:
+    """Everything whose name has a text in it; executions of the chosen trace set before those of others."""
+    wanted = text.strip().lower()
+    space = workspace()
+    things = [
+        *(Found(page.icon, page.name, "page", address(page.path, choice)) for page in pages),
+        *(_to_phases("database", info.name, "traces", Choice(info, None)) for info in space.traces.list()),
+        *(
+            _to_phases("stack-2", info.name, "model", Choice(choice.traces, info))
+            for info in space.models.list()
+        ),
+        *(
+            Found("player-play", info.name, "run", address("/runs", choice, experiment=info.id))
+            for info in space.runs.experiments(_RECENT)
+        ),
     ]
-    entries += [
-        ("stack-2", info.name, "model", address("/phases", Choice(choice.traces, info)))
-        for info in space.models.list()
-    ]
-    entries += [
-        ("player-play", info.name, "run", address("/runs", choice, experiment=info.id))
-        for info in space.runs.experiments(_RECENT)
-    ]
-    if wanted and choice.traces is not None:
-        names = space.traces.summary(choice.traces.id)["execution"]
-        entries += [
-            ("timeline", name, "execution", address("/phases", choice, execution=name))
-            for name in names[names.str.contains(wanted, case=False, regex=False)].head(20)
+    matching = [each for each in things if wanted in each.name.lower()]
+    return matching + (_executions(wanted, choice) if wanted else [])
+
+
+def _to_phases(picture: str, name: str, kind: str, choice: Choice) -> Found:
+    return Found(picture, name, kind, address("/phases", choice))
+
+
+def _executions(wanted: str, choice: Choice) -> list[Found]:
+    """Executions by name, a few of each trace set, the chosen one first."""
+    sets = workspace().traces.list()
+    chosen = choice.traces.id if choice.traces is not None else None
+    made: list[Found] = []
+    for info in sorted(sets, key=lambda each: each.id != chosen):
+        names = workspace().traces.summary(info.id)["execution"]
+        here = choice if info.id == chosen else Choice(info, None)
+        kind = "execution" if info.id == chosen else f"in {info.name}"
+        made += [
+            Found("timeline", name, kind, address("/phases", here, execution=name))
+            for name in names[names.str.contains(wanted, case=False, regex=False)].head(_OF_A_SET)
         ]
-    return [entry for entry in entries if wanted in entry[1].lower()][:12]
+    return made
 
 
 def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None], Choice]) -> None:
@@ -87,7 +115,7 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
         prevent_initial_call=True,
     )
     def find(text: str | None, opened: bool, search: str | None) -> Node:
-        return _results(_found(text or "", pages, choice_of(search))) if opened else dash.no_update
+        return results(found(text or "", pages, choice_of(search))) if opened else dash.no_update
 
     app.clientside_callback(
         ClientsideFunction("shell", "openSearch"),
@@ -99,19 +127,23 @@ def register(app: Dash, pages: Sequence[Page], choice_of: Callable[[str | None],
     )
 
 
-def _results(found: Sequence[tuple[str, str, str, str]]) -> Node:
+def results(every: Sequence[Found]) -> Node:
     """What was found as links; Enter goes to the first."""
-    if not found:
-        return html.Div(
-            "No match. Executions are searched in the chosen trace set.",
-            className="ink3",
-            style={"padding": "8px 10px"},
-        )
-    return [
+    if not every:
+        return html.Div("No match in any trace set. Type less of the name.", className="hint")
+    links: list[Node] = [
         dcc.Link(
-            [icon(picture), html.Span(name, className="truncate"), html.Span(kind, className="kind")],
-            href=href,
+            [
+                icon(each.icon),
+                html.Span(each.name, className="truncate"),
+                html.Span(each.kind, className="kind truncate"),
+            ],
+            href=each.href,
             className="on" if position == 0 else "",
         )
-        for position, (picture, name, kind, href) in enumerate(found)
+        for position, each in enumerate(every[:_MOST])
     ]
+    more = len(every) - _MOST
+    if more > 0:
+        links.append(html.Div(f"and {more:,} more. Type more of the name.", className="hint"))
+    return links

@@ -20,7 +20,7 @@ def _picker(component_id: str, label: str, state: Node = None) -> html.Div:
                 allowDeselect=False,
                 searchable=True,
                 rightSection=icon("selector", "sm"),
-                className="picker",
+                className=f"picker {component_id}",
                 comboboxProps={"width": 300, "position": "bottom-start"},
                 nothingFoundMessage="No match",
             ),

@@ -196,7 +196,12 @@ def gain_dot(mark: Mark, on: Track, kind: str, label: str) -> html.Div:
     return html.Div(parts, className="gain", role="img", title=label, **aria(label=label))
 
 
-def plain_table(head: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Node]], label: str) -> html.Div:
+def unseen(text: str) -> html.Span:
+    """Words for those who hear the page, where the others see what is meant."""
+    return html.Span(text, className="sr")
+
+
+def plain_table(head: Sequence[tuple[Node, bool]], rows: Iterable[Sequence[Node]], label: str) -> html.Div:
     """A short table; `head` has (title, is it a number) per column. Long tables are grids."""
     numeric = [number for _, number in head]
 

@@ -64,7 +64,7 @@ def engine_options() -> list[dict[str, str]]:
 
 def _label(engine: EngineInfo, *, alone: bool) -> str:
     if is_demo(engine):
-        return title_of(engine)
+        return "Demo (replayed jobs)"  # its whole title has no room in a picker
     if engine.state is EngineState.READY:
         return f"{engine.name} ({workspace().live.engine_registry.kind(engine.name).title})"
     return state_sentence(engine, alone=alone)

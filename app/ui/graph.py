@@ -70,6 +70,7 @@ def graph(name: str, figure: go.Figure | dict[str, Any] | None, label: str, **mo
             ),
         ],
         className="chart",
+        style={"--room": f"{height}px"},
         role="img",
         **aria(label=label),
     )

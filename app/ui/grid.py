@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import dash_ag_grid as dag
+from dash import html
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,10 +22,14 @@ _THEME = """themeQuartz.withParams({
   accentColor:'var(--accent)',cellHorizontalPadding:14,rowHeight:33,headerHeight:34,headerColumnResizeHandleColor:'transparent',
   inputFocusBorder:{color:'var(--accent)'},focusShadow:'none',browserColorScheme:'inherit'})"""
 
+_ROW, _HEADER = 33, 34
 
 _OPTIONS: dict[str, Any] = {
     "theme": {"function": _THEME},
     "suppressCellFocus": True,
+    # arrow keys go through a table; Tab goes on to what is behind it, not through every cell
+    "tabToNextCell": {"function": "phasedockTable.leave(params)"},
+    "tabToNextHeader": {"function": "phasedockTable.enter(params)"},
     "animateRows": False,
     "enableCellTextSelection": True,
     "ensureDomOrder": True,
@@ -40,7 +45,7 @@ def grid(
     height: str | None = None,
     options: Mapping[str, Any] | None = None,
     **more: Any,
-) -> dag.AgGrid:
+) -> html.Div:
     """A sortable table.
 
     Parameters
@@ -57,7 +62,7 @@ def grid(
         Further AG Grid options.
     """
     as_tall_as_its_rows = {"domLayout": "autoHeight"} if height is None else {}
-    return dag.AgGrid(
+    table = dag.AgGrid(
         id=grid_id,
         columnDefs=list(columns),
         rowData=list(rows),
@@ -75,3 +80,5 @@ def grid(
         style={"height": height} if height else {"width": "100%"},
         **more,
     )
+    room = height or f"{_HEADER + len(rows) * int((options or {}).get('rowHeight', _ROW))}px"
+    return html.Div(table, className="gridroom", style={"--room": room})

@@ -13,6 +13,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """The room that a row of cards takes, to show before the cards are there.
+
+    Parameters
+    ----------
+    heights
+        Of each card in pixels, as it mostly is.
+    look
+        The classes that place the cards, as the page's own row has them.
+    """
+
+    heights: tuple[int, ...]
+    look: str = "stack"
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     """One page of the application.
 
@@ -34,6 +50,8 @@ class Page:
         What a dot beside its name says, or None for no dot.
     keys
         Its keys on the keyboard, as (key, what it does).
+    outline
+        The room of its cards, row by row, from the top.
     """
 
     path: str
@@ -46,3 +64,4 @@ class Page:
     count: Callable[[], int] | None = None
     alert: Callable[[], str | None] | None = None
     keys: tuple[tuple[str, str], ...] = ()
+    outline: tuple[Room, ...] = ()

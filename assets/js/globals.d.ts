@@ -5,7 +5,7 @@
 type Quantity = number | null | undefined;
 type Unit = "cores" | "bytes" | "bytes/s" | "watts" | "share" | "seconds" | "plain";
 type Cell = string | number | null | undefined;
-type Range = [number, number];
+type Stretch = [from: number, to: number];
 
 interface Format {
   known(value: unknown): value is number;
@@ -42,7 +42,7 @@ interface PhaseDock {
   };
   figures: {
     timeTicks(start: number, end: number, about: number): { values: number[]; texts: string[] };
-    showRange(graph: PlotlyElement, range: Range): void;
+    showRange(graph: PlotlyElement, range: Stretch): void;
     scheme(): "light" | "dark";
   };
   /** The Live page's three scripts share its state, which has too many shapes to be worth types. */
@@ -82,6 +82,8 @@ interface Window {
   dash_clientside: DashClientside;
   // deno-lint-ignore no-explicit-any
   dash_ag_grid: any;
+  // deno-lint-ignore no-explicit-any
+  dash_cytoscape: any;
   dashAgGridFunctions: AgGridFunctions;
   dashAgGridComponentFunctions: AgGridFunctions;
   // deno-lint-ignore no-explicit-any

@@ -29,12 +29,32 @@
     });
   };
 
+  /* What stands there before the page has come goes part by part, as each is there. */
+  new MutationObserver(function (_changes, observer) {
+    const look = document.getElementById("first-look");
+    const gone = function (filled, parts) {
+      const there = document.getElementById(filled);
+      if (!look || !there || !there.firstElementChild) return false;
+      look.querySelectorAll(parts).forEach((part) => part.remove());
+      return true;
+    };
+    const frame = gone("rail-links", ":scope > .rail, :scope > .topbar");
+    if (!gone("_pages_content", ":scope > .main") || !frame) return;
+    if (look) look.remove();
+    observer.disconnect();
+    /* What had the focus may be gone with the page before: the keyboard goes on from the beginning of the new one. */
+    new MutationObserver(function () {
+      if (document.activeElement === document.body) dom.element("page").focus({ preventScroll: true });
+    }).observe(dom.element("_pages_content"), { childList: true });
+  }).observe(document.body, { childList: true, subtree: true });
+
   function click(id) {
     const element = document.getElementById(id);
     if (element) element.click();
   }
   /* On a phone the choice of traces, model and engine is at the end of the menu. */
   document.addEventListener("click", function (event) {
+    if (dom.closest(event, ".open-search")) click("open-search");
     if (!dom.closest(event, "#open-choice")) return;
     click("open-menu");
     setTimeout(function () {
@@ -46,12 +66,19 @@
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       click("open-search");
+      typeHere(60);
     } else if (event.key === "?" && !dom.typing(event)) {
       click("open-help");
     } else if (document.getElementById("search-results") && dom.field(event, "search-text")) {
       searchKey(event);
     }
   });
+  /* Whoever opens the search by its key types at once: not only after the window has faded in. */
+  function typeHere(frames) {
+    const input = document.getElementById("search-text");
+    if (input) input.focus();
+    else if (frames) requestAnimationFrame(() => typeHere(frames - 1));
+  }
   function searchKey(event) {
     const links = dom.all("#search-results a");
     const at = links.findIndex((link) => link.classList.contains("on"));

@@ -41,6 +41,13 @@
     ...format,
     seconds: format.duration,
     plain: format.number,
+    leave: () => false,
+    /* From the header Tab goes to the first row. */
+    enter: function (params) {
+      if (params.backwards || !params.api.getDisplayedRowCount()) return false;
+      setTimeout(() => params.api.setFocusedCell(0, params.api.getAllDisplayedColumns()[0]));
+      return true;
+    },
     /* A click on a row, or Enter in it, opens that execution; selecting text in a cell does not. */
     open: function (params, href) {
       const event = params.event || {};

@@ -115,7 +115,7 @@ def base_url(server: Server) -> str:
 
 @dataclass
 class Guard:
-    """What the page must not do: log an error, throw, or ask another machine for anything."""
+    """What the page must not do: write to the console, throw, or ask another machine for anything."""
 
     found: list[str] = field(default_factory=list)
     allowed: list[re.Pattern[str]] = field(default_factory=list)
@@ -145,8 +145,7 @@ def guard(request: pytest.FixtureRequest, page: Page, server: Server) -> Iterato
         watching.servers.append(request.getfixturevalue("live"))
 
     def logged(message: ConsoleMessage) -> None:
-        if message.type == "error":
-            watching.found.append(f"console: {message.text} ({message.location['url']})")
+        watching.found.append(f"console, {message.type}: {message.text} ({message.location['url']})")
 
     def threw(error: Error) -> None:
         watching.found.append(f"page: {error}")

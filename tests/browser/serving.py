@@ -130,7 +130,7 @@ AXE = Axe()
 
 
 def serious_axe_findings(page: Page) -> list[str]:
-    """What axe finds that is serious or critical, as sentences.
+    """What axe finds, minor findings included, as sentences.
 
     What fades in or out has too little contrast for a moment: a finding has to last.
     """
@@ -143,7 +143,6 @@ def serious_axe_findings(page: Page) -> list[str]:
         found = [
             f"{violation['id']}: {violation['help']} ({violation['nodes'][0]['html'][:160]})"
             for violation in results["violations"]
-            if violation["impact"] in ("serious", "critical")
         ]
         if not found:
             return []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.pages.live.state import does
-from app.ui.basics import Node, button, card, plain_table
+from app.ui.basics import Node, button, card, plain_table, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,9 @@ def _picked(picked: Sequence[ContainerRow], control: bool) -> Node:
     rows = [(row.name, row.image, _act("unpick", row.id, f"Deselect {row.name}", control)) for row in picked]
     return card(
         "Selected by hand",
-        plain_table([("Container", False), ("Image", False), ("", False)], rows, "Selected by hand"),
+        plain_table(
+            [("Container", False), ("Image", False), (unseen("Actions"), False)], rows, "Selected by hand"
+        ),
         note="managed without the label",
         flush=True,
         class_name="live-others",
@@ -50,7 +52,7 @@ def _foreign(view: LiveView, control: bool) -> Node:
         (row.name, row.image, row.state, _act("pick", row.id, f"Select {row.name}", control))
         for row in view.foreign[:_MOST]
     ]
-    heads = [("Container", False), ("Image", False), ("State", False), ("", False)]
+    heads = [("Container", False), ("Image", False), ("State", False), (unseen("Actions"), False)]
     parts: list[Node] = [plain_table(heads, rows, "Other containers on this host")]
     if len(view.foreign) > _MOST:
         parts.append(html.Div(f"and {len(view.foreign) - _MOST:,} more", className="inset small ink3"))

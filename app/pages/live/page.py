@@ -15,7 +15,7 @@ from app.ui.basics import Node, empty, link_button, page_head
 from app.ui.engines import anything_attached, engine_named
 from app.ui.errors import safe_page
 from app.ui.links import Query
-from app.ui.page import Page
+from app.ui.page import Page, Room
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -52,4 +52,5 @@ PAGE = Page(
     routes=(exports.blueprint,),
     alert=_attached,
     keys=(("P", "On Live: pause or resume; Enter on a row: inspect or change the container"),),
+    outline=(Room((92,) * 4, "grid cols-4"), Room((480,))),
 )

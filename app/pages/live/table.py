@@ -106,7 +106,7 @@ def _buttons() -> dict[str, Any]:
     return {
         **_UNSEARCHED,
         "field": "acts",
-        "headerName": "",
+        "headerName": "Actions",
         "headerClass": "acts-head",
         "cellRenderer": "LiveActsCell",
         "cellClass": "acts-cell",

@@ -20,7 +20,7 @@ from app.pages.models import search as model_search
 from app.ui.basics import Node, aria, empty, link_button, page_head
 from app.ui.errors import safe_page
 from app.ui.links import Query
-from app.ui.page import Page
+from app.ui.page import Page, Room
 from app.ui.tasks import card as task_card
 from core.errors import NotFoundError
 
@@ -164,4 +164,5 @@ PAGE = Page(
     layout,
     register,
     count=lambda: len(workspace().models.list()),
+    outline=(Room((560, 560), "grid models-main"),),
 )

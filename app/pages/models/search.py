@@ -11,7 +11,7 @@ from dash import Dash, Input, Output, State, dcc, html, set_props
 from app.context import workspace
 from app.figures.models.trials import trials
 from app.pages.models.train import no_traces
-from app.ui.basics import Node, button, card, link_button, notice, plain_table
+from app.ui.basics import Node, button, card, link_button, notice, plain_table, unseen
 from app.ui.errors import problem
 from app.ui.forms import ORDER, numbers, text_of, values_of
 from app.ui.graph import graph
@@ -156,7 +156,7 @@ def _table(found: Sequence[Mapping[str, Any]], trace_set_id: str) -> html.Div:
         )
         for each in found
     ]
-    names = [*((name, True) for name in numbers_), ("", False)]
+    names = [*((name, True) for name in numbers_), (unseen("Actions"), False)]
     return plain_table(names, rows, "Trials by held-out error")
 
 

@@ -14,7 +14,7 @@ from app.pages.overview.news import news_card
 from app.pages.overview.steps import next_steps
 from app.ui.basics import Node, card, icon, link_button, page_head
 from app.ui.errors import problem, safe_page
-from app.ui.page import Page
+from app.ui.page import Page, Room
 from app.ui.polling import when_changed
 from core.errors import PhaseDockError
 from core.runtime.infos import TaskState
@@ -128,4 +128,9 @@ PAGE = Page(
     0,
     layout,
     register,
+    outline=(
+        Room((128,) * 4, "grid cols-4"),
+        Room((380, 380), "grid cols-main"),
+        Room((180, 180), "grid cols-main"),
+    ),
 )

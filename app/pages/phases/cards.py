@@ -74,7 +74,7 @@ def _tools(view: View) -> list[Node]:
         ("Phases of every sample, CSV", f"{base}/phases/{view.model}.csv?dwell={view.dwell:g}&"),
     ]
     return [
-        button("Reset zoom", "zoom-reset", "small quiet", id="zoom-out", title=title),
+        button("Reset zoom", "zoom-reset", "small quiet short", id="zoom-out", title=title),
         export_menu("timeline", "timeline", files),
     ]
 

@@ -53,6 +53,7 @@ def _find() -> dmc.TextInput:
 def _list(selected: str) -> Node:
     column = {
         "colId": "name",
+        "headerName": "Execution",
         # a cell is drawn again when its value changes, as a strip does with another minimum dwell time
         "valueGetter": {"function": "params.data.name + params.data.strip"},
         "cellRenderer": "ExecutionCell",
@@ -67,10 +68,8 @@ def _list(selected: str) -> Node:
         options={
             "rowHeight": 54,
             "headerHeight": 0,
-            # without a header, Tab has to find a cell to go to: the grid would look for one for ever
             "suppressCellFocus": False,
             "suppressHeaderFocus": True,
-            "tabToNextCell": {"function": "leaveExecutions(params)"},
             "context": {"chosen": selected},
             "rowClassRules": {"chosen": "isChosenExecution(params)"},
         },

@@ -22,7 +22,7 @@ from app.pages.phases.view import View, window_of, written_keys
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import safe_page
 from app.ui.nothing_yet import misfit, no_model, no_traces
-from app.ui.page import Page
+from app.ui.page import Page, Room
 from app.ui.phase_cards import live
 from app.ui.phase_views import execution_names, execution_rows
 from core.units import phase_number
@@ -106,6 +106,9 @@ PAGE = Page(
     routes=(blueprint,),
     keys=(
         ("↑ ↓", "On Phases: previous or next execution"),
+        ("+ −", "On Phases: zoom in or out"),
+        ("← →", "On Phases: earlier or later, where zoomed"),
         ("Esc", "On Phases: reset zoom"),
     ),
+    outline=(Room((620, 620), "phases"),),
 )

@@ -24,7 +24,8 @@ _SHOWN_CHARACTERS = 12_000
 def manifest_card(found: Verdict, result: Result, view: View, choice: Choice) -> html.Section:
     """The tabs of formats, and the file in the chosen one."""
     tabs = segments(view, "format", FORMATS, view.form, "Format of the export")
-    return card("Set it", html.Div([_what(found), *_export(tabs, result, view, choice)], className="stack"))
+    body = html.Div([_what(found), *_export(tabs, result, view, choice)], className="stack")
+    return card("Set it", body, class_name="setit")
 
 
 def _what(found: Verdict) -> Node:

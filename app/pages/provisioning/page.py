@@ -28,7 +28,7 @@ from app.ui.errors import refused_policies, safe_page
 from app.ui.export import download
 from app.ui.links import Query, segments
 from app.ui.nothing_yet import misfit, no_traces
-from app.ui.page import Page
+from app.ui.page import Page, Room
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.provisioning.evaluation.evaluate import EvaluationSettings
@@ -225,4 +225,5 @@ PAGE = Page(
     layout,
     register,
     routes=(exports.blueprint,),
+    outline=(Room((44,)), Room((110,) * 4, "grid cols-4"), Room((380,))),
 )

@@ -8,7 +8,7 @@ from dash import html
 
 from app.pages.provisioning.query import RESOURCES
 from app.pages.provisioning.workload import STATES, amount_of, badge, change, now_and_then, workload_card
-from app.ui.basics import Node, card, icon
+from app.ui.basics import Node, aria, card, icon
 from app.ui.export import download
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import FIXED, KEEP
@@ -54,7 +54,12 @@ def verdict_cards(found: Verdict, report: Mapping[str, Any], view: View, csv: st
         return [whole]
     cards = [workload_card(each, view) for each in found.cards[:MOST]]
     shown, folded = cards[:SHOWN], cards[SHOWN:]
-    return [whole, html.Div(shown, className="workloads"), _folded(folded, len(found.cards) - SHOWN)]
+    return [whole, _in_a_row(shown, "Workloads"), _folded(folded, len(found.cards) - SHOWN)]
+
+
+def _in_a_row(cards: Sequence[Node], label: str) -> html.Div:
+    """Cards of workloads, which a phone shows in one row to swipe through, by keyboard as well."""
+    return html.Div(list(cards), className="workloads", tabIndex="0", role="region", **aria(label=label))
 
 
 def _folded(cards: Sequence[Node], count: int) -> Node:
@@ -66,7 +71,7 @@ def _folded(cards: Sequence[Node], count: int) -> Node:
     return html.Details(
         [
             html.Summary([icon("chevron-right", "sm"), html.Span(title)]),
-            html.Div(list(cards), className="workloads"),
+            _in_a_row(cards, title),
             cut if count > len(cards) else None,
         ],
         className="own",

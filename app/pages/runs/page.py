@@ -26,7 +26,7 @@ from app.pages.runs.listing import ACT, list_page
 from app.pages.runs.query import BUILD, COMPARE, LEDGER, PATH, View
 from app.ui.errors import notify, safe_page
 from app.ui.links import Query
-from app.ui.page import Page
+from app.ui.page import Page, Room
 from app.ui.tasks import card as task_card
 
 if TYPE_CHECKING:
@@ -180,4 +180,5 @@ PAGE = Page(
     routes=(exports.blueprint, arm_exports.blueprint),
     count=_stored,
     keys=(("← →", "On a ledger: previous or next tick"),),
+    outline=(Room((110,)), Room((480,))),
 )

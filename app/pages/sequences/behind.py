@@ -55,7 +55,7 @@ def _list(view: View, found: Behind) -> Node:
     event = [f"phasedockTable.open(params, '{phases}')"]
     return grid(
         "seq-behind-grid",
-        [{"field": "name", "cellRenderer": "ExecutionCell", "flex": 1}],
+        [{"field": "name", "headerName": "Execution", "cellRenderer": "ExecutionCell", "flex": 1}],
         behind_rows(view, executions, times),
         height="100%",
         options={"rowHeight": 58, "headerHeight": 0, "suppressCellFocus": False},

@@ -27,7 +27,7 @@ from app.pages.sequences.query import View, default_after, state_of, written
 from app.ui.basics import Node, page_head
 from app.ui.errors import safe_page
 from app.ui.nothing_yet import misfit
-from app.ui.page import Page
+from app.ui.page import Page, Room
 
 
 @safe_page("Sequences")
@@ -77,4 +77,5 @@ PAGE = Page(
     layout,
     register,
     routes=(exports.blueprint,),
+    outline=(Room((420, 420), "grid cols-main"), Room((340,) * 3, "grid cols-3")),
 )

@@ -17,7 +17,7 @@ from app.pages.tasks import listing
 from app.ui.basics import Node, button, card, data, page_head
 from app.ui.errors import problem, safe_page
 from app.ui.links import Query
-from app.ui.page import Page
+from app.ui.page import Page, Room
 from app.ui.tasks import card as task_card
 from app.ui.tasks import words as task_words
 from core.errors import NotFoundError
@@ -133,4 +133,5 @@ PAGE = Page(
     layout,
     register,
     count=_waiting,
+    outline=(Room((320,)),),
 )

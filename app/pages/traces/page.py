@@ -26,7 +26,7 @@ from app.pages.traces.listing import nothing_yet, set_list, trash_list
 from app.pages.traces.upload import PICKED, drop_zone, joined, pending, upload_list
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import notify, safe_page
-from app.ui.page import Page
+from app.ui.page import Page, Room
 from app.ui.tasks import kinds
 from core.errors import NotFoundError
 from core.runtime.infos import TaskState
@@ -236,4 +236,5 @@ PAGE = Page(
     layout,
     register,
     count=lambda: len(workspace().traces.list()),
+    outline=(Room((86,)), Room((110,)), Room((480,))),
 )

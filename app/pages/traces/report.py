@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.ui.basics import Node, notice, plain_table, state_badge
+from app.ui.basics import Node, notice, plain_table, state_badge, unseen
 from core.traces.validation import KINDS, Severity
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ def problem_table(problems: Sequence[Problem], label: str = "Problems found") ->
     if not problems:
         return notice("ok", "Every row could be read as it is.", strong="No problems found in this file.")
     ranked = sorted(problems, key=lambda one: _ORDER.index(one.severity))
-    head = (("", False), ("What was found", False), ("Rows", True), ("Column", False), ("Times", True))
+    head = (
+        (unseen("Severity"), False),
+        ("What was found", False),
+        ("Rows", True),
+        ("Column", False),
+        ("Times", True),
+    )
     return html.Div(
         plain_table((*head, ("What was done, and what you can do", False)), map(_row, ranked), label),
         className="problems",

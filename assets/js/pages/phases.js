@@ -26,8 +26,6 @@
   }
   const rules = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   rules.isChosenExecution = (params) => Boolean(params.data) && params.data.name === chosenName(params.context);
-  /* The arrow keys go from one execution to the next; Tab goes on to what is behind the list. */
-  rules.leaveExecutions = () => false;
   function timeline() {
     return /** @type {PlotlyElement[]} */ (dom.all(".js-plotly-plot"))
       .find((plot) => plot.layout && plot.layout.meta && plot.layout.meta.time_axis);
@@ -72,6 +70,17 @@
     const graph = timeline();
     if (graph) window.phasedock.figures.showRange(graph, graph.layout.meta.full);
   }
+  /* By keyboard: half or double the time around the middle, or a quarter of it earlier or later. */
+  function zoomBy(factor, shift) {
+    const graph = timeline();
+    if (!graph) return;
+    const [first, last] = graph.layout.meta.full, [from, to] = graph.layout.xaxis.range;
+    const wide = Math.min((to - from) * factor, last - first);
+    const start = (from + to - wide) / 2 + shift * (to - from);
+    const low = Math.max(first, Math.min(start, last - wide));
+    window.phasedock.figures.showRange(graph, [low, low + wide]);
+  }
+  const ZOOMS = { "+": [0.5, 0], "=": [0.5, 0], "-": [2, 0], ArrowLeft: [1, -0.25], ArrowRight: [1, 0.25] };
 
   document.addEventListener("click", function (event) {
     const row = dom.closest(event, "#executions .ag-row");
@@ -85,6 +94,8 @@
       step(event.key === "ArrowDown" ? 1 : -1);
     } else if (event.key === "Escape") {
       zoomOut();
+    } else if (ZOOMS[event.key] && !event.ctrlKey && !event.metaKey && !dom.closest(event, ".tablewrap, .cards")) {
+      zoomBy(ZOOMS[event.key][0], ZOOMS[event.key][1]);
     }
   });
 

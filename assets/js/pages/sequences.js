@@ -6,6 +6,8 @@
   const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || /** @type {AgGridFunctions} */ ({}));
   const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || /** @type {AgGridFunctions} */ ({}));
   const h = React.createElement;
+  /* The graph is never zoomed, yet Cytoscape warns of any sensitivity of the wheel, its own default included. */
+  if (window.dash_cytoscape) delete window.dash_cytoscape.Cytoscape.defaultProps.wheelSensitivity;
   const DEFAULTS = { memory: "1", step: "run", hide: "0.10", ahead: "1" };
 
   /* Cells: paths as badges, states, and a count with its bar. */

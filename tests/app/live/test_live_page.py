@@ -91,7 +91,7 @@ def test_the_engine_is_kept_in_the_address_and_an_unknown_one_falls_back(server:
     assert fallen is not None
     assert fallen.name == "demo"  # nothing real is ready
     assert [each["value"] for each in engine_options()] == ["gpu-box-2", "far", "demo"]
-    assert engine_options()[2]["label"] == "Demo: recorded jobs, replayed"
+    assert engine_options()[2]["label"] == "Demo (replayed jobs)"
     assert choice_of("?engine=far") == Choice(None, None, "far")
     assert choice_of("?engine=far").query() == {"engine": "far"}
     assert choice_of("").query() == {}

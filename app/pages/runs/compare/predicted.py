@@ -8,7 +8,7 @@ from dash import html
 
 from app.pages.runs.compare.differences import quantity
 from app.pages.runs.words import titled
-from app.ui.basics import card, scrolling
+from app.ui.basics import card, scrolling, unseen
 from core.experiments.compare import MEASURES
 from core.units import format_change, format_number, format_share
 
@@ -39,7 +39,7 @@ def predicted_card(
         return None
     head = html.Tr(
         [
-            html.Th("", scope="col"),
+            html.Th(unseen("Quantity"), scope="col"),
             *(
                 html.Th(f"{title}, {kind}", className="num", scope="col")
                 for title in titles or labels

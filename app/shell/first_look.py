@@ -1,0 +1,72 @@
+"""What stands on the screen before the page has come: the frame, the page's title, the room of its cards.
+
+It is part of the document itself, so it is there before any script. What is shown has no text in the
+document (the style sheet writes it), is hidden from assistive technology, and goes when the page is there.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from app.shell.not_found import TITLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.ui.page import Page, Room
+
+
+def page_at(pages: Sequence[Page], path: str) -> Page | None:
+    """The page at a path, or None."""
+    return next((page for page in pages if page.path.strip("/") == path.strip("/")), None)
+
+
+def title_at(pages: Sequence[Page], path: str) -> str:
+    """What the browser calls the page at a path."""
+    page = page_at(pages, path)
+    return f"{page.name if page else 'Page not found'} · PhaseDock"
+
+
+def first_look(pages: Sequence[Page], path: str) -> str:
+    """What to show first at a path, as HTML.
+
+    Parameters
+    ----------
+    pages
+        The pages of the rail, in its order.
+    path
+        The path of the address.
+    """
+    page = page_at(pages, path)
+    name = page.name if page else TITLE
+    rooms = "".join(map(_row, page.outline if page else ()))
+    mark = f'<img src="/assets/logo.svg" alt="">{_text("PhaseDock")}'
+    return (
+        '<div id="first-look" aria-hidden="true">'
+        f'<div class="rail"><div class="brand">{mark}</div><div class="nav">{_rail(pages, page)}</div></div>'
+        f'<div class="topbar"><div class="brand only-phone">{mark}</div></div>'
+        f'<div class="main"><div class="pagehead">{_text(name, "h1")}</div>'
+        f'<div class="stack">{rooms}</div></div></div>'
+    )
+
+
+def _text(words: str, kind: str = "") -> str:
+    return f'<span class="{kind}" data-text="{escape(words)}"></span>'
+
+
+def _rail(pages: Sequence[Page], shown: Page | None) -> str:
+    parts = []
+    group = pages[0].group
+    for page in pages:
+        parts.append("<hr>" if page.group != group else "")
+        group = page.group
+        state = "active" if page is shown else ""
+        icon = f'<span class="icon i-{page.icon}"></span>'
+        parts.append(f'<a class="{state}">{icon}{_text(page.name, "label")}</a>')
+    return "".join(parts)
+
+
+def _row(row: Room) -> str:
+    cells = "".join(f'<div class="card skel" style="height:{height}px"></div>' for height in row.heights)
+    return f'<div class="{row.look}">{cells}</div>'

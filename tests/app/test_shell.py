@@ -1,0 +1,77 @@
+"""The shell: what stands there before the page, what stands where no page is, and what a search finds."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from plotly.utils import PlotlyJSONEncoder
+
+from app.context import Choice, address
+from app.pages import PAGES
+from app.shell.not_found import layout as not_found
+from app.shell.search import found, results
+from tests.builders import small_traces
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+    from app.ui.page import Page
+    from core.runtime.workspace import Workspace
+
+HOST = "http://127.0.0.1:8050"
+EVERY = [page for _, page in PAGES.items()]
+
+
+@pytest.mark.parametrize("page", EVERY, ids=lambda page: page.name)
+def test_a_page_has_its_title_its_place_and_its_room_before_any_script(server: Flask, page: Page) -> None:
+    answer = server.test_client().get(f"{page.path}?traces=any", base_url=HOST)
+    assert answer.status_code == 200
+    assert f"<title>{page.name} · PhaseDock</title>" in answer.text
+    look = answer.text.partition('<div id="first-look"')[2].partition('<div id="react-entry-point"')[0]
+    assert f'<span class="h1" data-text="{page.name}">' in look
+    active = look.partition('<a class="active">')[2].partition("</a>")[0]
+    assert f"i-{page.icon}" in active
+    assert look.count("card skel") == sum(len(row.heights) for row in page.outline) > 0
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/phases/1", "/not-found", "/favicon.ico"])
+def test_where_no_page_is_the_answer_says_so_and_leads_back(server: Flask, path: str) -> None:
+    answer = server.test_client().get(path, base_url=HOST)
+    assert answer.status_code == 404
+    assert "<title>Page not found · PhaseDock</title>" in answer.text
+    shown = json.dumps(not_found(traces="gone"), cls=PlotlyJSONEncoder)
+    assert '"href": "/"' in shown
+    assert "There is no page at this address" in shown
+
+
+def test_a_missing_file_of_the_page_is_no_page(server: Flask) -> None:
+    answer = server.test_client().get("/assets/none.js", base_url=HOST)
+    assert answer.status_code == 404
+    assert "first-look" not in answer.text
+
+
+def test_a_search_finds_executions_of_every_set_the_chosen_one_first(place: Workspace) -> None:
+    first = place.traces.add(small_traces(12), None, name="Night")
+    second = place.traces.add(small_traces(3, seed=2), None, name="Morning")
+    name = small_traces(3).ids[1]
+    for chosen, other in ((first, second), (second, first)):
+        matching = [each for each in found(name.upper(), EVERY, Choice(chosen, None)) if each.name == name]
+        assert [each.kind for each in matching] == ["execution", f"in {other.name}"]
+        assert [each.href for each in matching] == [
+            address("/phases", traces=info.id, execution=name) for info in (chosen, other)
+        ]
+    few = [each.kind for each in found("-", EVERY, Choice(first, None))]
+    assert few.count("in Morning") == 3
+    assert found("no such thing", EVERY, Choice(first, None)) == []
+
+
+def test_what_is_not_shown_of_a_search_is_counted(place: Workspace) -> None:
+    for number in range(18):
+        place.traces.add(small_traces(1), None, name=f"shift {number}")
+    every = found("shift", EVERY, Choice(None, None))
+    links = results(every)
+    assert len(every) == 18
+    assert [link.href for link in links[:-1]] == [each.href for each in every[:14]]
+    assert links[-1].children == "and 4 more. Type more of the name."

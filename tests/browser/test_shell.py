@@ -1,0 +1,136 @@
+"""The shell in a browser: before the page has come, where no page is, and all of it by keyboard alone."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from playwright.sync_api import expect
+
+from tests.browser.serving import unfit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Locator, Page, Route
+
+    from tests.browser.conftest import Guard
+    from tests.browser.serving import Server
+
+ROOM = "selector => document.querySelector(selector).getBoundingClientRect().toJSON()"
+
+
+def test_the_page_has_its_title_and_its_room_until_it_comes(
+    page: Page, stocked: Server, samples: str
+) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/_dash-update-component", hold)
+    page.goto(f"{stocked.base_url}/phases?{samples}")
+    look = page.locator("#first-look")
+    expect(look.locator(".main .skel")).to_have_count(2)
+    expect(look.locator(".nav .active")).to_be_visible()
+    expect(page.locator("#pick-traces")).to_be_attached()
+    before = page.evaluate(ROOM, "#first-look .h1"), page.evaluate(ROOM, "#first-look .skel:first-child")
+    page.unroute("**/_dash-update-component")
+    for each in held:
+        each.continue_()
+    expect(look).to_have_count(0)
+    after = page.evaluate(ROOM, "h1"), page.evaluate(ROOM, ".executions")
+    assert [[place[key] for key in ("left", "top")] for place in before] == [
+        [place[key] for key in ("left", "top")] for place in after
+    ]
+    chart = page.locator(".timeline .chart")
+    height = chart.evaluate("chart => chart.getBoundingClientRect().height")
+    expect(chart.locator(".xtick").first).to_be_visible()
+    assert chart.evaluate("chart => chart.getBoundingClientRect().height") == height
+
+
+def test_where_no_page_is_the_way_back_is(page: Page, server: Server, guard: Guard) -> None:
+    guard.allow(r"404 \(NOT FOUND\) \(http://127.0.0.1:\d+/nowhere")
+    page.goto(f"{server.base_url}/nowhere")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Page not found (404)")
+    expect(page).to_have_title("Page not found · PhaseDock")
+    assert unfit(page, 1280, 390) == []
+    page.locator("main").get_by_role("button", name="Search").click()
+    expect(page.get_by_role("dialog", name="Search")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="Back to the overview").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+FOCUS = """element => {
+  const look = getComputedStyle(element), box = element.getBoundingClientRect();
+  const ringed = look.outlineStyle !== "none" && parseFloat(look.outlineWidth) >= 2;
+  const seen = box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+  return element.matches(":focus-visible") && ringed && seen;
+}"""
+
+
+def reach(page: Page, target: Locator, within: int = 40) -> None:
+    """Press Tab until something has the focus, and shows it."""
+    expect(target).to_be_visible(timeout=60_000)
+    for _ in range(within):
+        page.keyboard.press("Tab")
+        if target.evaluate("element => element === document.activeElement"):
+            assert target.evaluate(FOCUS)
+            return
+    raise AssertionError(f"{target} cannot be reached by keyboard")
+
+
+def square_waves(folder: Path) -> Path:
+    """Eight executions of two phases each, busy and idle."""
+    rows = ["execution,workload,timestamp,cpu_cores,memory_bytes"]
+    for number in range(8):
+        for t in range(40):
+            busy = (t + 2 * number) // 15 % 2
+            used = f"{0.2 + busy + (7 * t + number) % 5 / 50},{(1 + busy) * 10**9}"
+            rows.append(f"job-{number},train,{1_700_000_000 + 5 * t},{used}")
+    path = folder / "keyboard.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_the_keyboard_alone_goes_from_a_file_to_a_manifest(
+    page: Page, stocked: Server, tmp_path: Path
+) -> None:
+    page.goto(stocked.base_url)
+    heading, press = page.get_by_role("heading", level=1), page.keyboard.press
+    reach(page, page.locator("main").get_by_role("link", name="Add traces").first)
+    press("Enter")
+    expect(heading).to_have_text("Traces")
+    with page.expect_file_chooser() as chooser:
+        reach(page, page.get_by_role("button", name="Choose files"), within=3)
+        press("Enter")
+    chooser.value.set_files(square_waves(tmp_path))
+    expect(page.locator("#map-find")).to_be_enabled(timeout=60_000)
+    reach(page, page.locator("#map-find"))
+    press("Enter")
+    expect(heading).to_have_text("Phases", timeout=60_000)
+    title = page.locator("#execution-title")
+    expect(title).to_have_text("job-0")
+    expect(page.locator(".js-plotly-plot .xtick").first).to_be_visible()
+    press("ArrowDown")
+    expect(title).to_have_text("job-1")
+    press("+")
+    expect(page).to_have_url(re.compile(r"x0=50\.0&x1=150\.0"))
+    press("ArrowRight")
+    expect(page).to_have_url(re.compile(r"x0=75\.0&x1=175\.0"))
+    press("Escape")
+    expect(page).not_to_have_url(re.compile("x0="))
+    press("Control+k")
+    expect(page.locator("#search-text")).to_be_focused()
+    page.keyboard.type("provis")
+    expect(page.locator("#search-results a")).to_have_count(1)
+    press("Enter")
+    expect(heading).to_have_text("Provisioning")
+    reach(page, page.get_by_role("button", name="Evaluate"))
+    press("Enter")
+    download = page.locator("main").get_by_role("link", name="Download")
+    reach(page, download, within=80)
+    with page.expect_download() as manifest:
+        press("Enter")
+    assert "train" in manifest.value.path().read_text()
