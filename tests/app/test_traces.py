@@ -6,18 +6,21 @@ import json
 import time
 from typing import TYPE_CHECKING, Any
 
+import dash
 import pytest
 
-from app.pages.traces import import_card, mapping, page
+from app.pages.traces import answers, import_card, mapping, page
 from app.pages.traces.mapping_preview import marks, recognised
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table, summary
 from app.pages.traces.upload import waiting_uploads
+from app.ui.phase_views import titles
 from core.errors import InputError
 from core.runtime.tasks.worker import Worker
 from core.traces.layouts import recognise
-from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
+from core.traces.questions import Question
 from core.traces.validation import Report, problem
 from core.units import GIB
 
@@ -255,3 +258,50 @@ def run(place: Workspace, task: str) -> None:
     finally:
         assert worker.stop(10)
     assert place.tasks.get(task).state.ended
+
+
+class Asked:
+    """An inspection with the questions that a file leaves open."""
+
+    def __init__(self, *questions: Question) -> None:
+        self.questions = questions
+
+
+def test_a_question_has_its_likely_answers_as_buttons() -> None:
+    one = Question("RAM", False, "In which unit is Memory in “RAM”?", ("bytes", "kib", "mib", "tib"))
+    mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),))
+    known = answers.open_questions(mapping, Asked(one))
+    said = shown(answers.asked(known, mapping, form(memory="RAM")))
+    assert "One question before the import." in said
+    assert '"field": "memory_unit", "value": "mib", "column": "RAM"' in said
+    assert '"tib"' not in said
+    changed = answers.filled("memory_unit", "mib", "RAM", ["x"])
+    assert {name for name, value in changed.items() if value is not dash.no_update} == {"memory_unit"}
+
+
+def test_a_column_that_nothing_names_is_asked_about_and_one_answer_maps_it() -> None:
+    mapping = ColumnMapping((MappedColumn("value"),))
+    values = form(cpu=NOTHING, memory=NOTHING, features=["value"])
+    assert answers.unnamed(mapping) == "value"
+    assert "What does “value” measure?" in shown(answers.asked([], mapping, values))
+    changed = answers.filled("cpu", "cores", "value", ["value"])
+    filled = {name: value for name, value in changed.items() if value is not dash.no_update}
+    made = mapping_of(values | filled, mapping)
+    assert made.features == (MappedColumn("value", Role.CPU, "cores"),)
+    assert answers.asked([], made, values) is None
+    assert answers.unnamed(ColumnMapping((MappedColumn("a"), MappedColumn("b")))) is None
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["pod-a/main", "pod-b/main"], [("pod-a", "main"), ("pod-b", "main")]),
+        (["pod/a", "pod/b"], [("a", "pod"), ("b", "pod")]),
+        (["p/a", "p/b", "q/a"], [("p/a", ""), ("p/b", ""), ("q/a", "")]),
+        (["job-1", "job-2"], [("job-1", ""), ("job-2", "")]),
+    ],
+)
+def test_an_execution_is_called_by_what_tells_it_apart(
+    names: list[str], expected: list[tuple[str, str]]
+) -> None:
+    assert titles(names) == expected

@@ -10,6 +10,7 @@ import dash_mantine_components as dmc
 from dash import Input, Output, State, dcc, html
 
 from app.context import LOCATION, workspace
+from app.pages.traces import answers
 from app.pages.traces.evidence import evidence
 from app.pages.traces.listing import does
 from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
@@ -20,12 +21,9 @@ from app.ui.basics import Node, aria, button, card, icon, link_button, notice
 from app.ui.errors import sentences
 from core.errors import InputError, PhaseDockError
 from core.traces.model import ROLE_UNITS, Resampling, Role
-from core.traces.questions import Question
 from core.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dash import Dash
 
     from core.traces.mapping import ColumnMapping
@@ -64,7 +62,7 @@ def mapping_view(upload_id: str) -> Node:
         html.Div(id="map-evidence", **aria(live="polite")),
         note="three executions of your file, as mapped",
     )
-    asks = mapping is None or bool(mapping.unknown)
+    asks = mapping is None or bool(mapping.unknown) or answers.unnamed(mapping) is not None
     return html.Div(
         [
             dcc.Store(id="map-upload", data=upload_id),
@@ -86,27 +84,6 @@ def _as_before(file_name: str) -> Node:
     """That the columns are those of an earlier file."""
     said = f"You chose these columns for “{file_name}”, which has the same header."
     return notice("info", "Change what is different here.", strong=said)
-
-
-def _asked(questions: Sequence[Question]) -> Node:
-    """What only the person knows, before the form."""
-    if not questions:
-        return None
-    listed = html.Ul([html.Li(one.sentence) for one in questions])
-    strong = (
-        "One question before the import." if len(questions) == 1 else f"{len(questions)} questions first."
-    )
-    return html.Div([icon("alert-triangle"), html.Div([html.B(strong), listed], className="text")],
-                    className="notice warn", role="status")  # fmt: skip
-
-
-def _open_questions(mapping: ColumnMapping, inspection: Any) -> list[Question]:
-    """The questions whose answer the form still lacks."""
-    known = {one.column: one for one in inspection.questions}
-    return [
-        known.get(name) or Question(name, name == mapping.time, f"In which unit is “{name}”?", ())
-        for name in mapping.unknown
-    ]
 
 
 def _found(inspection: Any) -> Node:
@@ -211,6 +188,7 @@ def register(app: Dash) -> None:
         },
         prevent_initial_call=True,
     )(start)
+    answers.register(app)
 
 
 def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
@@ -218,20 +196,20 @@ def follow(values: dict[str, Any], upload_id: str) -> dict[str, Any]:
     inspection: Any = workspace().uploads.inspect(upload_id)
     said: Node
     shown: Node = None
-    asked: list[Question] = []
+    asked: Node = None
     try:
         mapping = mapping_of(values, inspection.mapping)
     except InputError as error:
         said, good = _wrong(error), False
     else:
         said, good = _verdict(values, mapping)
-        asked = _open_questions(mapping, inspection)
+        asked = answers.asked(answers.open_questions(mapping, inspection), mapping, values)
         shown = evidence(upload_id, mapping) if good else _waits()
     cores, memory = needs_machine(values)
     absent = {key: not (values[key] or "").strip() for key in ("time", "cpu", "memory")}
     return {
         "preview": preview(inspection, values),
-        "questions": _asked(asked),
+        "questions": asked,
         "evidence": shown,
         "state": said,
         "blocked": not good,
