@@ -63,7 +63,7 @@ class Saving:
 
 
 def newest_saving() -> Saving | None:
-    """The larger saving of the newest comparison that is still kept; None before the first."""
+    """The saving of the newest comparison that is still kept, CPU's if it can be; None before the first."""
     for task in workspace().tasks.list(_LOOK_BACK, [TaskState.DONE], [KIND]):
         try:
             stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
@@ -112,6 +112,9 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
         words = (
             f"of demand, under {best}. {held_out} held-out containers are too few to say what would be less."
         )
+        return Saving(name, now, None, words, href)
+    if resource == "memory":
+        words = f"of demand, under {best}. Too little memory kills: see which fixed limits are recommended."
         return Saving(name, now, None, words, href)
     surely = {policy: low for policy, each in rows.items() if (low := _surely(each)) > 0}
     if not surely:
