@@ -64,8 +64,11 @@ def _said(found: Card) -> str:
         risk = ""
         if memory is not None and memory.recommended is not None and found.held_out:
             killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
-            risk = f" {'A fixed memory limit: ' if killed is memory.fixed else ''}"
-            risk += ran_out(killed.found, found.held_out)
+            title = "A fixed memory limit: " if killed is memory.fixed else ""
+            said = ran_out(killed.found, found.held_out)
+            if killed.standing.state is State.UNTESTED:
+                said = "it was made from the very container that was held out, so nothing was tested."
+            risk = f" {title}{said}"
         return sentences[0] + risk
     return " ".join(sentences)
 
