@@ -76,7 +76,7 @@ def _row(each: News) -> html.Div:
     return html.Div(
         [
             html.Span([icon(each.icon), html.Span(each.kind, className="sr")], title=each.kind),
-            dcc.Link(each.name, href=each.href, className="strong truncate grow newsname"),
+            dcc.Link(each.name, href=each.href, className="strong truncate grow"),
             state_badge("sample") if each.sample else None,
             html.Span(each.words, className="ink2 truncate only-desktop"),
             html.Span(when(each.at), className="ink3 num"),
