@@ -8,6 +8,7 @@ first fact that tells them apart: memory, CPU, GPU, spread, or dwell time.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.traces.model import Role
@@ -33,6 +34,13 @@ WAITING = 0.05
 """From which share of a phase on it is worth saying that its GPUs idle."""
 MUCH, LITTLE = 0.35, float(2**20)
 """Much goes over a network or disk from this share of the most that any phase has, and this rate, on."""
+
+
+def described(table: Sequence[PhaseStatistics]) -> tuple[PhaseStatistics, ...]:
+    """Statistics with the descriptions that are made of them now, whatever stands in them."""
+    return tuple(
+        replace(each, description=text) for each, text in zip(table, descriptions(table), strict=True)
+    )
 
 
 def descriptions(table: Sequence[PhaseStatistics]) -> list[str]:

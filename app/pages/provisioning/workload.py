@@ -37,7 +37,7 @@ def workload_card(found: Card, view: View) -> html.Section:
     """The card."""
     tested = f"{found.held_out:,} of {found.containers:,} held out"
     head = found.name or "without a name"
-    worth = "" if found.money is None else _worth(found.money, view.prices)
+    worth = "" if found.money is None else _worth(found, view.prices)
     return card(
         html.Span(head, className="truncate", title=head),
         now_and_then(found, view),
@@ -49,7 +49,11 @@ def workload_card(found: Card, view: View) -> html.Section:
     )
 
 
-def _worth(value: float, prices: PriceSettings) -> str:
+def _worth(found: Card, prices: PriceSettings) -> str:
+    value = found.money or 0.0
+    if not found.held_out:
+        how = "saved" if value >= 0 else "cost more"
+        return f"Would have {how}: {money(abs(value), prices)} per day, on what it was made from"
     if value >= 0:
         return f"Saves {money(value, prices)} per day"
     return f"Costs {money(-value, prices)} per day more: leave it as it is"

@@ -25,8 +25,8 @@ def as_json(rows: Sequence[Advice], origin: Origin) -> str:
 def as_csv(rows: Sequence[Advice], origin: Origin) -> str:
     """One line per group, phase and resource; cells that a spreadsheet would run are escaped."""
     names = [
-        "group", "phase", "phase_number", "resource", "unit", "request", "limit", "samples", "containers", "mean",
-        "sd", "peak", "expected_violation", "given", "saving", "reason", "model", "traces", "date",
+        "group", "phase", "phase_number", "resource", "unit", "request", "limit", "samples", "containers",
+        "mean", "sd", "peak", "expected_violation", "given", "saving", "reason", "model", "traces", "date",
     ]  # fmt: skip
     about = {"model": origin.model, "traces": origin.traces, "date": origin.date}
     cells = ({**_called(row), **about} for row in rows)
