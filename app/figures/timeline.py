@@ -28,6 +28,8 @@ TOP, FOOT, GAP, ROW = 20, 24, 28, 18
 """Pixels above the first lane, below the last row, between lanes, and of the row of phases."""
 _SHADES = (("ink", "solid"), ("weight2", "solid"), ("ink", "1px,2px"), ("weight2", "1px,2px"))
 """What tells the lines of one lane apart; phases have the colours."""
+_FAR = 3.0
+"""A limit this many times above all else is said, not drawn to scale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,12 @@ def _layout(series: Sequence[Series], shown: tuple[float, float], *, band: bool)
 
 
 def _line_names(entry: Series, y: float) -> list[dict[str, Any]]:
-    """The names of a lane's lines at its top right, each in its line's shade, where there are several."""
+    """What a lane has at its top right: a far limit, or its lines' names if there are several."""
     lines = entry.lines
     if len(lines) == 1:
-        return []
+        far = _far_limit(entry)
+        text = "" if far is None else f"limit {entry.shown_in.with_unit(far)} ↑"
+        return [theme.quantity_title(text, x=1.0, y=y, xanchor="right")] if text else []
     found, right = [], 0
     brief = _brief([name for name, _ in lines])
     for place in reversed(range(len(lines))):
@@ -196,10 +200,20 @@ def _extent(entry: Series) -> list[float]:
     ends = [_ends(values) for _, values in entry.lines]
     lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
     top = highest * 1.08 if highest > 0 else size
-    for other in (entry.limit, entry.given):
+    for other in (entry.limit if _far_limit(entry) is None else None, entry.given):
         if other is not None and len(other):
             top = max(top, _ends(other)[1] * 1.04)
     return [min(lowest, 0.0) * 1.04 / size, top / size]
+
+
+def _far_limit(entry: Series) -> float | None:
+    """The least that a limit is, if all else would be a flat line below it: such as the host's memory."""
+    if entry.limit is None or not np.isfinite(entry.limit).any():
+        return None
+    others = [values for _, values in entry.lines] + ([] if entry.given is None else [entry.given])
+    highest = max(_ends(values)[1] for values in others)
+    least = _ends(entry.limit)[0]
+    return least if 0 < _FAR * highest < least else None
 
 
 def _ends(values: FloatArray) -> tuple[float, float]:

@@ -57,16 +57,29 @@ def execution_names(trace_set_id: str) -> list[str]:
     return names
 
 
+def titles(names: Sequence[str]) -> list[tuple[str, str]]:
+    """The part of each name that tells executions apart, and the rest of it.
+
+    Of ``pod/container`` it is the container where each has another, else the pod, else the whole name.
+    """
+    parts = [name.rpartition("/") for name in names]
+    for title, rest in ((2, 0), (0, 2)):
+        if len({part[title] for part in parts}) == len(parts):
+            return [(part[title], part[rest]) for part in parts]
+    return [(name, "") for name in names]
+
+
 def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
     groups = attributes(table)
     parts = [table[name].astype(str).tolist() for name in groups[:2]]
     notes = [" · ".join(said) for said in zip(*parts, strict=True)] if parts else [""] * len(table)
     seconds, runs = table["duration_s"].tolist(), np.diff(labelling.run_offsets).tolist()
+    called = titles(table["execution"].tolist())
     rows = []
     for place, (name, note, strip) in enumerate(
         zip(table["execution"], notes, strips(labelling), strict=True)
     ):
-        folder, _, title = name.rpartition("/")
+        title, folder = called[place]
         said = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
         rows.append(
             {

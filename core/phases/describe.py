@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.phases.matching import main_feature
 from core.phases.statistics import FeatureStatistics, GpuIdle, PhaseStatistics, five_numbers
-from core.phases.wording import descriptions
+from core.phases.wording import described
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
                 gpu_idle=gpu_idle(traces, picked),
             )
         )
-    return tuple(
-        replace(each, description=text) for each, text in zip(table, descriptions(table), strict=True)
-    )
+    return described(table)
 
 
 def _feature(name: str, role: Role, unit: Unit, values: FloatArray) -> FeatureStatistics:

@@ -57,9 +57,10 @@ def with_minimum_dwell(traces: TraceSet, labels: Labels, minimum: float) -> Labe
 def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     """The minimum dwell time that the segments themselves suggest, in seconds; 0 where they do not flicker.
 
-    It is the longest time, in whole sampling periods, such that no phase has more than 15% of its own
-    time in shorter segments, so that a phase that is brief by nature is kept. Where fewer than a fifth of all
-    segments are shorter, there is no flicker worth smoothing.
+    Segments flicker where no phase has more than 15% of its own time in segments as short, so that a phase
+    that is brief by nature is kept. The minimum is a sampling period longer than the longest of them, and
+    never longer than the shortest of the others. Where fewer than a fifth of all segments flicker, none is
+    worth smoothing.
 
     Parameters
     ----------
@@ -73,9 +74,13 @@ def suggested_minimum_dwell(runs: Runs, period: float) -> float:
     if not len(seconds):
         return 0.0
     longest = min(_longest(np.sort(seconds[phases == phase])) for phase in np.unique(phases))
-    if period > 0:
-        longest = np.floor(longest / period + 1e-6) * period
-    return float(longest) if (seconds < longest).mean() >= FEWEST else 0.0
+    # times are stamped late or early: what lacks less than half a period is no shorter
+    flickers = seconds < longest - period / 2
+    if flickers.mean() < FEWEST:
+        return 0.0
+    above = float(seconds[flickers].max()) + period
+    least = float(np.round(above / period) * period) if period > 0 else above
+    return min(least, float(seconds[~flickers].min()))
 
 
 def _longest(ordered: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:

@@ -8,11 +8,12 @@ first fact that tells them apart: memory, CPU, GPU, spread, or dwell time.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.traces.model import Role
 from core.traces.scales import scale_of
-from core.units import format_duration, format_share, format_value
+from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,6 +34,13 @@ WAITING = 0.05
 """From which share of a phase on it is worth saying that its GPUs idle."""
 MUCH, LITTLE = 0.35, float(2**20)
 """Much goes over a network or disk from this share of the most that any phase has, and this rate, on."""
+
+
+def described(table: Sequence[PhaseStatistics]) -> tuple[PhaseStatistics, ...]:
+    """Statistics with the descriptions that are made of them now, whatever stands in them."""
+    return tuple(
+        replace(each, description=text) for each, text in zip(table, descriptions(table), strict=True)
+    )
 
 
 def descriptions(table: Sequence[PhaseStatistics]) -> list[str]:
@@ -69,7 +77,7 @@ def _plain(each: PhaseStatistics, top_cpu: float, tops: Mapping[Role, float]) ->
     moving = ((role, words) for role, words in MOVING if role not in said)
     parts += [words for role, words in moving if _much(each.of(role), tops[role])]
     if not parts:
-        parts = [f"{f.name} about {format_value(f.mean, f.unit)}" for f in each.features[:2]]
+        parts = [f"{f.name} about {scale_of(f.unit, f.mean).about(f.mean)}" for f in each.features[:2]]
     text = ", ".join(parts)
     return text[:1].upper() + text[1:]
 
@@ -117,14 +125,14 @@ def _telling_apart(alike: Sequence[PhaseStatistics]) -> list[str]:
     most = max((p.memory.mean for p in alike if p.memory), default=0.0)
 
     def gpu(p: PhaseStatistics) -> str:
-        used = p.of(Role.GPU)
-        return f"GPU about {format_value(used.mean, used.unit)}" if used else ""
+        used = [scale_of(one.unit).about(one.mean) for one in p.features if one.role is Role.GPU]
+        return f"GPU{'s' if len(used) > 1 else ''} about {' and '.join(used)}" if used else ""
 
     facts: tuple[Callable[[PhaseStatistics], str], ...] = (
-        lambda p: f"about {scale_of(p.memory.unit, most).with_unit(p.memory.mean)}" if p.memory else "",
-        lambda p: f"about {format_value(p.cpu.mean, p.cpu.unit)}" if p.cpu else "",
+        lambda p: f"about {scale_of(p.memory.unit, most).about(p.memory.mean)}" if p.memory else "",
+        lambda p: f"about {scale_of(p.cpu.unit).about(p.cpu.mean)}" if p.cpu else "",
         gpu,
-        lambda p: f"± {format_value(p.cpu.sd, p.cpu.unit)}" if p.cpu else "",
+        lambda p: f"varying by {scale_of(p.cpu.unit).about(p.cpu.sd)}" if p.cpu else "",
         lambda p: f"for about {format_duration(p.median_stay)}",
         lambda p: f"{p.samples:,} samples",
     )

@@ -28,6 +28,12 @@ class Scale(NamedTuple):
         between = "" if self.label == "%" else " "
         return f"{self.write(value)}{between}{self.label}".strip()
 
+    def about(self, value: float) -> str:
+        """A value with its unit to two digits, as words say it: ``79 MiB``, ``8.7 GiB``."""
+        shown = float(f"{value / self.size:.2g}")
+        between = "" if self.label == "%" else " "
+        return f"{f'{shown:,.0f}' if abs(shown) >= 10 else f'{shown:g}'}{between}{self.label}".strip()
+
 
 _SCALES = {
     Unit.CORES: Scale(1.0, "cores"),

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from app.context import workspace
 from app.pages.phases.cards import details
 from app.pages.phases.controls import dwell_picker, lanes_menu
 from app.pages.phases.execution import execution_heading, execution_timeline
@@ -113,6 +114,14 @@ def test_the_minimum_dwell_time_is_in_the_address_and_can_be_turned_off(
     assert "Segments ≥ 1 min 35 s" in str(dwell_picker(smooth))
     assert "Segments as labelled" in str(dwell_picker(smooth))
     assert "segments shorter than 1 min 35 s merged" in str(details(smooth)[2])
+
+
+def test_times_that_are_written_the_same_are_one_choice(view: View) -> None:
+    # Mantine takes the page down where two options have one value
+    near = replace(view, dwell=workspace().traces.get(view.traces).period * 2 + 1e-7)
+    values = [each["value"] for each in dwell_picker(near).data]
+    assert len(values) == len(set(values))
+    assert f"{near.dwell:g}" in values
 
 
 def test_published_models_are_shown_as_labelled(

@@ -17,7 +17,7 @@ from app.figures.phase_band import GAP, Runs, band, names
 from app.figures.strips import gradient
 from app.figures.thinning import minmax_indices
 from app.figures.timeline import Series, timeline
-from core.units import Unit
+from core.units import GIB, Unit
 
 TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"
 
@@ -89,6 +89,17 @@ def test_a_moment_of_another_limit_is_drawn_however_long_the_execution() -> None
     drawn = {line.name: line.y for line in timeline(np.arange(n) * 1.0, series).data}
     assert np.min(drawn["CPU limit"]) == 1
     assert np.min(drawn["vpa allocation"]) == 0.5
+
+
+def test_a_limit_far_above_the_use_is_said_and_does_not_flatten_it() -> None:
+    elapsed, used = np.arange(5.0), np.array([1.0, 2, 4, 3, 4])
+
+    def drawn(limit: float) -> tuple[float, list[str]]:
+        figure = timeline(elapsed, [Series("Memory", used * GIB, Unit.BYTES, np.full(5, limit * GIB))])
+        return figure.layout.yaxis.range[1], [each.text for each in figure.layout.annotations]
+
+    assert drawn(62.7) == (pytest.approx(4.32), ["Memory, GiB", "limit 62.70 GiB ↑"])
+    assert drawn(8.0) == (pytest.approx(8.32), ["Memory, GiB"])
 
 
 def test_runs_last_as_long_as_everywhere_and_what_was_not_sampled_is_a_gap() -> None:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.pages.traces import import_card, mapping, page
+from app.pages.traces import import_card, mapping, mapping_questions, page
 from app.pages.traces.mapping_preview import marks, recognised
 from app.pages.traces.mapping_questions import answered
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table, summary
 from app.pages.traces.upload import PICKED, waiting_uploads
+from app.ui.phase_views import titles
 from core.errors import InputError
 from core.runtime.tasks.worker import Worker
 from core.traces.layouts import recognise
-from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
+from core.traces.questions import Question
 from core.traces.validation import Report, problem
 from core.units import GIB
 
@@ -322,6 +324,9 @@ def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(pl
     assert mapping_of(chosen, inspection.mapping).features == (MappedColumn("value", Role.MEMORY, "bytes"),)
     assert not mapping.follow(chosen, at)["blocked"]
 
+    at_once = values | answered("measure", "value", "memory:bytes", values, inspection)
+    assert mapping_of(at_once, inspection.mapping).features == (MappedColumn("value", Role.MEMORY, "bytes"),)
+
     gpu = values | answered("role", "value", "gpu_memory", values, inspection)
     gpu |= answered("unit", "value", "mib", gpu, inspection)
     assert mapping_of(gpu, inspection.mapping).features == (MappedColumn("value", Role.GPU_MEMORY, "mib"),)
@@ -355,3 +360,37 @@ def run(place: Workspace, task: str) -> None:
     finally:
         assert worker.stop(10)
     assert place.tasks.get(task).state.ended
+
+
+class Asked:
+    """An inspection with the questions that a file leaves open."""
+
+    def __init__(self, *questions: Question) -> None:
+        self.questions = questions
+
+
+def test_a_question_has_its_likely_answers_as_buttons() -> None:
+    one = Question("RAM", False, "In which unit is Memory in “RAM”?", ("bytes", "kib", "mib", "tib"))
+    mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),))
+    values = form(memory="RAM")
+    said = shown(mapping_questions.asked(mapping_questions.open_questions(mapping, Asked(one)), values))
+    assert "One question before the import." in said
+    assert '"what": "unit", "column": "RAM", "value": "mib"' in said
+    assert '"what": "unit", "column": "RAM", "value": "tib"' not in said
+    assert '{"value": "tib", "label"' in said
+    assert answered("unit", "RAM", "mib", values, Asked(one)) == {"memory_unit": "mib"}
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["pod-a/main", "pod-b/main"], [("pod-a", "main"), ("pod-b", "main")]),
+        (["pod/a", "pod/b"], [("a", "pod"), ("b", "pod")]),
+        (["p/a", "p/b", "q/a"], [("p/a", ""), ("p/b", ""), ("q/a", "")]),
+        (["job-1", "job-2"], [("job-1", ""), ("job-2", "")]),
+    ],
+)
+def test_an_execution_is_called_by_what_tells_it_apart(
+    names: list[str], expected: list[tuple[str, str]]
+) -> None:
+    assert titles(names) == expected

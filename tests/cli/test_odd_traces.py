@@ -81,7 +81,7 @@ def test_executions_shorter_than_the_warm_up(model, tmp_path, command):
         assert "No execution is longer than one cycle of 1 min 40 s" in said(result)
     else:
         rows = json.loads(result.stdout)["recommendations"]
-        assert {row["name"] for row in rows} == {"all phases", "warm-up"}
+        assert {row["phase"] for row in rows} == {"all phases", "warm-up"}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -94,7 +94,7 @@ def test_executions_of_one_phase(model, tmp_path, command):
     elif command == "evaluate":
         assert {row["policy"] for row in found["results"]} == set(POLICIES.split(","))
     else:
-        assert len({row["phase"] for row in found["recommendations"]} - {None, -1}) == 1
+        assert {row["phase_number"] for row in found["recommendations"]} - {None, 0} == {1}
 
 
 @pytest.mark.parametrize("command", COMMANDS)

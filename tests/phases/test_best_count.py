@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.errors import InputError
 from core.phases import PhaseSettings
 from core.phases.choosing.best_count import fit_best_count
-from core.phases.choosing.features import useful_features
+from core.phases.choosing.features import persistence, useful_features
 from core.traces.model import Feature, Role, TraceSet
 from core.traces.synth import synthetic_traces
 from core.units import Unit
@@ -42,6 +44,38 @@ def test_what_says_nothing_of_its_own_is_left_out_and_said_why():
         "limit": "it is no usage",
         "net": "it is missing in some samples",
     }
+
+
+def test_what_jumps_from_sample_to_sample_has_no_phases():
+    rng = np.random.default_rng(4)
+    level = np.repeat([1.0, 3.0, 1.0, 3.0], 30)
+    columns = {
+        "cpu": (Role.CPU, level + rng.normal(0, 0.1, 120)),
+        "net": (Role.NETWORK_IN, rng.gamma(2, 8e5, 120)),
+        "disk": (Role.BLOCK_IN, 1e6 * level + rng.normal(0, 1e5, 120)),
+    }
+    found = useful_features(of(columns))
+    assert [feature.name for feature in found.features] == ["cpu", "disk"]
+    assert [one.reason for one in found.left_out] == ["it jumps from sample to sample, so it has no phases"]
+    noise = useful_features(of({"net": columns["net"], "cpu": (Role.CPU, rng.normal(2, 0.1, 120))}))
+    assert [feature.name for feature in noise.features] == ["cpu"]
+    alone = useful_features(of({"net": columns["net"]}))
+    assert [feature.name for feature in alone.features] == ["net"]
+
+
+def test_an_index_of_rows_is_no_feature():
+    columns = {"cpu": (Role.CPU, [1.0, 2, 1, 3, 0, 2]), "column 1": (Role.OTHER, range(6))}
+    assert [one.reason for one in useful_features(of(columns)).left_out] == ["it counts rows"]
+
+
+def test_what_differs_between_executions_only_stays_where_it_is():
+    columns = {"cpu": (Role.CPU, [1.0, 2, 1, 3, 0, 2]), "rate": (Role.OTHER, [4, 4, 4, 7, 7, 7])}
+    traces = replace(of(columns), ids=("a", "b"), offsets=np.array([0, 3, 6]))
+    assert persistence(traces, traces.column("rate")) == 1.0
+    assert {one.name: one.reason for one in useful_features(traces).left_out} == {
+        "rate": "it never changes within an execution"
+    }
+    assert persistence(traces, traces.column("cpu")) < 0.5
 
 
 def test_traces_that_never_change_are_refused():

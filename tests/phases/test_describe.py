@@ -171,19 +171,19 @@ def test_segments_last_until_the_next_one_begins_however_irregular_the_sampling(
 
 def test_phases_that_read_alike_are_told_apart_by_the_first_fact_that_differs():
     assert described(block(4.0, 3 * GIB), block(3.9, GIB)) == [
-        "CPU-intensive, steady memory, about 3.00 GiB",
-        "CPU-intensive, steady memory, about 1.00 GiB",
+        "CPU-intensive, steady memory, about 3 GiB",
+        "CPU-intensive, steady memory, about 1 GiB",
     ]
-    assert described(block(4.0, GIB), block(3.5, GIB))[1].endswith("about 3.50 cores")
+    assert described(block(4.0, GIB), block(3.5, GIB))[1].endswith("about 3.5 cores")
     sway = 4.0 + 0.2 * np.where(np.arange(40) % 2 == 0, 1, -1)
-    assert described(block(4.0, GIB), block(sway, GIB))[1].endswith("± 0.20 cores")
+    assert described(block(4.0, GIB), block(sway, GIB))[1].endswith("varying by 0.2 cores")
     assert described(block(4.0, GIB), block(4.0, GIB, 20))[1].endswith("for about 3 min 20 s")
     same = described(block(4.0, GIB), block(4.0, GIB))
     assert [text.rpartition(", ")[2] for text in same] == ["number 1", "number 2"]
 
 
 def test_without_cpu_and_memory_the_features_are_named():
-    assert described(np.full((5, 1), 2.0), features=(Feature("net"),)) == ["Net about 2.00"]
+    assert described(np.full((5, 1), 2.0), features=(Feature("net"),)) == ["Net about 2"]
     assert described(np.zeros((5, 2))) == ["Idle CPU, steady memory"]
 
 

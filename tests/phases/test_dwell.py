@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -104,3 +105,15 @@ def test_segments_that_flicker_suggest_a_minimum_and_no_phase_is_lost_by_it():
 def test_segments_that_do_not_flicker_suggest_none(labels):
     traces, marked = labelled(labels)
     assert suggested_minimum_dwell(phase_runs(traces, marked), traces.period) == 0.0
+
+
+def test_phases_of_one_length_are_kept_when_single_samples_flicker_between_them():
+    labels = [-1] * 3 + [0] * 42 + ([1] + [2] * 44 + [1] * 45 + [0] * 45) * 2 + [1] + [2] * 44
+    traces, marked = labelled(labels)
+    # stamps of a real recorder are some milliseconds late
+    late = replace(traces, time=traces.time * 1.0003, period=10.003)
+    minimum = suggested_minimum_dwell(phase_runs(late, marked), late.period)
+    assert minimum == pytest.approx(20.0, abs=0.1)
+    kept = with_minimum_dwell(late, marked, minimum)
+    assert phase_runs(late, kept).phase.tolist() == [-1, 0, 2, 1, 0, 2, 1, 0, 2]
+    assert (kept[3:45] == 0).all()

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.errors import Cancelled, InputError, MismatchError
 from core.phases import predict
@@ -96,6 +98,37 @@ def test_frontiers_fall(report):
         over = [point["over"] for point in row["frontier"]]
         assert over == sorted(over, reverse=True)
         assert all(point["low"] <= point["over"] <= point["high"] for point in row["frontier"])
+
+
+@settings(max_examples=60)
+@given(
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=6).filter(lambda sizes: sum(sizes) > 1),
+    share=st.sampled_from((0.05, 0.2, 0.3, 0.5, 0.9)),
+    seed=st.integers(0, 99),
+)
+def test_a_workload_of_several_containers_is_in_both_parts(sizes, share, seed):
+    workloads = np.repeat(np.arange(len(sizes)), sizes)
+    n = len(workloads)
+    parts = split(prepare(traces_of([3] * n), 20.0, "").fleet, share, seed, workloads)
+    assert sorted([*parts.training, *parts.held_out]) == list(range(n))
+    assert len(parts.training)
+    assert len(parts.held_out)
+    held = np.bincount(workloads[parts.held_out], minlength=len(sizes))
+    several = [count for count, size in zip(held, sizes, strict=True) if size > 1]
+    assert all(several)
+    for count, size in zip(held, sizes, strict=True):
+        assert count < size or size == 1
+        if size > 1:
+            assert abs(count - np.clip(share * size, 1, size - 1)) < 1 + len(sizes)
+
+
+def test_workloads_are_held_out_by_their_share_and_another_seed_draws_others():
+    fleet = prepare(traces_of([3] * 60), 20.0, "").fleet
+    workloads = np.arange(60) % 4
+    first, second = (split(fleet, 0.3, seed, workloads).held_out for seed in (0, 1))
+    assert len(first) == len(second) == 18
+    assert sorted(np.bincount(workloads[first])) == [4, 4, 5, 5]
+    assert first.tolist() != second.tolist()
 
 
 def test_what_is_held_out_changes_nothing_that_is_fitted(traces, model):

@@ -170,9 +170,8 @@ def test_the_promise_of_a_fixed_amount_is_kept_on_what_it_was_made_from(traces, 
             assert counted[0] / counted[2] <= (0.05 if line.resource is Resource.CPU else 0.0)
 
 
-@pytest.mark.parametrize("more", [{"group_by": "workload", "holdout": 0.5}, {"holdout": 0.05}])
-def test_workloads_all_on_one_side_are_said_to_be_untested(traces, more):
-    report = compared(traces, **more)
+def test_workloads_all_on_one_side_are_said_to_be_untested(traces):
+    report = compared(traces, group_by="workload", holdout=0.5)
     text = write(verdict(report), about(report), "patch")
     documents = check_promises(traces, text)
     untested = [each for each in documents if not evidence(each)["cpu"]["tested"]]

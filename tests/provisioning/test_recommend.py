@@ -127,6 +127,9 @@ def test_json_and_csv_hold_everything(rows):
     assert len(data["recommendations"]) == len(rows)
     table = list(csv.DictReader(export(rows, ORIGIN, "csv").splitlines(keepends=True)))
     assert [float(each["request"]) for each in table] == [row.request for row in rows]
+    called = {("all phases", ""), ("warm-up", "0"), ("φ1", "1"), ("φ2", "2"), ("φ3", "3")}
+    assert {(each["phase"], each["phase_number"]) for each in table} <= called
+    assert {each["phase"] for each in data["recommendations"]} == {each["phase"] for each in table}
     formula = [replace(row, group="=1+1") for row in rows[:1]]
     assert export(formula, ORIGIN, "csv").splitlines()[1].startswith("'=1+1")
 

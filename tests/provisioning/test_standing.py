@@ -10,8 +10,10 @@ import pytest
 from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import KEEP
+from core.provisioning.verdict.savings import PriceSettings, money
 from core.provisioning.verdict.standing import State, more_needed, ran_out, standing, unseen
 from core.provisioning.verdict.verdict import verdict
+from core.traces.synth import synthetic_traces
 from tests.builders import small_traces
 
 SETTINGS = {"tolerance": 0.05, "holdout": 0.3}
@@ -204,3 +206,27 @@ def test_the_only_container_is_replayed_and_nothing_is_learned_from_it():
     }
     reasons = {each["policy"]: each["reason"] for each in report["unavailable"]}
     assert "judged on what it learned from" in reasons["phasedock"]
+
+
+def test_a_limit_made_from_the_container_that_is_held_out_is_no_test():
+    """Of three workloads of one container none can be in both parts."""
+    made = synthetic_traces(3, 20, samples=80)[0]
+    report = evaluate(made, None, EvaluationSettings(cycle=120.0, draws=100), ("prev.step.max",)).report
+    found = verdict(report)
+    tested = next(card for card in found.cards if card.held_out)
+    memory = tested.line(Resource.MEMORY)
+    assert not memory.tested
+    assert tested.line(Resource.CPU).tested
+    assert found.total(Resource.MEMORY) is None
+    assert found.total(Resource.CPU) is not None
+    assert found.risk[Resource.MEMORY].state is State.UNTESTED
+    assert "made from the very container" in found.risk[Resource.MEMORY].sentence
+    worth = tested.line(Resource.CPU).recommended.saved.money
+    assert found.money == pytest.approx(worth)
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(0.00999, "0.01 USD"), (0.0061, "0.0061 USD"), (3.2, "3.20 USD")]
+)
+def test_money_has_the_digits_that_it_needs(value, said):
+    assert money(value, PriceSettings()) == said

@@ -58,7 +58,7 @@ def key_figures(choice: Choice, sets: Sequence[TraceSetInfo], models: Sequence[M
 def _saving(choice: Choice) -> html.Div:
     """What the newest comparison says, or how to make the first."""
     try:
-        found = newest_saving()
+        found = newest_saving(choice.traces.id if choice.traces else "")
     except (KeyError, TypeError, ValueError):  # a report of another version
         found = None
     if found is None:
@@ -118,7 +118,7 @@ def _phases(choice: Choice, models: Sequence[ModelInfo]) -> html.Div:
     if model is None:
         return kpi("Phases", "–", "no model yet", "Train one to find them")
     number = str(len(model.phases)) if model.phases else "–"
-    return kpi("Phases", number, "in the chosen model", f"{model.name}, 1 of {len(models)}")
+    return kpi("Phases", number, "in the chosen model", f"{model.name}, 1 of {many(len(models), 'model')}")
 
 
 def what_jobs_do(choice: Choice) -> Node:

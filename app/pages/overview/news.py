@@ -11,7 +11,6 @@ from app.ui import attached_runs
 from app.ui.basics import Node, card, icon, link_button, state_badge
 from app.ui.tasks.words import when
 from core.runtime.experiments.infos import NO_EXPERIMENT
-from core.scheduling.policies import spelt
 from core.traces.validation import many
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def _models(models: Sequence[ModelInfo]) -> Iterable[News]:
 
 def _experiments() -> Iterable[News]:
     for info in workspace().runs.experiments(_MOST):
-        policies = ", ".join(spelt(arm.label) for arm in info.experiment.policies)
+        policies = f"{len(info.experiment.policies)} policies"
         state = policies if info.report is not None else f"not finished: {policies}"
         yield News(
             info.created, "player-play", "Experiment", info.name, state, address("/runs", experiment=info.id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from app.context import address, workspace
@@ -62,16 +62,31 @@ class Saving:
         return f"{self.resource} over-allocation {more}"
 
 
-def newest_saving() -> Saving | None:
-    """The larger saving of the newest comparison that is still kept; None before the first."""
-    for task in workspace().tasks.list(_LOOK_BACK, [TaskState.DONE], [KIND]):
+def newest_saving(trace_set: str = "") -> Saving | None:
+    """The saving of the newest comparison that is still kept, CPU's if it can be; None before the first.
+
+    Comparisons of the trace set that is chosen come before others, which are named.
+    """
+    done = workspace().tasks.list(_LOOK_BACK, [TaskState.DONE], [KIND])
+    for task in sorted(done, key=lambda task: task.params.get("trace_set") != trace_set):
         try:
             stored = workspace().evaluations.get(str((task.result or {}).get("evaluation", "")))
         except NotFoundError:
             continue
         found = [saving_of(name, part, stored.report, _address(task)) for name, part in _parts(stored.report)]
-        return max(found, key=_gain, default=None)
+        best = max(found, key=_gain, default=None)
+        other = task.params.get("trace_set") != trace_set
+        return _of_another(best, str(task.params.get("trace_set"))) if best and trace_set and other else best
     return None
+
+
+def _of_another(found: Saving, trace_set: str) -> Saving:
+    """A saving that is not of the chosen set, and says so."""
+    try:
+        name = f"“{workspace().traces.get(trace_set).name}”"
+    except NotFoundError:
+        name = "traces that are gone"
+    return replace(found, words=f"{found.words}; on {name}")
 
 
 def _parts(report: Mapping[str, Any]) -> Sequence[tuple[str, Mapping[str, Any]]]:
@@ -112,6 +127,9 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
         words = (
             f"of demand, under {best}. {held_out} held-out containers are too few to say what would be less."
         )
+        return Saving(name, now, None, words, href)
+    if resource == "memory":
+        words = f"of demand, under {best}. Too little memory kills: see which fixed limits are recommended."
         return Saving(name, now, None, words, href)
     surely = {policy: low for policy, each in rows.items() if (low := _surely(each)) > 0}
     if not surely:

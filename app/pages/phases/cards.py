@@ -11,7 +11,7 @@ from app.context import address, workspace
 from app.pages.phases.controls import lanes_menu
 from app.pages.phases.execution import execution_heading, execution_timeline
 from app.pages.phases.overlay import Overlays, picker, sentence
-from app.ui.basics import Node, button, card
+from app.ui.basics import Node, card, icon_button
 from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.phase_cards import live, phase_cards
@@ -74,7 +74,7 @@ def _tools(view: View) -> list[Node]:
         ("Phases of every sample, CSV", f"{base}/phases/{view.model}.csv?dwell={view.dwell:g}&"),
     ]
     return [
-        button("Reset zoom", "zoom-reset", "small quiet short", id="zoom-out", title=title),
+        icon_button("zoom-reset", title, id="zoom-out"),
         export_menu("timeline", "timeline", files),
     ]
 

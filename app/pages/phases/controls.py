@@ -46,10 +46,11 @@ def dwell_picker(view: View) -> Node:
     period = workspace().traces.get(view.traces).period
     offered = {round(period * count, 3) for count in _PERIODS} | {view.dwell, usual, plain.suggested_dwell}
     options = [{"value": "0", "label": "Segments as labelled"}]
+    # stamps that are some microseconds late make times that are written the same
+    written = {f"{seconds:g}": seconds for seconds in sorted(offered) if seconds > 0}
     options += [
-        {"value": f"{seconds:g}", "label": _label(seconds, plain.suggested_dwell)}
-        for seconds in sorted(offered)
-        if seconds > 0
+        {"value": value, "label": _label(value, f"{plain.suggested_dwell:g}", seconds)}
+        for value, seconds in written.items()
     ]
     return dmc.Select(
         id="dwell",
@@ -64,6 +65,6 @@ def dwell_picker(view: View) -> Node:
     )
 
 
-def _label(seconds: float, suggested: float) -> str:
+def _label(value: str, suggested: str, seconds: float) -> str:
     text = f"Segments ≥ {format_duration(seconds)}"
-    return f"{text}, suggested" if seconds == suggested else text
+    return f"{text}, suggested" if value == suggested else text

@@ -9,7 +9,7 @@ from app.context import workspace
 from app.figures.phase_band import Runs
 from app.figures.timeline import Series, timeline
 from app.pages.phases.overlay import allocations
-from app.ui.phase_views import attributes
+from app.ui.phase_views import attributes, titles
 from core.phases.statistics import scale_for
 from core.traces.model import Role
 from core.traces.validation import many
@@ -34,10 +34,12 @@ class Heading:
 def execution_heading(trace_set_id: str, name: str) -> Heading:
     """The execution's name, and what, how long and how often it was sampled."""
     table = workspace().traces.summary(trace_set_id)
-    row = table.loc[table["execution"] == name].iloc[0]
+    names = table["execution"].tolist()
+    place = names.index(name)
+    row = table.iloc[place]
     groups = [str(row[name]) for name in attributes(table)]
     pace = float(row["duration_s"]) / max(int(row["samples"]), 1)
-    folder, _, title = name.rpartition("/")
+    title, folder = titles(names)[place]
     said = [folder] if folder else groups[:2]
     said += [format_duration(float(row["duration_s"])), many(int(row["samples"]), "sample")]
     if pace > 0:

@@ -10,6 +10,7 @@ from app.pages.provisioning.query import RESOURCES
 from app.pages.provisioning.workload import STATES, amount_of, badge, change, now_and_then, workload_card
 from app.ui.basics import Node, aria, card, icon
 from app.ui.export import download
+from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import FIXED, KEEP
 from core.provisioning.verdict.savings import assumptions, money
@@ -96,7 +97,14 @@ def _headline(found: Verdict, view: View) -> list[Node]:
     for line in found.whole.lines:
         total = found.total(line.resource)
         if total is not None:
-            boxes.append(_amount_box(line, total, now=_now_total(found, line.resource)))
+            boxes.append(
+                _amount_box(
+                    line,
+                    total,
+                    now=_now_total(found, line.resource),
+                    instead=bool(_instead(found, line)),
+                )
+            )
     first = next((line for line in found.whole.lines if line.steered is not None), None)
     if first is not None and first.steered is not None:
         values = first.steered.found
@@ -115,6 +123,11 @@ def _certainty(found: Verdict) -> str:
     """How much of the money was tested."""
     if not found.whole.held_out:
         return "on the past of one container; no promise"
+    if found.money is not None and found.money < 0:
+        return "no way of those compared saves anything: leave the containers as they are"
+    few = found.whole.held_out
+    if few < LEAST_UNITS:
+        return f"measured on {few} held-out container{'s' if few != 1 else ''}: nothing to rely on"
     if found.untested:
         n = len(found.untested)
         return f"without {n:,} workload{'s' if n != 1 else ''} that had no container held out"
@@ -127,12 +140,13 @@ def _now_total(found: Verdict, resource: Resource) -> float | None:
     return None if line is None else line.now
 
 
-def _amount_box(line: Line, total: Saved, now: float | None) -> html.Div:
+def _amount_box(line: Line, total: Saved, now: float | None, *, instead: bool) -> html.Div:
     what = RESOURCES[line.resource.value]
     hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(line.unit)
     day = f"{format_number(abs(total.per_day), 1)} {hours} per day" if hours else "share of the machine"
     has = "" if now is None else f"; now {format_value(now, line.unit)} per container"
-    if line.recommended is not None and line.recommended.interval is not None:
+    steers = line.resource is not Resource.MEMORY or not instead
+    if steers and line.recommended is not None and line.recommended.interval is not None:
         has += f"; with {line.recommended.policy} {change(line.recommended)}"
     return _box(
         f"{what} {'saved' if total.amount >= 0 else 'needed more'}, at any time",
@@ -160,6 +174,8 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
         instead = _instead(found, line)
         sure = choice.better and not instead
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
+        if instead and choice.policy:
+            title = f"If memory were steered: {choice.policy}."
         kind = ("circle-check", "ok") if sure else ("info-circle", "info")
         items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
         if line.resource in found.risk and found.whole.held_out:

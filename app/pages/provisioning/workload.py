@@ -37,7 +37,7 @@ def workload_card(found: Card, view: View) -> html.Section:
     """The card."""
     tested = f"{found.held_out:,} of {found.containers:,} held out"
     head = found.name or "without a name"
-    worth = "" if found.money is None else _worth(found.money, view.prices)
+    worth = "" if found.money is None else _worth(found, view.prices)
     return card(
         html.Span(head, className="truncate", title=head),
         now_and_then(found, view),
@@ -49,7 +49,11 @@ def workload_card(found: Card, view: View) -> html.Section:
     )
 
 
-def _worth(value: float, prices: PriceSettings) -> str:
+def _worth(found: Card, prices: PriceSettings) -> str:
+    value = found.money or 0.0
+    if not found.held_out:
+        how = "saved" if value >= 0 else "cost more"
+        return f"Would have {how}: {money(abs(value), prices)} per day, on what it was made from"
     if value >= 0:
         return f"Saves {money(value, prices)} per day"
     return f"Costs {money(-value, prices)} per day more: leave it as it is"
@@ -64,8 +68,11 @@ def _said(found: Card) -> str:
         risk = ""
         if memory is not None and memory.recommended is not None and found.held_out:
             killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
-            risk = f" {'A fixed memory limit: ' if killed is memory.fixed else ''}"
-            risk += ran_out(killed.found, found.held_out)
+            title = "A fixed memory limit: " if killed is memory.fixed else ""
+            said = ran_out(killed.found, found.held_out)
+            if killed.standing.state is State.UNTESTED:
+                said = "it was made from the very container that was held out, so nothing was tested."
+            risk = f" {title}{said}"
         return sentences[0] + risk
     return " ".join(sentences)
 

@@ -190,7 +190,7 @@ def matrix_figure(view: View) -> tuple[go.Figure, str]:
     rows = ["".join(name_of(phase) for phase in made.states[s]) for s in states]
     figure = matrix(rows, [name_of(p) for p in columns], chances[states], counts[states], picks)
     left = len(made.states) - len(states)
-    seen = "runs" if view.step == "run" else "samples"
+    seen = "segments" if view.step == "run" else "samples"
     return figure, f"rows sum to 1; {seen} at right" + (f"; {left:,} rarer rows in the table" if left else "")
 
 

@@ -14,7 +14,7 @@ from app.pages.traces.evidence import evidence
 from app.pages.traces.listing import does
 from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
 from app.pages.traces.mapping_preview import preview, recognised
-from app.pages.traces.mapping_questions import ASKED, answered, asked, fields, open_questions
+from app.pages.traces.mapping_questions import ASKED, LIKELY, answered, asked, fields, open_questions
 from app.pages.traces.mapping_values import FIELDS, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table
 from app.ui.basics import Node, aria, button, card, icon, link_button, notice
@@ -219,6 +219,7 @@ def register(app: Dash) -> None:
     app.callback(
         [Output(field_id(field), _holds(field)) for field in ANSWERED],
         Input({"type": ASKED, "what": dash.ALL, "column": dash.ALL}, "value"),
+        Input({"type": LIKELY, "what": dash.ALL, "column": dash.ALL, "value": dash.ALL}, "n_clicks"),
         {field: State(field_id(field), _holds(field)) for field in FIELDS},
         State("map-upload", "data"),
         prevent_initial_call=True,
@@ -245,12 +246,15 @@ def _inspected(upload: Mapping[str, Any]) -> Any:
     return workspace().uploads.inspect(upload["id"], upload["as_written"])
 
 
-def answer(_given: list[str | None], values: dict[str, Any], upload: dict[str, Any]) -> list[Any]:
+def answer(
+    _chosen: list[str | None], _clicked: list[int | None], values: dict[str, Any], upload: dict[str, Any]
+) -> list[Any]:
     """Fill the form in with the answer to a question."""
     said, asked_of = dash.ctx.triggered[0]["value"], dash.ctx.triggered_id
     if not said or not asked_of:
         return [dash.no_update] * len(ANSWERED)
-    changed = answered(asked_of["what"], asked_of["column"], said, values, _inspected(upload))
+    given = asked_of.get("value", said)  # a button has the answer in its id
+    changed = answered(asked_of["what"], asked_of["column"], given, values, _inspected(upload))
     return fields(changed, ANSWERED)
 
 

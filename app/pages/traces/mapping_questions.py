@@ -13,7 +13,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from app.pages.traces.mapping_values import named
-from app.ui.basics import Node, aria, icon
+from app.ui.basics import Node, aria, button, icon
 from core.traces.cells.numbers import style_of
 from core.traces.guessing.units import Column, choices, unit_of
 from core.traces.mapping import TIME_UNITS, UNKNOWN
@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 
 ASKED = "map-asked"
 """The type in the ids of the answers' controls."""
+LIKELY = "map-likely"
+"""The type in the ids of the buttons that give an answer at once."""
+_USUAL = frozenset(
+    ("cores", "millicores", "percent_of_core", "percent_of_machine", "bytes", "kib", "mib", "gib", "mb", "gb")
+)
+_MEASURES = (
+    (Role.CPU, "cores", "CPU, cores"),
+    (Role.CPU, "percent_of_core", "CPU, % (100 is one core)"),
+    (Role.MEMORY, "bytes", "Memory, bytes"),
+    (Role.MEMORY, "mib", "Memory, MiB"),
+)
 _MAIN = {Role.CPU.value: "cpu", Role.MEMORY.value: "memory"}
 
 
@@ -54,7 +65,11 @@ def asked(questions: Sequence[Question], values: Mapping[str, Any]) -> Node:
         "One question before the import." if len(questions) == 1 else f"{len(questions)} questions first."
     )
     rows = [
-        html.Div([html.Span(one.sentence), _control(one, values)], className="question") for one in questions
+        html.Div(
+            [html.Span(one.sentence), html.Div([*_likely(one), _control(one, values)], className="acts")],
+            className="question",
+        )
+        for one in questions
     ]
     return html.Div(
         [icon("alert-triangle"), html.Div([html.B(strong), *rows], className="text")],
@@ -63,12 +78,31 @@ def asked(questions: Sequence[Question], values: Mapping[str, Any]) -> Node:
     )
 
 
+def _likely(question: Question) -> list[Node]:
+    """A button per likely answer, which a click gives; all others are in the list beside them."""
+    if question.role:
+        ways = [("measure", f"{role.value}:{unit}", label) for role, unit, label in _MEASURES]
+    elif question.time:
+        ways = [("time", key, TIME_UNITS[key]) for key in question.choices]
+    else:
+        ways = [("unit", key, FILE_UNITS[key].label) for key in question.choices if key in _USUAL]
+    return [
+        button(
+            label,
+            None,
+            "small",
+            id={"type": LIKELY, "what": what, "column": question.column, "value": value},
+        )
+        for what, value, label in ways
+    ]
+
+
 def _control(question: Question, values: Mapping[str, Any]) -> dmc.Select:
     what = "role" if question.role else "time" if question.time else "unit"
     return dmc.Select(
         id={"type": ASKED, "what": what, "column": question.column},
         data=[{"value": key, "label": label} for key, label in _offered(question, values)],
-        placeholder="Choose",
+        placeholder="Another",
         size="xs",
         allowDeselect=False,
         **aria(label=question.sentence),
@@ -93,7 +127,7 @@ def answered(
     Parameters
     ----------
     what
-        ``role``, ``unit`` or ``time``: what was asked.
+        ``role``, ``unit`` or ``time``: what was asked; ``measure`` is a role and its unit, ``cpu:cores``.
     column
         The column that it was asked of.
     value
@@ -105,6 +139,10 @@ def answered(
     """
     if what == "time":
         return {"time_unit": value}
+    if what == "measure":
+        role, _, unit = value.partition(":")
+        measured = answered("role", column, role, values, inspection)
+        return measured | answered("unit", column, unit, {**values, **measured}, inspection)
     main = next((field for field in _MAIN.values() if values[field] == column), None)
     if what == "unit" and main:
         return {f"{main}_unit": value}

@@ -1,4 +1,9 @@
-"""Which features are worth reading: those that vary, are never missing, and say something of their own."""
+"""Which features are worth reading: those that vary, are never missing, and say something of their own.
+
+A feature that is as different from one sample to the next as from any other has no phases: counters that
+were rounded before they were differenced, or bursts shorter than the sampling period. CPU, memory and GPUs
+are read in any case.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +14,18 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases.matching import LEFT_OUT
+from core.traces.model import Role
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from core.traces.model import Feature, FloatArray, TraceSet
 
 SAME = 0.9999
 """Correlation from which two features are one: the second only counts it twice."""
+RESTLESS = 0.25
+"""Correlation of neighbouring samples below which a feature stays nowhere."""
+USAGE = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +55,64 @@ def useful_features(traces: TraceSet) -> UsefulFeatures:
     chosen: list[tuple[Feature, FloatArray]] = []
     left_out = []
     for feature, values in zip(traces.features, traces.columns, strict=True):
-        reason = _against(feature, values, chosen)
+        reason = _against(feature, values, chosen) or _of_executions(traces, feature, values)
         if reason:
             left_out.append(LeftOut(feature.name, reason))
         else:
             chosen.append((feature, values))
+    chosen, restless = _settled(traces, chosen)
+    left_out += restless
     if not chosen:
         raise InputError(
             "No feature of these traces varies, so there are no phases to find.",
             "Choose traces with CPU or memory usage.",
         )
     return UsefulFeatures(tuple(feature for feature, _ in chosen), tuple(left_out))
+
+
+def _settled(
+    traces: TraceSet, chosen: list[tuple[Feature, FloatArray]]
+) -> tuple[list[tuple[Feature, FloatArray]], list[LeftOut]]:
+    """Without features that jump from sample to sample, if others are left."""
+    restless = {
+        feature.name
+        for feature, values in chosen
+        if feature.role not in USAGE and persistence(traces, values) < RESTLESS
+    }
+    kept = [one for one in chosen if one[0].name not in restless]
+    if not kept:
+        return chosen, []
+    why = "it jumps from sample to sample, so it has no phases"
+    return kept, [LeftOut(feature.name, why) for feature, _ in chosen if feature.name in restless]
+
+
+def persistence(traces: TraceSet, values: FloatArray) -> float:
+    """How alike neighbouring samples of an execution are: 1 − η/2, about the correlation at lag one.
+
+    η is von Neumann's ratio (1941) of the mean squared successive difference to the variance, here about the
+    mean of each stretch without a gap.
+
+    Parameters
+    ----------
+    traces
+        The trace set.
+    values
+        One of its columns, shape (n,), finite.
+
+    Returns
+    -------
+    float
+        About 0 for noise, near 1 for what changes slowly; 1 where nothing varies within a stretch.
+    """
+    bounds = traces.segments()
+    lengths = np.diff(bounds)
+    wide = values.astype(np.float64)
+    means = np.add.reduceat(wide, bounds[:-1]) / lengths
+    variance = float(np.mean((wide - np.repeat(means, lengths)) ** 2))
+    steps = np.diff(wide)[_inside(traces)]
+    if variance <= 0 or not len(steps):
+        return 1.0
+    return 1.0 - float(np.mean(steps**2)) / (2.0 * variance)
 
 
 def _against(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, FloatArray]]) -> str:
@@ -66,6 +124,23 @@ def _against(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, F
     if not len(values) or values.min() == values.max():
         return "it never changes"
     return next((f"it says the same as {each.name}" for each, of in chosen if _same(values, of)), "")
+
+
+def _of_executions(traces: TraceSet, feature: Feature, values: FloatArray) -> str:
+    """Why a feature tells executions apart, or counts rows, and nothing else; "" where it does not."""
+    if feature.role in USAGE or traces.n_executions == len(values):
+        return ""
+    steps = np.diff(values.astype(np.float64))[_inside(traces)]
+    if not len(steps) or steps.min() != steps.max():
+        return ""
+    return "it counts rows" if steps[0] else "it never changes within an execution"
+
+
+def _inside(traces: TraceSet) -> npt.NDArray[np.bool_]:
+    """Which steps from one sample to the next cross no gap and no end of an execution, shape (n − 1,)."""
+    inside = np.ones(traces.n_samples - 1, dtype=bool)
+    inside[traces.segments()[1:-1] - 1] = False
+    return inside
 
 
 def _same(one: FloatArray, other: FloatArray) -> bool:

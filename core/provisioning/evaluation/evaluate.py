@@ -157,7 +157,8 @@ def evaluate(
     say(0.0, "Finding phases")
     found = prepare(traces, settings.cycle, settings.group_by)
     require_past(found.fleet)
-    divided = _divided(found.fleet, settings)
+    workloads = workloads_of(traces, settings.group_by)
+    divided = _divided(found.fleet, settings, workloads)
     unavailable = {} if divided.tested else {each.name: ITSELF for each in wanted if each.kind.learns}
     wanted = [each for each in wanted if each.name not in unavailable]
     if model is not None and settings.refit:
@@ -167,7 +168,6 @@ def evaluate(
     held = {r: d.only(divided.held_out) for r, d in found.demands.items()}
     train = {r: d.only(divided.training) for r, d in found.demands.items()}
     resources, allocations = {}, {}
-    workloads = workloads_of(traces, settings.group_by)
     for number, resource in enumerate(found.demands):
         share = (_DONE - _READY) / len(found.demands)
         begin, end = _READY + share * number, _READY + share * (number + 1)
@@ -195,11 +195,11 @@ def evaluate(
     return Evaluation(finite(report), held, allocations)
 
 
-def _divided(fleet: Fleet, settings: EvaluationSettings) -> Split:
+def _divided(fleet: Fleet, settings: EvaluationSettings, workloads: Workloads) -> Split:
     """Training and held-out containers; a container that is alone is replayed on itself instead."""
     if fleet.n_containers == 1:
         return Split(np.zeros(1, np.int64), np.zeros(1, np.int64), tested=False)
-    return split(fleet, settings.holdout, settings.seed)
+    return split(fleet, settings.holdout, settings.seed, workloads.of if workloads.by else None)
 
 
 def _workloads(

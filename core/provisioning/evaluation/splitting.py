@@ -31,8 +31,8 @@ class Split:
     tested: bool = True
 
 
-def split(fleet: Fleet, holdout: float, seed: int) -> Split:
-    """Hold whole groups out, chosen at random.
+def split(fleet: Fleet, holdout: float, seed: int, workloads: Integers | None = None) -> Split:
+    """Hold whole groups out, chosen at random; single containers by their workload, where it is known.
 
     Parameters
     ----------
@@ -42,6 +42,9 @@ def split(fleet: Fleet, holdout: float, seed: int) -> Split:
         The share of groups to hold out; at least one is held out and one is left.
     seed
         Seeds the choice.
+    workloads
+        The workload of each container, shape (n_containers,). Each that has two containers or more is in
+        both parts, as near to the share as can be. It does not count where groups hold several containers.
 
     Raises
     ------
@@ -58,11 +61,37 @@ def split(fleet: Fleet, holdout: float, seed: int) -> Split:
             else f"{fleet.n_containers} container cannot be split into training and held-out ones.",
             "Use traces of more containers, or group by another column.",
         )
+    order = np.random.default_rng(seed).permutation(n)
     out = int(np.clip(round(holdout * n), 1, n - 1))
-    chosen = np.zeros(n, bool)
-    chosen[np.random.default_rng(seed).permutation(n)[:out]] = True
-    held = chosen[numbers]
+    if workloads is None or n < fleet.n_containers:
+        chosen = order[:out]
+    else:
+        chosen = _of_each(order, workloads, holdout, out)
+    held = np.isin(numbers, chosen)
     return Split(np.flatnonzero(~held), np.flatnonzero(held))
+
+
+def _of_each(order: Integers, workloads: Integers, share: float, out: int) -> Integers:
+    """The first containers of each workload in an order: `out` by largest remainders, or one of each if more.
+
+    Workloads of one container cannot be in both parts, and are drawn from as if they were one.
+    """
+    sizes = np.bincount(workloads)
+    single = sizes[workloads] == 1
+    _, stratum, counts = np.unique(
+        np.where(single, len(sizes), workloads), return_inverse=True, return_counts=True
+    )
+    both = np.ones(len(counts), np.int64)
+    both[-1] -= single.any()
+    taken = np.clip(np.floor(share * counts).astype(np.int64), both, counts - both)
+    for _ in range(out - int(taken.sum())):
+        lacking = np.where(taken < counts - both, share * counts - taken, -np.inf)
+        taken[np.argmax(lacking)] += np.isfinite(lacking).any()
+    mine = stratum[order]
+    place = np.empty(len(order), np.int64)
+    for each in range(len(counts)):
+        place[mine == each] = np.arange(counts[each])
+    return np.asarray(order[place < taken[mine]])
 
 
 def folds(fleet: Fleet, count: int, seed: int) -> list[Split]:

@@ -7,6 +7,8 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from core.provisioning.verdict.standing import State
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -84,6 +86,11 @@ class Line:
     fixed: Option | None
     recommended: Option | None
     exported: Option | None
+
+    @property
+    def tested(self) -> bool:
+        """Whether what is recommended was judged on containers that it was not made from."""
+        return self.recommended is not None and self.recommended.standing.state is not State.UNTESTED
 
     @property
     def settable(self) -> bool:
@@ -166,14 +173,17 @@ class Verdict:
         """
         lines = [card.line(resource) for card in self.cards if card.held_out]
         found = [
-            line.recommended.saved for line in lines if line is not None and line.recommended is not None
+            line.recommended.saved
+            for line in lines
+            if line is not None and line.recommended is not None and line.tested
         ]
         return reduce(add, found) if found else None
 
     @property
     def money(self) -> float | None:
         """What all workloads that were tested save per day."""
-        found = [card.money for card in self.cards if card.held_out]
+        lines = [line for card in self.cards if card.held_out for line in card.lines if line.tested]
+        found = [line.recommended.saved.money for line in lines if line.recommended is not None]
         known = [each for each in found if each is not None]
         return sum(known) if known else None
 

@@ -110,7 +110,8 @@ def saved(per_container: float, unit: Unit, at_once: float, prices: PriceSetting
 def assumptions(recorded: Mapping[str, Any], prices: PriceSettings) -> list[str]:
     """What the figures per day rest on, in sentences."""
     span = float(recorded["span_s"])
-    at_once = format_number(running(float(recorded["container_seconds"]), recorded, prices), 1)
+    many = running(float(recorded["container_seconds"]), recorded, prices)
+    at_once = format_number(many, 1 if many >= 0.1 else 3)
     if prices.hours > 0:
         day = f"A day is taken to have {format_number(prices.hours)} container-hours, as set."
     elif recorded["containers"] == 1:
@@ -134,5 +135,5 @@ def assumptions(recorded: Mapping[str, Any], prices: PriceSettings) -> list[str]
 
 def money(value: float, prices: PriceSettings) -> str:
     """An amount of money with its currency, with as many digits as it needs."""
-    digits = 4 if 0 < abs(value) < 0.01 else 2
+    digits = 4 if 0 < abs(value) < 0.00995 else 2
     return f"{format_number(value, digits)} {prices.currency.strip()[:8] or 'USD'}"

@@ -72,21 +72,35 @@ def _together(
     line = whole.line(resource)
     if line is None or line.recommended is None:
         return None
-    lines = [card.line(resource) for card in cards if card.held_out]
-    taken = [(each, each.recommended) for each in lines if each is not None and each.recommended is not None]
+    lines = [(card, card.line(resource)) for card in cards if card.held_out]
+    taken = [
+        (card, each, each.recommended)
+        for card, each in lines
+        if each is not None and each.recommended is not None
+    ]
     if resource is not Resource.MEMORY or not taken:
         return line.recommended.standing
-    tried = [(each.fixed or option) if option.way == KEEP else option for each, option in taken]
-    sums = {name: sum(each.found[name] for each in tried) for name in ("events", "containers_short")}
-    found = {**sums, "short": [name for each in tried for name in each.found["short"]]}
-    said = standing(found, resource, whole.held_out, whole.containers, report["settings"])
-    if len({option.way for _, option in taken}) == 1 and not any(o.way == KEEP for _, o in taken):
+    ways = [(card, (each.fixed or option) if option.way == KEEP else option) for card, each, option in taken]
+    # a limit that was made from the container that it is judged on is not tested by it
+    tried = [(card, option) for card, option in ways if option.standing.state is not State.UNTESTED]
+    if not tried:
+        return Standing(State.UNTESTED, _ITSELF)
+    sums = {name: sum(each.found[name] for _, each in tried) for name in ("events", "containers_short")}
+    found = {**sums, "short": [name for _, each in tried for name in each.found["short"]]}
+    judged = sum(card.held_out for card, _ in tried)
+    said = standing(found, resource, judged, whole.containers, report["settings"])
+    taken_ways = {option.way for _, _, option in taken}
+    if len(taken_ways) == 1 and KEEP not in taken_ways:
         return said
     return Standing(
         State.FEW if said.missing else State.OPEN, f"{said.sentence} {_CHOSEN_HERE}", said.missing
     )
 
 
+_ITSELF = (
+    "No fixed limit could be tested: each was made from the very container that was held out. Record more "
+    "containers of each workload."
+)
 _CHOSEN_HERE = (
     "Where one way to give memory kills, another one is taken; that was decided on these very containers, so "
     "none of it is called safe."

@@ -14,6 +14,7 @@ from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.phases.statistics import PhaseStatistics
+from core.phases.wording import described
 from core.traces.model import Feature, Role
 from core.units import Unit
 
@@ -81,7 +82,7 @@ def model_of(facts: dict[str, Any], arrays: dict[str, Array]) -> PhaseModel:
         centres=_centres(arrays["centres"]),
         settings=PhaseSettings.from_dict(facts["settings"]),
         training=_record(facts["training"]),
-        statistics=tuple(PhaseStatistics.from_dict(each) for each in facts["statistics"]),
+        statistics=described([PhaseStatistics.from_dict(each) for each in facts["statistics"]]),
         origin=str(facts["origin"]),
     )
     if len(facts["expansions"]) > MAX_EXPANSIONS:

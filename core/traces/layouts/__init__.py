@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from core.errors import InputError, listed
 from core.registry import Registry, declared
 from core.traces.layouts.base import Head, Layout
-from core.traces.model import Role
+from core.traces.model import ROLE_UNITS, Role
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
@@ -87,12 +87,13 @@ def headerless(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
     parts = [f"The columns look like: {layout.label}."]
-    cpu = next((f for f in mapping.features if f.role is Role.CPU), None)
-    memory = next((f for f in mapping.features if f.role is Role.MEMORY), None)
-    if cpu is None:
-        parts.append("No column looks like CPU usage: choose one.")
-    if memory is None:
-        parts.append("No column looks like memory usage: choose one.")
+    roles = {each.role for each in mapping.features}
+    missing = [name for role, name in ((Role.CPU, "CPU"), (Role.MEMORY, "memory")) if role not in roles]
+    if missing:
+        what = " or ".join(missing)
+        # GPUs or a network are usage enough; a table without any is likelier to be read wrongly
+        ask = "" if roles & set(ROLE_UNITS) else ": choose one if there is"
+        parts.append(f"No column looks like {what} usage{ask}.")
     if mapping.time is None:
         parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:
