@@ -80,8 +80,7 @@ def test_cpu_usage_is_preferred_to_its_relatives():
 def test_reasons_say_what_was_not_found():
     text = " ".join(table("a,b", "1,2").reasons)
     for part in (
-        "CPU usage: choose one",
-        "memory usage: choose one",
+        "CPU or memory usage: choose one",
         "rows are counted",
         "whole file is taken as one",
     ):
