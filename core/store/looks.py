@@ -102,6 +102,9 @@ def look(path: Path, all_of_it: bool = False, order: str = "mdy") -> Look:
 def _timed(inspection: Inspection) -> ColumnMapping:
     """The mapping of a file that has numbers and times."""
     if inspection.mapping is None:
+        why = next((one for one in inspection.problems if one.kind == "ambiguous_number"), None)
+        if why is not None:
+            raise InputError(why.message, why.hint)
         raise InputError("None of its columns contains numbers.", inspection.reasons[-1])
     if inspection.mapping.time is None:
         raise InputError(

@@ -139,6 +139,7 @@ def test_questions_say_of_which_file_they_are(tmp_path: Path) -> None:
         ("pod,memory_mib\n" + "a,100\nb,200\n" * 5, "memory.csv: It has no column of times"),
         (cpu(), "cpu.csv and memory.csv both have “cpu_cores” of “a” at the same time"),
         ("nothing,here\nx,y\n", "memory.csv: None of"),
+        (memory().replace("mib\n", "gib\n").replace(";1", ";1,1"), "memory.csv: .*can be two numbers"),
     ],
 )
 def test_what_cannot_be_joined_is_said_by_file_name(tmp_path: Path, other: str, said: str) -> None:

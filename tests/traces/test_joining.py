@@ -171,6 +171,11 @@ def test_a_pod_is_its_only_container():
     assert kinds(made)["named_by_pods"] == 1
 
 
+def test_only_what_a_file_measures_leaves_its_name():
+    assert bare("gpu-worker-1-memory.csv", [Role.MEMORY]) == "gpu-worker-1"
+    assert bare("gpu-worker-1.csv", [Role.GPU_POWER]) == "worker-1"
+
+
 @pytest.mark.parametrize(
     ("file", "said"),
     [("cpu_train-1.csv", "train-1"), ("train-1-memory-usage.csv.gz", "train-1"), ("CPU.csv", ""),

@@ -7,18 +7,30 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.traces.model import Role
 from core.traces.validation import many, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from core.traces.joining.stacks import Part, Stack
     from core.traces.validation import Problem
 
-_METRIC = re.compile(
-    r"(?i)(?<![a-z])(cpus?|mem(ory)?|ram|rss|gpus?|net(work)?|disk|io|usage|used|util(i[sz]ation)?|cores?|"
-    r"bytes|percent|metrics?|stats?|data|export)(?![a-z])"
-)
+_WORDS = {
+    Role.CPU: "cpus?",
+    Role.MEMORY: "mem(?:ory)?|ram|rss",
+    Role.GPU: "gpus?",
+    Role.NETWORK_IN: "net(?:work)?",
+    Role.BLOCK_IN: "disk|block|io",
+}
+_ALIKE = {
+    **dict.fromkeys((Role.CPU, Role.CPU_LIMIT), Role.CPU),
+    **dict.fromkeys((Role.MEMORY, Role.MEMORY_LIMIT), Role.MEMORY),
+    **dict.fromkeys((Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER), Role.GPU),
+    **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT), Role.NETWORK_IN),
+    **dict.fromkeys((Role.BLOCK_IN, Role.BLOCK_OUT), Role.BLOCK_IN),
+}
+_ANY = "usage|used|util(?:i[sz]ation)?|cores?|bytes|percent|metrics?|stats?|data|export"
 _ENDING = re.compile(r"(\.\w{1,7})+$")
 
 
@@ -27,9 +39,24 @@ def stem(file: str) -> str:
     return _ENDING.sub("", file) or file
 
 
-def bare(file: str) -> str:
-    """What a file's name says beside what it measures: ``train-1`` of ``cpu_train-1.csv``."""
-    return re.sub(r"[\s_.-]{2,}", "-", _METRIC.sub("", stem(file))).strip(" _.-")
+def bare(file: str, roles: Iterable[Role] = ()) -> str:
+    """What a file's name says beside what it measures: ``train-1`` of ``cpu_train-1.csv``.
+
+    Parameters
+    ----------
+    file
+        Its name.
+    roles
+        What it measures; words of other quantities are left in. Where it is not known, all go.
+    """
+    known = {_ALIKE[role] for role in roles if role in _ALIKE} or set(_WORDS)
+    metric = "|".join([_ANY, *(_WORDS[role] for role in sorted(known))])
+    text = re.sub(rf"(?i)(?<![a-z])(?:{metric})(?![a-z])", "", stem(file))
+    return re.sub(r"[\s_.-]{2,}", "-", text).strip(" _.-")
+
+
+def _bare(part: Part) -> str:
+    return bare(part.file, [feature.role for feature in part.traces.features])
 
 
 def renamed(parts: Sequence[Part]) -> tuple[list[Part], list[Problem]]:
@@ -72,7 +99,7 @@ def renamed(parts: Sequence[Part]) -> tuple[list[Part], list[Problem]]:
 
 def _bare_names(parts: Sequence[Part]) -> dict[str, str]:
     """The names of files without what they measure, unless files with the same columns would share one."""
-    names = {part.file: bare(part.file) for part in parts}
+    names = {part.file: _bare(part) for part in parts}
     taken = Counter(
         (names[part.file], frozenset(feature.name for feature in part.traces.features)) for part in parts
     )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tests.store.written.truth import Truth
     from tests.store.written.writers import Lane, Written
 
-FILES = int(os.environ.get("PHASEDOCK_WRITTEN_FILES", "700"))
+FILES = int(os.environ.get("PHASEDOCK_WRITTEN_FILES", "420"))
 CORES = 16.0
 """The machine of the trackers' percentages."""
 WRITERS = {**writers.WRITERS, **gpus.WRITERS, **machines.WRITERS, **pairs.WRITERS}
