@@ -138,7 +138,7 @@ def _example() -> dict[str, Any]:
         "cellRenderer": "StripCell",
         "cellClass": "middle",
         "flex": 2,
-        "minWidth": 116,
+        "minWidth": 132,
         "sortable": False,
         "tooltipField": "example",
     }
