@@ -44,7 +44,9 @@ def mapping_view(upload_id: str) -> Node:
         inspection: Any = uploads.inspect(upload_id)
     except PhaseDockError as error:
         return _unreadable(upload_id, error)
-    before = uploads.chosen_before(upload_id)
+    # of another file of unnamed values, CPU's choice would be taken for memory
+    nameless = inspection.mapping is not None and answers.unnamed(inspection.mapping) is not None
+    before = None if nameless else uploads.chosen_before(upload_id)
     mapping = before[0] if before else inspection.mapping
     values = suggested(mapping)
     count = f"about {inspection.n_rows:,} rows" if inspection.n_rows else None
