@@ -237,3 +237,11 @@ def test_it_says_which_policy_steers_how_many_containers(server: Any) -> None:
     shown = text(page.layout())
     assert "FlowCon on Demo: recorded jobs, replayed, 3 resizes" in shown
     assert files.model() == "model"
+
+
+def test_no_saving_of_memory_is_promised_by_a_policy_that_may_run_out_of_it() -> None:
+    made = report(BASE, policy("phasedock", PolicyKind.OURS, 0.07, 0.5, 0.4))
+    found = saving_of("memory", made["resources"]["cpu"], made, "/provisioning")
+    assert (found.figure, found.then) == ("37%", None)
+    assert found.title == "Memory over-allocation of the best simple rule"
+    assert "Too little memory kills" in found.words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -203,6 +204,25 @@ def test_an_upload_waits_until_it_is_taken_or_discarded(place: Workspace) -> Non
     back_again = shown(page.layout())
     assert "Import a.csv" in back_again
     assert task in back_again
+
+
+def test_a_file_of_unnamed_values_is_asked_about_each_time(place: Workspace) -> None:
+    def wide(level: int) -> str:
+        rows = "".join(f"2026-02-02 10:00:{t:02},{level + t},{level + 2 * t}\n" for t in range(9))
+        return "Time,train-1,train-2\n" + rows
+
+    made = upload(place, wide(1), "cpu.csv")
+    mapping = place.uploads.inspect(made).mapping
+    assert answers.unnamed(mapping) == "value"
+    run(
+        place,
+        place.uploads.accept(
+            made, replace(mapping, features=(MappedColumn("value", Role.CPU, "cores"),)), "CPU"
+        ),
+    )
+    again = upload(place, wide(2**30), "memory.csv")
+    assert place.uploads.chosen_before(again) is not None
+    assert "You chose these columns" not in shown(page.layout(upload=again))
 
 
 def test_a_set_in_the_trash_is_not_chosen(place: Workspace) -> None:

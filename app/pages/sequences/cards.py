@@ -133,12 +133,12 @@ def _columns() -> list[dict[str, Any]]:
 def _example() -> dict[str, Any]:
     return {
         "field": "strip",
-        "headerName": "Median example",
+        "headerName": "Example",
         "headerTooltip": "The execution whose length is nearest the median of its path",
         "cellRenderer": "StripCell",
         "cellClass": "middle",
         "flex": 2,
-        "minWidth": 132,
+        "minWidth": 92,
         "sortable": False,
         "tooltipField": "example",
     }

@@ -58,7 +58,9 @@ def mapping_view(upload_id: str, as_written: bool = False) -> Node:
     except PhaseDockError as error:
         return _unreadable(upload_id, error)
     several = uploads.is_joined(upload_id)
-    before = uploads.chosen_before(upload_id, as_written)
+    # of another file of unnamed values, what was chosen for CPU would be taken for memory
+    nameless = any(one.role for one in inspection.questions)
+    before = None if nameless else uploads.chosen_before(upload_id, as_written)
     mapping = before[0] if before else inspection.mapping
     values = suggested(mapping)
     count = f"about {inspection.n_rows:,} rows" if inspection.n_rows else None

@@ -91,7 +91,8 @@ def _of_each(order: Integers, workloads: Integers, share: float, out: int) -> In
     place = np.empty(len(order), np.int64)
     for each in range(len(counts)):
         place[mine == each] = np.arange(counts[each])
-    return np.asarray(order[place < taken[mine]])
+    chosen: Integers = order[place < taken[mine]]
+    return chosen
 
 
 def folds(fleet: Fleet, count: int, seed: int) -> list[Split]:
