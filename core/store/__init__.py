@@ -1,8 +1,8 @@
 """Readers and writers: trace files, stored trace sets and model files."""
 
+from core.store.belonging import belonging
 from core.store.first_part import FirstPart, first_part
 from core.store.inspection import ColumnInfo, Inspection
-from core.store.joined_files import belonging
 from core.store.phase_models.ai4dl import import_ai4dl, read_crbm, read_kmeans, read_scaler
 from core.store.phase_models.archive import (
     load_model,

@@ -16,7 +16,7 @@ from core.store.looks import EXECUTION, TIME, Look, look, names_of, of_file, par
 from core.store.one_file import inspect_one, part_of, read_one
 from core.traces.build import record, require
 from core.traces.build.finishing import finished, resampled
-from core.traces.joining import Joined, NotJoinedError, join
+from core.traces.joining import Joined, join
 from core.traces.joining.names import stem
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Resampling, Role
@@ -329,45 +329,3 @@ def _joined(
     report = Report(problems, rows_read, rows_kept, traces.n_executions)
     require(traces.n_executions > 0, log, rows_read)
     return traces, report
-
-
-def belonging(paths: Sequence[Path]) -> tuple[list[list[Path]], list[str]]:
-    """Which of some files belong together, as far as their contents show.
-
-    Returns
-    -------
-    tuple
-        Groups of files, each file in one of them; and, for files that stand alone, a sentence that says why.
-    """
-    groups: list[list[Look]] = []
-    alone: list[list[Path]] = []
-    reasons: list[str] = []
-    for path in paths:
-        try:
-            groups.append([look(path)])
-        except InputError as error:
-            alone.append([path])
-            reasons.append(f"{error.message} {error.hint}")
-    merged = True
-    while merged:
-        merged, groups, why = _merged(groups)
-    single = {one[0].path.name for one in groups if len(one) == 1}
-    reasons += [sentence for names, sentence in why.items() if names & single] if len(groups) > 1 else []
-    return [[one.path for one in group] for group in groups] + alone, list(dict.fromkeys(reasons))
-
-
-def _merged(groups: list[list[Look]]) -> tuple[bool, list[list[Look]], dict[frozenset[str], str]]:
-    """Merge the first two groups that belong together; also why others do not."""
-    why: dict[frozenset[str], str] = {}
-    for i, first in enumerate(groups):
-        for j in range(i + 1, len(groups)):
-            try:
-                tried([*first, *groups[j]])
-            except NotJoinedError as error:
-                why[frozenset(one.path.name for one in (*first, *groups[j]))] = (
-                    f"{error.message} {error.hint}"
-                )
-            else:
-                rest = [group for k, group in enumerate(groups) if k not in (i, j)]
-                return True, [[*first, *groups[j]], *rest], {}
-    return False, groups, why

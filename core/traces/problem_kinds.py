@@ -296,6 +296,13 @@ KINDS: dict[str, Kind] = {
         "They were resampled to the sampling period.",
         "Choose “as recorded” in the mapping to keep the rows of the file.",
     ),
+    "filled": Kind(
+        Severity.WARNING,
+        Action.HELD,
+        "Each holds the value before it.",
+        "Lower the longest gap to split executions there instead, or set a longer sampling period.",
+        harm=Harm.IF_MANY,
+    ),
     "gap": Kind(
         Severity.INFO,
         Action.SPLIT,

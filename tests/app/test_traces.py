@@ -212,8 +212,9 @@ def test_a_file_of_unnamed_values_is_asked_about_each_time(place: Workspace) -> 
         return "Time,train-1,train-2\n" + rows
 
     made = upload(place, wide(1), "cpu.csv")
-    mapping = place.uploads.inspect(made).mapping
-    assert answers.unnamed(mapping) == "value"
+    inspection = place.uploads.inspect(made)
+    mapping = inspection.mapping
+    assert [one.role for one in inspection.questions] == [True]
     run(
         place,
         place.uploads.accept(

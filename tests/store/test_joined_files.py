@@ -9,7 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import first_part, inspect_file, read_with_report
-from core.store.joined_files import belonging
+from core.store.belonging import belonging
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 from core.units import MIB

@@ -169,3 +169,17 @@ def test_progress_is_told_and_may_stop():
 
     with pytest.raises(Cancelled):
         build(table, PLAIN, stop)
+
+
+@pytest.mark.parametrize(
+    ("gone", "rule", "filled"), [((), "hold", 0), ((4, 9), "hold", 2), ((4, 9), "none", 0)]
+)
+def test_missing_samples_that_are_filled_are_counted_and_mark_the_import(gone, rule, filled):
+    times = [float(10 * i) for i in range(40) if i not in gone]
+    table = raw(["a"] * len(times), times, [1.0 + i for i in range(len(times))])
+    mapping = ColumnMapping(
+        (MappedColumn("cpu", Role.CPU, "cores"),), execution="e", time="t", resampling=Resampling(rule)
+    )
+    _, report = build(table, mapping)
+    assert report.count("filled") == filled
+    assert report.faultless is (filled == 0)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.traces.build.resample import infer_period, median_steps, resample
+from core.traces.build.resample import infer_period, median_steps, resample, steps_within
 from core.traces.evidence import doubts
 from core.traces.mapping import PERIOD
 from core.traces.model import Resampling
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray, TraceSet
     from core.traces.validation import ProblemLog
 
+_SKIPPED = 1.5
+"""How many periods a step has from which on a sample was left out."""
 RowOf = Callable[[int], int]
 
 
@@ -72,6 +74,8 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
     if done.changed > Report(log.problems).count("mixed_periods"):
         message = f"{many(done.changed, 'execution')} not sampled every {format_duration(period)}."
         log.add("irregular", message, column=mapping.time, count=done.changed)
+    if mapping.resampling is not Resampling.NONE:
+        _say_filled(traces, period, mapping, log)
     if len(done.breaks):
         message = (
             f"{many(len(done.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
@@ -87,6 +91,16 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
         breaks=done.breaks,
         resampling=mapping.resampling,
     )
+
+
+def _say_filled(traces: TraceSet, period: float, mapping: ColumnMapping, log: ProblemLog) -> None:
+    """Report samples that were not taken, and hold the value before them."""
+    steps = steps_within(traces.time, traces.offsets) / period
+    skips = steps[(steps >= _SKIPPED) & (steps <= mapping.max_gap)]
+    if len(skips):
+        count = int((np.rint(skips) - 1).clip(1).sum())
+        message = f"{many(count, 'sample')} missing in gaps of up to {mapping.max_gap:g} periods."
+        log.add("filled", message, column=mapping.time, count=count)
 
 
 def _say_mixed(medians: FloatArray, period: float, rule: Resampling, log: ProblemLog) -> None:

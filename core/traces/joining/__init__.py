@@ -84,7 +84,8 @@ def join(parts: Sequence[Part]) -> Joined:
 
 def _common(stacks: Sequence[Stack]) -> tuple[str, ...]:
     """The executions that every stack has."""
-    common = tuple(name for name in stacks[0].traces.ids if all(name in one.traces.ids for one in stacks[1:]))
+    others = [set(one.traces.ids) for one in stacks[1:]]
+    common = tuple(name for name in stacks[0].traces.ids if all(name in ids for ids in others))
     if common:
         return common
     first = stacks[0]

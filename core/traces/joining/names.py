@@ -111,7 +111,11 @@ def same_pods(stacks: Sequence[Stack]) -> tuple[list[Stack], list[Problem]]:
     first, made = stacks[0], [stacks[0]]
     said: list[Problem] = []
     for stack in stacks[1:]:
-        other = {name: _container(name, first.traces.ids, stack.traces.ids) for name in stack.traces.ids}
+        strangers = set(stack.traces.ids) - set(first.traces.ids)
+        other = {
+            name: _container(name, first.traces.ids, stack.traces.ids) if name in strangers else name
+            for name in stack.traces.ids
+        }
         changed = [name for name, new in other.items() if new != name]
         if changed and len(set(other.values())) == len(other):
             message = (
@@ -126,8 +130,6 @@ def same_pods(stacks: Sequence[Stack]) -> tuple[list[Stack], list[Problem]]:
 
 def _container(name: str, known: Sequence[str], own: Sequence[str]) -> str:
     """The one known execution that is the same pod, or the name itself."""
-    if name in known:
-        return name
     pod = name.partition("/")[0]
     found = [one for one in known if one.partition("/")[0] == pod and ("/" in one) != ("/" in name)]
     alone = sum(one.partition("/")[0] == pod for one in own) == 1

@@ -39,6 +39,7 @@ class Written:
     `first` is the first sample that can be read: a counter's first value gives no usage. Times are those of
     `Truth`, unless `clock` says that they count from midnight (``day``) or from anywhere (``any``). `lanes`
     are what executions hold where that is not CPU and memory. `others` are further files, by name.
+    With `gaps` some rows are missing: those that are there have to be right.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Written:
     clock: str = "epoch"
     lanes: Mapping[str, Sequence[Lane]] | None = None
     others: Mapping[str, str] = field(default_factory=dict)
+    gaps: bool = False
 
     def held(self, known: Truth) -> Mapping[str, Sequence[Lane]]:
         """What every execution has to hold."""
@@ -80,6 +82,9 @@ def plain(known: Truth, chance: Random) -> Written:
     rows = [(p, i) for p in range(len(known.names)) for i in range(known.samples)]
     if chance.random() < 0.5:
         rows.sort(key=lambda pair: pair[1])
+    gaps = chance.random() < 0.2
+    if gaps:
+        rows = [row for row in rows if not 1 < row[1] < known.samples - 2 or chance.random() > 0.15]
     if chance.random() < 0.1:
         chance.shuffle(rows)
 
@@ -97,7 +102,11 @@ def plain(known: Truth, chance: Random) -> Written:
         lines.append(separator.join(cell(cells[k]) for k in order))
     text = chance.choice(("\n", "\n", "\r\n")).join(lines) + "\n"
     return Written(
-        "plain.csv", text, 0.6 * 10.0 ** -cpu[2] / cpu[1] + 6e-4, 0.6 * 10.0 ** -memory[2] / memory[1] + 1
+        "plain.csv",
+        text,
+        0.6 * 10.0 ** -cpu[2] / cpu[1] + 6e-4,
+        0.6 * 10.0 ** -memory[2] / memory[1] + 1,
+        gaps=gaps,
     )
 
 
