@@ -121,8 +121,10 @@ def _keys(pages: Sequence[Page]) -> list[tuple[str, str]]:
 
 
 _COMPONENTS = {
-    # an empty place for the focus is no item, and a menu belongs to the page as its button does
-    "Menu": {"defaultProps": {"withInitialFocusPlaceholder": False, "portalProps": {"target": "#page"}}},
+    # what opens belongs to the page as its button does
+    "Popover": {"defaultProps": {"portalProps": {"target": "#page"}}},
+    # an empty place for the focus is no item
+    "Menu": {"defaultProps": {"withInitialFocusPlaceholder": False}},
     # the head of a window would count as one more banner of the document
     "Modal": {"defaultProps": {"attributes": {"header": {"role": "presentation"}}}},
     "Drawer": {"defaultProps": {"attributes": {"header": {"role": "presentation"}}}},

@@ -23,6 +23,7 @@ def _picker(component_id: str, label: str, state: Node = None) -> html.Div:
                 className=f"picker {component_id}",
                 comboboxProps={"width": 300, "position": "bottom-start"},
                 nothingFoundMessage="No match",
+                **aria(label=label),
             ),
         ],
         className="pick",

@@ -62,6 +62,7 @@ def _select(name: str, label: str, options: list[tuple[str, str]], value: str, w
                 allowDeselect=False,
                 size="xs",
                 w=width,
+                **aria(label=label),
             ),
         ],
         className="control",
