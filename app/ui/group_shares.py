@@ -9,7 +9,7 @@ import numpy as np
 from app.cache import cached
 from app.context import workspace
 from app.figures.shares import Group
-from app.ui.phase_views import attributes, labelled
+from app.ui.phases.views import attributes, labelled
 
 if TYPE_CHECKING:
     import pandas as pd

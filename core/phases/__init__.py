@@ -2,20 +2,20 @@
 
 from core.phases.choosing.hyper_parameters import SearchSpace, Trial, search
 from core.phases.choosing.phase_count import Candidate, Choice, choose_k, choose_k_for
-from core.phases.describe import (
+from core.phases.describing.describe import (
     QUANTILES,
     WARM_UP,
     Runs,
     phase_runs,
     phase_statistics,
 )
+from core.phases.describing.statistics import FeatureStatistics, PhaseStatistics
 from core.phases.dwell import suggested_minimum_dwell, with_minimum_dwell
 from core.phases.fitting import fit
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.online import OnlineDetector
 from core.phases.prediction import encode, expand, predict
 from core.phases.settings import PRESETS, ApplicationSettings, PhaseSettings
-from core.phases.statistics import FeatureStatistics, PhaseStatistics
 
 __all__ = [
     "PRESETS",

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.phases.describe import WARM_UP, phase_runs
+from core.phases.describing.describe import WARM_UP, phase_runs
 from core.phases.kernels.merging import merge
 
 if TYPE_CHECKING:
-    from core.phases.describe import Runs
+    from core.phases.describing.describe import Runs
     from core.phases.encoders import Labels
     from core.traces.model import TraceSet
 

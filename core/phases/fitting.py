@@ -9,7 +9,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases.clustering import fit_centres, one_thread
-from core.phases.describe import phase_statistics
+from core.phases.describing.describe import phase_statistics
 from core.phases.encoder_kinds import ENCODERS
 from core.phases.encoders import nearest_of
 from core.phases.familiarity import training_ranges

@@ -7,13 +7,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.errors import MismatchError
-from core.phases.describe import WARM_UP
+from core.phases.describing.describe import WARM_UP
 
 if TYPE_CHECKING:
+    from core.phases.describing.statistics import PhaseStatistics
     from core.phases.encoders import Codes, Encoder
     from core.phases.rows import Scaler
     from core.phases.settings import PhaseSettings
-    from core.phases.statistics import PhaseStatistics
     from core.traces.model import Feature
 
 __all__ = ["WARM_UP", "Expansion", "PhaseModel", "TrainingRecord"]

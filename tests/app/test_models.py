@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 from app.pages.models import choose, detail, dialogs, expand, importing, page, search, train
 from app.pages.models import compare as model_compare
 from app.ui.links import Query
-from app.ui.phase_cards import balanced
+from app.ui.phases.cards import balanced
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.errors import ConflictError, InputError

@@ -15,7 +15,7 @@ from app.pages.traces.mapping_questions import answered
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table, summary
 from app.pages.traces.upload import PICKED, waiting_uploads
-from app.ui.phase_views import titles
+from app.ui.phases.views import titles
 from core.errors import InputError
 from core.runtime.tasks.worker import Worker
 from core.traces.layouts import recognise

@@ -12,7 +12,7 @@ from app.ui.basics import Node, card, contents, icon, link_button, phase_badge, 
 from app.ui.export import export_menu
 from app.ui.forms import text_of
 from app.ui.graph import graph
-from app.ui.phase_cards import live, phase_cards, usual_lanes
+from app.ui.phases.cards import live, phase_cards, usual_lanes
 from app.ui.tasks.words import when
 from core.settings_fields import describe
 from core.traces.model import ROLE_NAMES

@@ -12,7 +12,7 @@ from app.pages.phases.execution import execution_heading, execution_timeline
 from app.pages.phases.overlay import sentence
 from app.pages.phases.view import View
 from app.ui.graph import figure_id
-from app.ui.phase_views import execution_rows
+from app.ui.phases.views import execution_rows
 
 if TYPE_CHECKING:
     from dash import Dash

@@ -14,8 +14,8 @@ from app.pages.phases.overlay import Overlays, picker, sentence
 from app.ui.basics import Node, card, icon_button
 from app.ui.export import export_menu
 from app.ui.graph import graph
-from app.ui.phase_cards import live, phase_cards
-from app.ui.phase_statistics import spread_figures, statistics_table
+from app.ui.phases.cards import live, phase_cards
+from app.ui.phases.statistics import spread_figures, statistics_table
 from core.traces.validation import many
 from core.units import format_duration, phase_number
 

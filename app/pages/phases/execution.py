@@ -9,8 +9,8 @@ from app.context import workspace
 from app.figures.phase_band import Runs
 from app.figures.timeline import Series, timeline
 from app.pages.phases.overlay import allocations
-from app.ui.phase_views import attributes, titles
-from core.phases.statistics import scale_for
+from app.ui.phases.views import attributes, titles
+from core.phases.describing.statistics import scale_for
 from core.traces.model import Role
 from core.traces.validation import many
 from core.units import format_duration

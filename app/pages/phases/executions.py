@@ -22,7 +22,7 @@ def executions_card(rows: str, count: int, selected: str) -> Node:
     Parameters
     ----------
     rows
-        What it lists, as JSON (`app.ui.phase_views.execution_rows`).
+        What it lists, as JSON (`app.ui.phases.views.execution_rows`).
     count
         How many there are.
     selected

@@ -12,7 +12,7 @@ from app.context import chosen, workspace
 from app.pages.phases.execution import series
 from app.pages.phases.overlay import overlays
 from app.pages.phases.view import View, window_of
-from app.ui.phase_views import execution_names
+from app.ui.phases.views import execution_names
 from core.csv_export import csv_lines
 
 if TYPE_CHECKING:

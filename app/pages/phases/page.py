@@ -23,8 +23,8 @@ from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import safe_page
 from app.ui.nothing_yet import misfit, no_model, no_traces
 from app.ui.page import Page, Room
-from app.ui.phase_cards import live
-from app.ui.phase_views import execution_names, execution_rows
+from app.ui.phases.cards import live
+from app.ui.phases.views import execution_names, execution_rows
 from core.units import phase_number
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from app.context import workspace
-from app.ui.phase_views import shown_dwell
+from app.ui.phases.views import shown_dwell
 from core.traces.lanes import Lane, chosen_lanes, lanes
 
 if TYPE_CHECKING:

@@ -12,10 +12,11 @@ import dash
 from dash import Input, Output, State, html
 
 from app.context import LOCATION, Choice, chosen
-from app.pages.provisioning import exports, form_callbacks, results
+from app.pages.provisioning import exports, results
 from app.pages.provisioning.advice import advice_card
 from app.pages.provisioning.figures import frontier_card
-from app.pages.provisioning.form import form, proposed
+from app.pages.provisioning.form import callbacks as form_callbacks
+from app.pages.provisioning.form.layout import form, proposed
 from app.pages.provisioning.manifest import manifest_card
 from app.pages.provisioning.paper import paper_card
 from app.pages.provisioning.query import PATH, RESOURCES, SCALES, View

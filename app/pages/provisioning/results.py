@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from app.context import Choice
-    from app.pages.provisioning.own_settings import Own
+    from app.pages.provisioning.form.own_settings import Own
     from app.pages.provisioning.query import View
     from core.provisioning.evaluation.evaluate import EvaluationSettings
     from core.provisioning.recommendation.recommend import Advice

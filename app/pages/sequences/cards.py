@@ -15,7 +15,7 @@ from app.figures.sequences.tree import icicle, node_link
 from app.pages.sequences.graph import drawn_states
 from app.pages.sequences.query import name_of, written, written_path
 from app.ui.grid import grid
-from app.ui.phase_views import execution_rows, strips
+from app.ui.phases.views import execution_rows, strips
 from core.sequences import END
 
 if TYPE_CHECKING:

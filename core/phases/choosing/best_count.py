@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.phases.choosing.phase_count import choose_k
-from core.phases.describe import phase_statistics
+from core.phases.describing.describe import phase_statistics
 from core.phases.fitting import clustered, fit
 from core.phases.prediction import model_windows, predict
 from core.progress_reporting import Progress, part_of, silent

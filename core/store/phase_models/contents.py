@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from core.errors import InputError
+from core.phases.describing.statistics import PhaseStatistics
+from core.phases.describing.wording import described
 from core.phases.encoder_kinds import ENCODERS
 from core.phases.model import Expansion, PhaseModel, TrainingRecord
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
-from core.phases.statistics import PhaseStatistics
-from core.phases.wording import described
 from core.traces.model import Feature, Role
 from core.units import Unit
 

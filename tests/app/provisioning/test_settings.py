@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from app.context import chosen
-from app.pages.provisioning import own_settings, results
-from app.pages.provisioning.form import given_settings, policies_asked, proposed, summary
-from app.pages.provisioning.form_callbacks import price_values, read_prices
+from app.pages.provisioning import results
+from app.pages.provisioning.form import own_settings
+from app.pages.provisioning.form.callbacks import price_values, read_prices
+from app.pages.provisioning.form.layout import given_settings, policies_asked, proposed, summary
 from app.pages.provisioning.query import View
 from app.ui.evaluations import ALL, USUAL, address_values
 from app.ui.links import Query

@@ -18,7 +18,7 @@ from core.units import format_duration, format_share
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from core.phases.statistics import FeatureStatistics, PhaseStatistics
+    from core.phases.describing.statistics import FeatureStatistics, PhaseStatistics
 
 LEVELS = ((0.05, "Idle CPU"), (0.35, "Light CPU"), (0.7, "Moderate CPU"))
 GPU_LEVELS = ((0.05, "GPU idle"), (0.35, "light GPU"), (0.7, "moderate GPU"))

@@ -10,8 +10,8 @@ from dash import ALL, Input, Output, State, set_props
 
 from app.context import LOCATION, chosen
 from app.pages.provisioning import results
-from app.pages.provisioning.form import FORM, PRICES, given_settings, policies_asked
-from app.pages.provisioning.own_settings import controls, entered, every_field, read_own, text_of
+from app.pages.provisioning.form.layout import FORM, PRICES, given_settings, policies_asked
+from app.pages.provisioning.form.own_settings import controls, entered, every_field, read_own, text_of
 from app.pages.provisioning.query import PATH, TAKEN, View
 from app.ui.basics import notice
 from app.ui.errors import problem
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from dash import Dash
 
-    from app.pages.provisioning.own_settings import Own
+    from app.pages.provisioning.form.own_settings import Own
 
 
 def register(app: Dash) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dash import dcc, html
 
 from app.ui.basics import Node, aria, icon, phase_badge
-from core.phases.statistics import scale_for
+from core.phases.describing.statistics import scale_for
 from core.traces.lanes import Lane, default_lanes, lanes
 from core.traces.model import Feature, Role
 from core.traces.scales import Scale, scale_of

@@ -8,8 +8,8 @@ from dash import html
 
 from app.figures.spread import Box, frequencies, spread
 from app.ui.basics import Node, card, phase_badge, plain_table
-from app.ui.phase_cards import live
-from core.phases.statistics import scale_for
+from app.ui.phases.cards import live
+from core.phases.describing.statistics import scale_for
 from core.units import format_duration, format_share
 
 if TYPE_CHECKING:

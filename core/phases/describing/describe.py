@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.phases.describing.statistics import FeatureStatistics, GpuIdle, PhaseStatistics, five_numbers
+from core.phases.describing.wording import described
 from core.phases.matching import main_feature
-from core.phases.statistics import FeatureStatistics, GpuIdle, PhaseStatistics, five_numbers
-from core.phases.wording import described
 from core.traces.model import Role
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from app.pages.provisioning.own_settings import section
+from app.pages.provisioning.form.own_settings import section
 from app.ui.basics import Node, aria, button, icon, notice
 from app.ui.evaluations import ALL, USUAL
 from app.ui.forms import ORDER, control, controls, field_id, select, text_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from app.context import Choice
-    from app.pages.provisioning.own_settings import Own
+    from app.pages.provisioning.form.own_settings import Own
     from app.pages.provisioning.query import View
     from core.provisioning.policy import Policy
     from core.runtime.infos import TraceSetInfo

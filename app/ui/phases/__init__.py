@@ -1,0 +1,1 @@
+"""Phases as pages show them: cards, statistics, and the list of executions with their strips."""

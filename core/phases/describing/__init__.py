@@ -1,0 +1,1 @@
+"""What phases are: their statistics, and words for them."""
