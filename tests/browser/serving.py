@@ -129,7 +129,7 @@ _STILL = """() => document.getAnimations().every(
 AXE = Axe()
 
 
-def serious_axe_findings(page: Page) -> list[str]:
+def axe_findings(page: Page) -> list[str]:
     """What axe finds, minor findings included, as sentences.
 
     What fades in or out has too little contrast for a moment: a finding has to last.
@@ -208,5 +208,5 @@ def unfit(page: Page, *widths: int) -> list[str]:
             found += [f"{scheme}, {text}" for text in cut_figures(page, width)]
             # colours depend on the scheme, and what else axe looks at on the width
             if (scheme, width) in (("light", widths[0]), ("dark", widths[-1])):
-                found += [f"{scheme}, {width}: {text}" for text in serious_axe_findings(page)]
+                found += [f"{scheme}, {width}: {text}" for text in axe_findings(page)]
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings, unfit, visit
+from tests.browser.serving import axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
@@ -83,7 +83,7 @@ def test_what_is_out_of_bounds_is_said_at_its_field(page: Page, samples: str) ->
     page.get_by_role("button", name="Train", exact=True).click()
     expect(page.get_by_text("It must be a whole number from 1 to 512.")).to_be_visible()
     expect(page.get_by_text("2 settings are out of range.")).to_be_visible()
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
 
 def test_presets_fill_the_form(page: Page, samples: str) -> None:
@@ -101,7 +101,7 @@ def test_choosing_k_recommends_and_fills_the_form(page: Page, samples: str) -> N
     expect(train).to_be_visible(timeout=150_000)
     expect(page.locator(".curves .js-plotly-plot")).to_have_count(3)
     page.wait_for_timeout(500)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     best = train.inner_text().rsplit(" ", 1)[1]
     train.click()
     expect(page.get_by_label("Phases", exact=True)).to_have_value(best)
@@ -118,7 +118,7 @@ def test_a_search_fills_the_form(page: Page, samples: str) -> None:
     use = page.get_by_role("link", name="Use these settings")
     expect(use).to_have_count(2, timeout=60_000)
     page.wait_for_timeout(500)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     use.first.click()
     expect(page.get_by_label("Learning rate", exact=True)).to_have_value("0.002")
     expect(page.get_by_label("History", exact=True)).to_have_value("2")
@@ -132,7 +132,7 @@ def test_the_published_files_are_imported_by_their_names(page: Page, samples: st
         page.get_by_role("button", name="choose files").click()
     chooser.value.set_files(files)
     expect(page.locator(".slot .state", has_text="here")).to_have_count(4, timeout=60_000)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     page.get_by_label("Name", exact=True).fill("published")
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator(".modelhead", has_text="published")).to_be_visible(timeout=60_000)
@@ -166,7 +166,7 @@ def test_a_phase_is_expanded_renamed_trashed_and_deleted(page: Page, samples: st
     expect(page.locator(".modelhead h2")).to_have_text("finer")
     expect(page.locator(".branches")).to_contain_text("divided")
     page.wait_for_timeout(800)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
     page.get_by_role("button", name="Rename").click()
     page.locator("#model-rename-name").fill("finest")
@@ -196,7 +196,7 @@ def test_two_models_are_compared(page: Page, samples: str) -> None:
     expect(page).to_have_url(re.compile("b="))
     expect(page.get_by_text("Shares side by side")).to_be_visible()
     page.wait_for_timeout(500)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
 
 @pytest.mark.parametrize("view", ["", "train", "choose", "search", "compare", "import"])

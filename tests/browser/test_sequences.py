@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings, unfit, visit
+from tests.browser.serving import axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -45,7 +45,7 @@ def emit(page: Page, selector: str) -> None:
 def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page, samples: str) -> None:
     page.set_viewport_size({"width": 1440, "height": 1050})
     open_samples(page, samples)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     emit(page, "node.p4")
     title = page.locator("#behind-name")
     expect(title).to_have_text("φ4")
@@ -53,7 +53,7 @@ def test_a_node_leads_to_its_executions_and_each_of_them_to_phases(page: Page, s
     expect(page).to_have_url(re.compile("pick=node%3A3"))
     expect(page.locator("#seq-next .afterline")).to_contain_text("φ4")
     page.wait_for_timeout(400)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     row = page.locator("#seq-behind-grid .ag-row").first
     name = row.get_attribute("row-id")
     assert name

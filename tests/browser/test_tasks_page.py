@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from core.config import Settings
 from core.runtime.bootstrap import open_workspace
-from tests.browser.serving import Server, serious_axe_findings, unfit, visit
+from tests.browser.serving import Server, axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -38,7 +38,7 @@ def test_a_task_is_followed_cancelled_and_retried(page: Page, stocked: Server) -
     expect(page.locator("#tasks-detail").get_by_text("Parameters", exact=True)).to_be_visible()
     # the first training on a machine compiles for a while before its first epoch
     expect(bar).not_to_have_attribute("aria-valuenow", first, timeout=60_000)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     row.get_by_role("button", name="Cancel").click()
     expect(row.get_by_text("cancelled", exact=True)).to_be_visible(timeout=60_000)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.browser.serving import serious_axe_findings, unfit, visit
+from tests.browser.serving import axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,13 +64,13 @@ def test_a_csv_becomes_a_trace_set(page: Page, tmp_path: Path) -> None:
     expect(page.get_by_label("Name of the set")).to_have_value("night batch")
     marked = page.locator("table.preview th.on")
     expect(marked).to_have_count(5)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     import_it(page, "Night batch")
     expect(page).to_have_url(re.compile("traces="))
     expect(page.locator(".importcard")).to_contain_text("All 120 rows were kept, in 4 executions.")
     expect(page.locator(".ag-center-cols-container .ag-row")).to_have_count(4)
     expect(page.locator("#pick-traces")).to_have_value("Night batch")
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     page.reload()
     expect(page.locator(".importcard")).to_contain_text("Imported “Night batch”")
     page.get_by_label("Find executions by name or attribute").fill("job-2")
@@ -92,7 +92,7 @@ def test_two_files_dropped_at_once_are_one_timeline_a_click_later(page: Page, tm
     send(page, file("cpu.csv", "pod,time,cpu_cores", 2), file("memory.csv", "pod,time,memory_bytes", 3))
     expect(page.locator(".mapcard")).to_contain_text("2 files joined by execution and time")
     expect(page.locator(".mini")).to_have_count(3)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     page.locator("#map-find").click()
     expect(page).to_have_url(re.compile(r"/phases\?.*traces="), timeout=90_000)
     expect(page.locator("#pick-traces")).to_have_value("cpu + memory")
@@ -150,7 +150,7 @@ def test_what_cannot_be_a_trace_says_why_and_can_be_discarded(page: Page, tmp_pa
     send(page, broken)
     notice = page.locator("main .notice.bad")
     expect(notice).to_contain_text("“broken.csv”")
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     notice.get_by_role("button", name="Discard this one").click()
     expect(page).to_have_url(re.compile(r"/traces$"))
     expect(page.get_by_text("broken.csv", exact=True)).to_have_count(0)
@@ -208,7 +208,7 @@ def test_rename_trash_undo_restore_delete(page: Page, tmp_path: Path) -> None:
     expect(set_row(page, "Second life")).to_have_count(0)
     visit(page, "/traces?show=trash")
     thrown = page.locator(".item").filter(has_text="Second life")
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     thrown.get_by_role("button", name="Restore").click()
     expect(thrown).to_have_count(0)
     visit(page, "/traces")

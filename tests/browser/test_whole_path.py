@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from core.traces.synth import synthetic_traces
-from tests.browser.serving import Server, serious_axe_findings, start_server
+from tests.browser.serving import Server, axe_findings, start_server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,23 +54,23 @@ def test_from_a_csv_to_phases(page: Page, guard: Guard, fresh: Server, trace_fil
     guard.servers.append(fresh)
     page.goto(fresh.base_url)
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
     page.get_by_role("link", name="Add traces").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Traces")
     settle(page)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     with page.expect_file_chooser() as chooser:
         page.locator("#choose-file").click()
     chooser.value.set_files(trace_file)
     expect(page.locator("#map-import")).to_be_visible(timeout=20_000)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
     page.locator("#map-name").fill("Night batch")
     page.locator("#map-import").click()
     train = page.get_by_role("link", name="Train a model").first
     expect(train).to_be_visible(timeout=30_000)
     settle(page)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
     train.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Models")
@@ -78,19 +78,19 @@ def test_from_a_csv_to_phases(page: Page, guard: Guard, fresh: Server, trace_fil
     see = page.get_by_role("link", name="See phases").first
     expect(see).to_be_visible(timeout=60_000)
     settle(page)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
     see.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Phases")
     expect(page.locator(".js-plotly-plot .heatmaplayer image").first).to_be_attached(timeout=20_000)
     expect(page.locator(".phasecard")).to_have_count(5)
     settle(page)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
     page.get_by_role("link", name=re.compile("^Tasks")).first.click()
     expect(page.get_by_text("Train", exact=False).first).to_be_visible()
     settle(page)
-    assert serious_axe_findings(page) == []
+    assert axe_findings(page) == []
 
 
 @pytest.mark.parametrize("path", ["/", "/phases"])
