@@ -48,6 +48,17 @@
     }).observe(dom.element("_pages_content"), { childList: true });
   }).observe(document.body, { childList: true, subtree: true });
 
+  /* Mantine's select is a text field that opens a list, and does not say so: then a list that scrolls counts as one
+     that the keyboard cannot reach. */
+  document.addEventListener("focusin", function (event) {
+    const field = dom.closest(event, 'input[aria-haspopup="listbox"]:not([role])');
+    if (!field) return;
+    const opened = () => field.setAttribute("aria-expanded", String(field.hasAttribute("aria-controls")));
+    field.setAttribute("role", "combobox");
+    opened();
+    new MutationObserver(opened).observe(field, { attributes: true, attributeFilter: ["aria-controls"] });
+  });
+
   function click(id) {
     const element = document.getElementById(id);
     if (element) element.click();

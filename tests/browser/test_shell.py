@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.browser.serving import unfit
+from tests.browser.serving import axe_findings, unfit, visit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +60,26 @@ def test_where_no_page_is_the_way_back_is(page: Page, server: Server, guard: Gua
     page.keyboard.press("Escape")
     page.get_by_role("link", name="Back to the overview").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Overview")
+
+
+def test_a_list_of_options_that_scrolls_is_reached_by_keyboard(page: Page, server: Server) -> None:
+    visit(page, f"{server.base_url}/runs?look=build")
+    field = page.locator("input[id*='policies/0/policy']")
+    field.click()
+    options = page.get_by_role("option")
+    expect(options.first).to_be_visible()
+    expect(field).to_have_attribute("aria-expanded", "true")
+    assert page.get_by_role("listbox").evaluate("list => list.scrollHeight > list.clientHeight")
+    assert axe_findings(page) == []
+    active = page.locator("[data-combobox-selected]")
+    seen = set()
+    for _ in range(options.count()):
+        page.keyboard.press("ArrowDown")
+        expect(active).to_be_in_viewport()
+        seen.add(active.inner_text())
+    assert len(seen) > 8
+    page.keyboard.press("Escape")
+    expect(field).to_have_attribute("aria-expanded", "false")
 
 
 FOCUS = """element => {
