@@ -78,7 +78,7 @@ class KernelLimits(threading.Thread):
                     now = kernel_cores(each)
                 except (OSError, docker.errors.NotFound):  # it ended between two calls
                     continue
-                key = (each.labels["phasedock.run"], each.labels["phasedock.job"])
+                key = (each.labels["phasedock.run"], each.labels.get("phasedock.job", ""))
                 noted = self.seen.setdefault(key, [])
                 if not noted or noted[-1] != now:
                     noted.append(now)

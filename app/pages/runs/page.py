@@ -132,7 +132,7 @@ def choose(values: list[str | None], ids: list[dict[str, str]], search: str | No
 
 
 def follow(
-    _changed: str | None, _ticks: int | None, pathname: str, search: str | None, seen: int | None
+    _changed: str | None, _ticks: int | None, pathname: str, search: str | None, seen: list[Any] | None
 ) -> Any:
     """Show results as they come, and in place when the experiment's task has ended.
 
@@ -143,7 +143,7 @@ def follow(
     Parameters
     ----------
     seen
-        How many seeds are shown while the task runs; None where the page does not poll.
+        The task's state and how many seeds are shown while it goes on; None where the page does not poll.
     """
     query = Query.parse(PATH, search)
     view = View.read(query)
@@ -151,9 +151,9 @@ def follow(
         return dash.no_update
     info = workspace().runs.experiment(view.experiment)
     runs = polls(info)
-    if runs != (seen is not None):
+    if runs != (seen is not None) or (seen is not None and seen[0] != stored.state_of(info)):
         set_props("run-head", {"children": head(info, view)})
-    if seen is None or (runs and not more_seeds(info, view, seen)):
+    if seen is None or (runs and not more_seeds(info, view, seen[1])):
         return dash.no_update
     return {"mark": mark(info, view), "address": search, "page": body(query)}
 

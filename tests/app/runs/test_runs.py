@@ -183,13 +183,13 @@ def test_when_the_task_ends_the_head_changes_and_the_browser_is_told_what_there_
     changed: dict[str, Any] = {}
     monkeypatch.setattr(page, "set_props", lambda name, props: changed.update({name: props}))
     address = f"?experiment={experiment}"
-    fresh = page.follow(None, None, "/runs", address, 3)
+    fresh = page.follow(None, None, "/runs", address, ["running", 3])
     assert "finished" in json.dumps(changed.pop("run-head"), default=lambda each: each.to_plotly_json())
     assert (fresh["mark"], fresh["address"]) == ("done 3", address)
     drawn = json.dumps(fresh["page"], default=lambda each: each.to_plotly_json())
     assert f'"data-mark": "{fresh["mark"]}"' in drawn
     assert page.follow(None, None, "/runs", address, None) is no_update
-    assert page.follow(None, None, "/traces", address, 3) is no_update
+    assert page.follow(None, None, "/traces", address, ["running", 3]) is no_update
     assert not changed
 
 
@@ -203,13 +203,16 @@ def test_results_are_drawn_as_they_come(
     monkeypatch.setattr(place.runs, "experiment", lambda _: replace(info, report=None))
     monkeypatch.setattr(page, "polls", lambda _: True)
     address = f"?experiment={experiment}"
-    assert page.follow(None, 1, "/runs", address, 2) is no_update
-    assert page.follow(None, 1, "/runs", address, 1) is not no_update
+    monkeypatch.setattr(stored, "state_of", lambda _: "running")
+    assert page.follow(None, 1, "/runs", address, ["running", 2]) is no_update
+    assert page.follow(None, 1, "/runs", address, ["running", 1]) is not no_update
     assert not changed
+    assert page.follow(None, 1, "/runs", address, ["queued", 2]) is no_update
+    assert changed.pop() == "run-head"  # it waited, and runs now
     assert page.follow(None, None, "/runs", address, None) is no_update
     assert changed == ["run-head"]
     monkeypatch.setattr(page, "polls", lambda _: False)
-    assert page.follow("task", 1, "/runs", address, 2) is not no_update
+    assert page.follow("task", 1, "/runs", address, ["running", 2]) is not no_update
     assert page.follow("task", None, "/runs", address, None) is no_update
 
 

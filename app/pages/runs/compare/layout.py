@@ -149,7 +149,8 @@ def _live(task: TaskInfo | None, seeds: int) -> list[Node]:
         return []
     made: list[Node] = [html.Div(task_card.live(task), className="spaced")]
     if not task.state.ended:
-        made += [dcc.Interval(id="run-poll", interval=_POLL_MS), dcc.Store(id="run-seen", data=seeds)]
+        seen = [task.state.value, seeds]
+        made += [dcc.Interval(id="run-poll", interval=_POLL_MS), dcc.Store(id="run-seen", data=seen)]
     return made
 
 
