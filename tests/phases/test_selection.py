@@ -152,7 +152,7 @@ def _seed_that_holds_out(traces, name):
 
 
 def test_a_new_process_computes_on_one_thread_from_the_beginning():
-    """What is loaded within a limit is not limited: k-means took up to five times as long."""
+    """What is loaded within a limit is not limited: k-means took two to four times as long."""
     script = (
         "from threadpoolctl import threadpool_info\n"
         "from core.phases.clustering import one_thread\n"
