@@ -21,7 +21,7 @@ from core.runtime.storage.models import ModelLibrary
 from core.runtime.storage.phase_labels import PhaseLabels
 from core.runtime.storage.sequences import SequenceLibrary
 from core.runtime.storage.trace_sets import TraceLibrary
-from core.runtime.storage.trace_uploads import TraceUploads
+from core.runtime.storage.uploads.trace_uploads import TraceUploads
 from core.runtime.tasks.queue import WorkQueue
 from core.runtime.tasks.store import Tasks
 

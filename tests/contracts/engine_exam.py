@@ -106,10 +106,15 @@ class EngineExam(ABC):
 
     # ---- what is done ----
 
-    def test_a_limit_holds(self):
-        engine = self.engine(ExamJob("a"))
+    def limited(self, engine):
+        """What is observed before job a has half a core."""
         seen = self.next(engine)
         assert engine.apply([Start("a", seen.workers[0].id, 0.5)]) == ()
+        return seen
+
+    def test_a_limit_holds(self):
+        engine = self.engine(ExamJob("a"))
+        seen = self.limited(engine)
         before = self.next(engine, seen.time + 0.1).jobs[0]
         later = self.next(engine, seen.time + 2.1)
         assert later.jobs[0].limit == pytest.approx(0.5)

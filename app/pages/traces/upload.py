@@ -16,7 +16,7 @@ from app.ui.basics import Node, aria, button, card, data, icon, link_button
 from app.ui.errors import notify
 from app.ui.tasks.words import when
 from core.runtime.infos import TaskState
-from core.runtime.storage.trace_uploads import readable, readable_suffixes
+from core.runtime.storage.uploads.trace_uploads import readable, readable_suffixes
 from core.units import format_bytes
 
 if TYPE_CHECKING:

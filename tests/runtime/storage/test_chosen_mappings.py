@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.runtime.storage.chosen_mappings import ChosenMappings
+from core.runtime.storage.uploads.chosen_mappings import ChosenMappings
 from core.store import inspect_file
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.errors import ConflictError, InputError, NotFoundError
 from core.runtime.storage.files import StorageError, safe_name
-from core.runtime.storage.uploads import Uploads
+from core.runtime.storage.uploads.store import Uploads
 
 
 @pytest.fixture

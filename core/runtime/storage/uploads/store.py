@@ -8,12 +8,10 @@ locked is stale and may be swept. The name given by the browser is never used as
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
 import time
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -30,19 +28,18 @@ from core.runtime.storage.files import (
     sync_file,
     write_atomically,
 )
+from core.runtime.storage.uploads.arriving import JUST_NOW, is_orphan, locked, untouched
+from core.runtime.storage.uploads.gathered import free_path, group_name, size_of
 from core.units import format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
 _WHAT = "the upload"
 _ABANDONED = 7 * 86400.0
 _ANNOUNCED = 3600.0
-_JUST_NOW = 2.0
-_NAMED = 3
-"""Up to how many gathered files are all named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +116,7 @@ class Uploads:
         if info.complete:
             raise ConflictError(f"“{info.name}” has already arrived.", "Continue with it, or send it again.")
         part = self._folder / upload / "part"
-        with disk_errors(_WHAT), _locked(part, info.name) as file:
+        with disk_errors(_WHAT), locked(part, info.name) as file:
             try:
                 self._fill(file, chunks, info)
                 self._complete(upload, info)
@@ -226,12 +223,12 @@ class Uploads:
         made = new_id()
         # a name that cannot be an upload's id: a reader never sees half of one
         scratch = self._folder / f".{made}.new"
-        announced = _Announced(group_name([path.name for path in paths]), _size(paths), time.time())
+        announced = _Announced(group_name([path.name for path in paths]), size_of(paths), time.time())
         target = scratch / "file" / announced.name if gathered else scratch / "file"
         with disk_errors(_WHAT):
             target.mkdir(parents=True)
             for path in paths:
-                os.link(path, _free(target / path.name))
+                os.link(path, free_path(target / path.name))
             write_atomically(scratch / "info.json", json.dumps(asdict(announced)).encode())
             scratch.rename(self._folder / made)
         return made
@@ -271,12 +268,12 @@ class Uploads:
         try:
             info = self.get(folder.name)
         except NotFoundError:
-            return _untouched(folder) > _JUST_NOW
+            return untouched(folder) > JUST_NOW
         age = time.time() - info.created.timestamp()
         part = folder / "part"
         if info.complete:
             return age > _ABANDONED
-        return _is_orphan(part) if part.exists() else age > _ANNOUNCED and _untouched(folder) > _JUST_NOW
+        return is_orphan(part) if part.exists() else age > _ANNOUNCED and untouched(folder) > JUST_NOW
 
     def _fill(self, file: BinaryIO, chunks: Iterable[bytes], info: UploadInfo) -> None:
         received = 0
@@ -317,57 +314,3 @@ class Uploads:
                 f"The disk has {format_bytes(free)} left; the file needs {format_bytes(size)}.",
                 "Make room in PHASEDOCK_HOME (empty the trash, for example) and try again.",
             )
-
-
-def group_name(names: Sequence[str]) -> str:
-    """What several files are called together."""
-    if len(names) <= _NAMED:
-        return safe_name(" + ".join(names))
-    return safe_name(f"{names[0]} and {len(names) - 1} more files")
-
-
-def _size(paths: Iterable[Path]) -> int:
-    return sum(path.stat().st_size for path in paths)
-
-
-def _free(path: Path) -> Path:
-    """A path that is not taken: two files from different folders may have one name."""
-    number = 1
-    found = path
-    while found.exists():
-        number += 1
-        found = path.with_name(f"{path.stem} ({number}){path.suffix}")
-    return found
-
-
-@contextmanager
-def _locked(part: Path, name: str) -> Iterator[BinaryIO]:
-    with part.open("ab") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ConflictError(f"“{name}” is already being sent.", "Wait until it has arrived.") from None
-        file.truncate(0)
-        yield file
-
-
-def _untouched(path: Path) -> float:
-    """Seconds since something was added to a folder or file; 0 when it is gone."""
-    try:
-        return time.time() - path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
-
-
-def _is_orphan(part: Path) -> bool:
-    # between opening and locking its part, a receiver is not to be disturbed
-    if _untouched(part) < _JUST_NOW:
-        return False
-    try:
-        with part.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except BlockingIOError:
-        return False
-    return True

@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING
 
 from core.runtime.storage.cache import ByteCache
-from core.runtime.storage.chosen_mappings import ChosenMappings
 from core.runtime.storage.repository import checked_name
-from core.runtime.storage.uploads import Uploads
+from core.runtime.storage.uploads.chosen_mappings import ChosenMappings
+from core.runtime.storage.uploads.store import Uploads
 from core.store import belonging, first_part, inspect_file
 from core.store.formats.register import suffixes, titles
 
