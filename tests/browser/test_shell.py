@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Guard
     from tests.browser.serving import Server
 
+CALLBACKS = re.compile(r"/_dash-update-component\b")
 ROOM = "selector => document.querySelector(selector).getBoundingClientRect().toJSON()"
 
 
@@ -24,20 +25,17 @@ def test_the_page_has_its_title_and_its_room_until_it_comes(
     page: Page, stocked: Server, samples: str
 ) -> None:
     held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/_dash-update-component", hold)
+    page.route(CALLBACKS, lambda route: held.append(route))  # noqa: PLW0108
     page.goto(f"{stocked.base_url}/phases?{samples}")
     look = page.locator("#first-look")
     expect(look.locator(".main .skel")).to_have_count(2)
     expect(look.locator(".nav .active")).to_be_visible()
     expect(page.locator("#pick-traces")).to_be_attached()
     before = page.evaluate(ROOM, "#first-look .h1"), page.evaluate(ROOM, "#first-look .skel:first-child")
-    page.unroute("**/_dash-update-component")
-    for each in held:
-        each.continue_()
+    assert held, "nothing was held back: the page came while it was looked at"
+    page.route(CALLBACKS, lambda route: route.continue_())
+    while held:
+        held.pop().continue_()
     expect(look).to_have_count(0)
     after = page.evaluate(ROOM, "h1"), page.evaluate(ROOM, ".executions")
     assert [[place[key] for key in ("left", "top")] for place in before] == [
