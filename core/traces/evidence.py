@@ -126,7 +126,8 @@ def _of_limits(traces: TraceSet) -> Iterator[Doubt]:
 
 def _share_above(values: FloatArray, bounds: FloatArray) -> float:
     known = np.isfinite(values) & np.isfinite(bounds) & (bounds > 0)
-    return float((values[known] > 1.25 * bounds[known]).mean()) if known.any() else 0.0
+    above = np.count_nonzero(known & (values > 1.25 * bounds))
+    return above / max(np.count_nonzero(known), 1)
 
 
 def _of_time(traces: TraceSet) -> Iterator[Doubt]:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.traces.cells.dates import clock_time, day_first_time, is_date, kind_of, month_first_time, named_time
 from core.traces.cells.numbers import NumberStyle, ambiguous, read, style_and_evidence, style_of
-from core.traces.cells.quantities import quantity, written_unit
+from core.traces.cells.quantities import numbers_of, quantity, written_unit
 from core.units import FILE_UNITS, GIB, MIB, Unit
 
 COMMA, GROUPED = NumberStyle(",", "."), NumberStyle(".", ",")
@@ -131,7 +131,7 @@ def test_letters_alone_are_not_sure():
     ],
 )
 def test_what_cells_measure_is_what_most_of_them_say(cells, unit):
-    assert written_unit(cells) is unit
+    assert written_unit(numbers_of(cells)) is unit
 
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()

@@ -25,6 +25,8 @@ _PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?\s*%?|[+-]?(inf|inf
 _PARTS = re.compile(
     r"([+\-−]?)((?:\d[\d.,' \u00a0\u202f]*)?\d|\.\d+|\d+\.)(?:[eE]([+-]?\d+))?\s*([^\s\d.,'][^\d\s]{0,19})?"
 )
+_BARE = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
+_POINTED = re.compile(r"\d+\.\d+")
 _WEAK = re.compile(r"\d{1,3}\.\d{3}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f])\d{3})(?:\1\d{3})*")
 
@@ -63,6 +65,8 @@ def read(text: str, style: NumberStyle = POINT) -> Number | None:
         How its table writes numbers.
     """
     bare = text.strip()
+    if style.decimal == "." and len(bare) <= MOST_CELL and _BARE.fullmatch(bare):
+        return Number(float(bare), "")  # nearly every cell of nearly every file
     found = _PARTS.fullmatch(bare) if len(bare) <= MOST_CELL else None
     if found is None:
         return Number(float(bare), "") if is_number(bare) and "%" not in bare else None
@@ -107,13 +111,13 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     votes: dict[tuple[str, str], int] = {}
     weak = 0
     for cell in cells:
-        found = _PARTS.fullmatch(cell.strip()) if len(cell) <= MOST_CELL else None
-        if found is None:
+        digits = _marked_digits(cell.strip())
+        if digits is None:
             continue
-        vote = _vote(found[2])
+        vote = _vote(digits)
         if vote is not None:
             votes[vote] = votes.get(vote, 0) + 1
-        weak += vote is None and bool(_WEAK.fullmatch(found[2]))
+        weak += vote is None and bool(_WEAK.fullmatch(digits))
     points = sum(count for (decimal, _), count in votes.items() if decimal == ".")
     commas = sum(count for (decimal, _), count in votes.items() if decimal == ",")
     decimal = "," if commas > points else "."
@@ -129,9 +133,22 @@ def ambiguous(text: str, style: NumberStyle) -> bool:
     return any(read(text, other) is not None for other in (NumberStyle(".", ","), NumberStyle(",", ".")))
 
 
+def _marked_digits(bare: str) -> str | None:
+    """A number's digits with the marks between them; None where it is no number, or has digits alone."""
+    if len(bare) > MOST_CELL or bare.isdecimal():
+        return None
+    if _POINTED.fullmatch(bare):
+        return bare
+    found = _PARTS.fullmatch(bare)
+    return None if found is None else found[2]
+
+
 def _vote(digits: str) -> tuple[str, str] | None:
     """The decimal mark and the separator of thousands that a number speaks for."""
-    marks = [_same(mark) for mark in re.sub(r"\d", "", digits)]
+    before, only, after = digits.partition(".")
+    if only and before.isdecimal() and after.isdecimal():
+        return _vote_of_one(before, only, after)
+    marks = [_same(mark) for mark in digits if not mark.isdecimal()]
     if not marks:
         return None
     kinds = list(dict.fromkeys(marks))
@@ -143,5 +160,9 @@ def _vote(digits: str) -> tuple[str, str] | None:
     if len(marks) > 1 or only in " '":
         return ("," if only == "." else ".", only) if _THOUSANDS.fullmatch(digits) else None
     before, _, after = digits.partition(only)
+    return _vote_of_one(before, only, after)
+
+
+def _vote_of_one(before: str, mark: str, after: str) -> tuple[str, str] | None:
     either = len(after) == 3 and 1 <= len(before) <= 3 and not before.startswith("0")
-    return None if either else (only, "")
+    return None if either else (mark, "")

@@ -15,7 +15,7 @@ from core.units import GIB, KIB, MIB, FileUnit, Unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from core.traces.cells.numbers import NumberStyle
+    from core.traces.cells.numbers import Number, NumberStyle
 
 PERCENT = "%"
 WRITTEN = "written"
@@ -160,25 +160,31 @@ def _canonical(suffix: str) -> Suffix | None:
 def quantity(text: str, unit: FileUnit, style: NumberStyle = POINT) -> tuple[float, bool] | None:
     """A cell's value in its column's unit, and whether its suffix is sure; None where it is no such value."""
     found = read(text, style)
-    if found is None:
-        return None
-    if not found.suffix:
-        return found.value, True
-    factor = in_unit(found.suffix, unit)
-    return None if factor is None else (found.value * factor.factor, factor.sure)
+    return None if found is None else value_in(found, unit)
 
 
-def written_unit(cells: Iterable[str], style: NumberStyle = POINT) -> Unit | None:
+def value_in(number: Number, unit: FileUnit) -> tuple[float, bool] | None:
+    """A number's value in its column's unit, as `quantity` gives it."""
+    if not number.suffix:
+        return number.value, True
+    factor = in_unit(number.suffix, unit)
+    return None if factor is None else (number.value * factor.factor, factor.sure)
+
+
+def numbers_of(cells: Iterable[str], style: NumberStyle = POINT) -> list[Number]:
+    """The numbers among cells; what is empty is none."""
+    found = (read(cell, style) for cell in cells if cell.strip() not in EMPTY)
+    return [one for one in found if one is not None]
+
+
+def written_unit(numbers: Iterable[Number]) -> Unit | None:
     """The quantity that a column's cells write with their numbers: bytes, cores, …; None where most do not.
 
     `Unit.SHARE` stands for percent signs.
     """
     counts: dict[Unit | None, int] = {}
-    for cell in cells:
-        if cell.strip() in EMPTY:
-            continue
-        found = read(cell, style)
-        if found is None or (not found.suffix and found.value == 0):
+    for found in numbers:
+        if not found.suffix and found.value == 0:
             continue
         kind = _kind(found.suffix)
         counts[kind] = counts.get(kind, 0) + 1

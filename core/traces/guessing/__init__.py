@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import is_clock, is_date
-from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.cells.numbers import EMPTY, style_of
 from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score, unnamed
 from core.traces.guessing.times import time_unit_of
 from core.traces.guessing.units import Column, UnitGuess, unit_of
@@ -48,14 +48,15 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     if header[:1] == (INDEX,) and not _mostly(is_date, cells[INDEX]):
         header = header[1:]  # it numbers or names the rows
     style = style_of(cell for column in cells.values() for cell in column)
-    numeric = [name for name in header if _mostly(lambda cell: read(cell, style) is not None, cells[name])]
+    columns = {name: Column(name, cells[name], style) for name in header}
+    numeric = [name for name in header if columns[name].numeric]
     time = _first(header, (*_TIME, INDEX), lambda name: name in numeric or _mostly(_dated, cells[name]))
     if time is None:
         time = next((name for name in header if _mostly(is_date, cells[name])), None)
     names = [name for name in header if name != time]
     execution = _first(names, _EXECUTION, lambda name: _names(cells[name], name in numeric))
     features = [name for name in numeric if name not in (time, execution)]
-    mapped = _features([Column(name, cells[name], style) for name in features])
+    mapped = _features([columns[name] for name in features])
     if not mapped:
         return None
     taken = {time, execution, *numeric}

@@ -9,10 +9,11 @@ bytes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.traces.cells.numbers import EMPTY
-from core.traces.cells.quantities import quantity, written_unit
+from core.traces.cells.quantities import numbers_of, value_in, written_unit
 from core.traces.evidence import LEAST_MEMORY, MOST_CORES, MOST_MEMORY
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
@@ -22,7 +23,7 @@ from core.units import FILE_UNITS, Unit
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.traces.cells.numbers import NumberStyle
+    from core.traces.cells.numbers import Number, NumberStyle
 
 FEW_CORES = 16.0
 MANY_BYTES = 2.0**24
@@ -37,7 +38,7 @@ _BITS = {"bps": "bit_per_s", "kbps": "kbit_per_s", "mbps": "mbit_per_s", "gbps":
          "mbit": "mbit_per_s", "kbit": "kbit_per_s", "gbit": "gbit_per_s", "bits": "bit_per_s"}  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Column:
     """A column of the rows that are looked at: its name and its cells in the order of the file."""
 
@@ -45,15 +46,27 @@ class Column:
     cells: tuple[str, ...]
     style: NumberStyle
 
-    def values(self, unit_key: str = "plain") -> list[float]:
-        """Its numbers; cells that are none are left out."""
-        found = (quantity(cell, FILE_UNITS[unit_key], self.style) for cell in self.cells if cell not in EMPTY)
-        return [one[0] for one in found if one is not None]
+    @cached_property
+    def numbers(self) -> list[Number]:
+        """Its numbers as they are written; cells that are none are left out."""
+        return numbers_of(self.cells, self.style)
 
     @property
+    def numeric(self) -> bool:
+        """Whether most of its cells are numbers."""
+        filled = sum(cell not in EMPTY for cell in self.cells)
+        return len(self.numbers) * 2 > filled
+
+    def values(self, unit_key: str = "plain") -> list[float]:
+        """Its numbers in a unit; those of another quantity are left out."""
+        unit = FILE_UNITS[unit_key]
+        found = (value_in(number, unit) for number in self.numbers)
+        return [one[0] for one in found if one is not None]
+
+    @cached_property
     def written(self) -> Unit | None:
         """The quantity that its cells write behind their numbers; `Unit.SHARE` is a percent sign."""
-        return written_unit(self.cells, self.style)
+        return written_unit(self.numbers)
 
 
 @dataclass(frozen=True, slots=True)

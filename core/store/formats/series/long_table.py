@@ -19,7 +19,7 @@ from core.store.formats.series.series_table import SeriesTable, gather, named
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, read, style_of
-from core.traces.cells.quantities import WRITTEN, written_unit
+from core.traces.cells.quantities import WRITTEN, numbers_of, written_unit
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.raw import Coded, RawTable
 from core.units import Unit, file_unit
@@ -172,7 +172,7 @@ def check_written(
     style = style_of(cell for row in rows for cell in row)
     for one in mapping.features:
         place, unit = header.index(one.column) if one.column in header else None, file_unit(one.unit_key)
-        written = None if place is None else written_unit([row[place] for row in rows], style)
+        written = None if place is None else written_unit(numbers_of([row[place] for row in rows], style))
         fits = unit.factor == 0.01 if written is Unit.SHARE else unit.factor == 1.0 and unit.unit is written
         if written is not None and not fits and unit.key not in ("plain", "share"):
             canonical = "percent" if written is Unit.SHARE else str(written)

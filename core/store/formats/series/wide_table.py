@@ -18,7 +18,7 @@ from core.store.formats.csv.reader import CsvSource
 from core.store.formats.series.long_table import check_written, legend
 from core.store.formats.series.series_table import coded, gather, named
 from core.store.formats.series.turned import TurnedTable
-from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.cells.numbers import EMPTY, read
 from core.traces.cells.quantities import WRITTEN
 from core.traces.guessing.roles import cpu_score, further_role, memory_score
 from core.traces.guessing.times import is_time
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.store.formats.opening import Beginning
+    from core.traces.cells.numbers import NumberStyle
     from core.traces.raw import RawTable
 
 _TIMES = ("time", "timestamp", "datetime", "date", "_time")
@@ -92,16 +93,13 @@ class WideSource(TurnedTable):
         time = next((name for name in source.header if name.strip().lower() in _TIMES), None)
         if time is None or not is_time(cells[time]):
             return None
-        style = style_of(cell for row in source.rows for cell in row)
         names = [
             name
             for name in source.header
             if name != time and any(c.strip() not in EMPTY for c in cells[name])
         ]
-        if not names or not all(_numeric(cells[name], style) for name in names):
-            return None
-        said = _said(names)
-        if said is None:
+        said = _said(names) if names else None
+        if said is None or not all(_numeric(cells[name], source.head.style) for name in names):
             return None
         pairs = named([labels for _, labels in said], [metric for metric, _ in said])
         if len(set(pairs)) < len(pairs):
@@ -147,9 +145,9 @@ class WideSource(TurnedTable):
         return table.raw(mapping, self.path.name, wide)
 
 
-def _numeric(cells: Sequence[str], style: object) -> bool:
+def _numeric(cells: Sequence[str], style: NumberStyle) -> bool:
     filled = [cell for cell in cells if cell.strip() not in EMPTY]
-    return sum(read(cell, style) is not None for cell in filled) * 2 > len(filled)  # type: ignore[arg-type]
+    return sum(read(cell, style) is not None for cell in filled) * 2 > len(filled)
 
 
 def _rows(
