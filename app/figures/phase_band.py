@@ -23,8 +23,6 @@ ROOM_FOR_NAME = 0.03
 """The share of the visible time that a run needs to have room for its name."""
 MOST_RUNS = 1_200
 """The most runs drawn in one figure; a screen has not many more columns."""
-NO_NAME = "\u200b"
-"""Nothing to be seen, and yet a text: Plotly loses the places of empty ones when it draws again."""
 GAP = -2
 """Stands for no phase: nothing was sampled."""
 
@@ -107,25 +105,33 @@ def band(
 def names(runs: Runs, yaxis: str, shown: tuple[float, float]) -> go.Scatter:
     """The runs' names on the row beneath, where there is room, each in the middle of what is seen of its run.
 
-    The browser updates them after a zoom, and says with them in which phase a moment is: `customdata` is
-    when a run begins and ends, its name, and its phase.
+    The browser chooses them anew after a zoom, and says with them in which phase a moment is: `customdata` is
+    of every run when it begins and ends, its name, its phase, and the colour of the name. Only names that are
+    seen are texts of the figure: a browser needs as long for each that is not as for one that is.
     """
     begin, end = runs.edges[:-1], runs.edges[1:]
     low, high = np.clip(begin, *shown), np.clip(end, *shown)
-    texts = [theme.phase_name(int(phase)) if phase >= 0 else "" for phase in runs.phases]
-    wide = high - low > ROOM_FOR_NAME * (shown[1] - shown[0])
+    wide = (high - low > ROOM_FOR_NAME * (shown[1] - shown[0])) & (runs.phases >= 0)
+    told = [
+        [
+            float(a),
+            float(b),
+            theme.phase_name(int(phase)) if phase >= 0 else "",
+            int(phase),
+            theme.label_colour(int(phase)),
+        ]
+        for a, b, phase in zip(begin, end, runs.phases, strict=True)
+    ]
+    seen = [told[at] for at in np.flatnonzero(wide)]
     return go.Scatter(
-        x=(low + high) / 2,
-        y=np.full(len(texts), 0.5),
+        x=((low + high) / 2)[wide],
+        y=np.full(len(seen), 0.5),
         xaxis="x",
         yaxis=yaxis,
         mode="text",
-        text=[f"<b>{name}</b>" if name and room else NO_NAME for name, room in zip(texts, wide, strict=True)],
-        customdata=[
-            [float(a), float(b), name, int(phase)]
-            for a, b, name, phase in zip(begin, end, texts, runs.phases, strict=True)
-        ],
-        textfont={"size": 11, "color": [theme.label_colour(int(phase)) for phase in runs.phases]},
+        text=[f"<b>{run[2]}</b>" for run in seen],
+        customdata=told,
+        textfont={"size": 11, "color": [run[4] for run in seen]},
         meta={"names": True},
         hoverinfo="skip",
         name="names",

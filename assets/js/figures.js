@@ -7,9 +7,6 @@
   const STEPS = [1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800,
     3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2592000];
 
-  /* Nothing to be seen, and yet a text: Plotly loses the places of empty ones when their trace is drawn again. */
-  const NO_NAME = "\u200b";
-
   function swap(value, partners) {
     if (typeof value === "string") return partners[value.toLowerCase()] || value;
     if (Array.isArray(value)) {
@@ -38,16 +35,17 @@
   }
 
   /* The names of runs that have room for one in the visible time, in the middle of what is seen of each.
-     A run is [begin, end, name, phase]. */
+     A run is [begin, end, name, phase, colour]. */
   function names(trace, range) {
     const room = (window.innerWidth < 768 ? 0.08 : 0.03) * (range[1] - range[0]);
-    const seen = trace.customdata.map((run) => [Math.max(run[0], range[0]), Math.min(run[1], range[1])]);
+    const seen = trace.customdata
+      .map((run) => ({ low: Math.max(run[0], range[0]), high: Math.min(run[1], range[1]), name: run[2], colour: run[4] }))
+      .filter((run) => run.name && run.high - run.low > room);
     return {
-      x: seen.map(([low, high]) => (low + high) / 2),
-      text: seen.map(([low, high], at) => {
-        const name = trace.customdata[at][2];
-        return high - low > room && name ? "<b>" + name + "</b>" : NO_NAME;
-      }),
+      x: seen.map((run) => (run.low + run.high) / 2),
+      y: seen.map(() => 0.5),
+      text: seen.map((run) => "<b>" + run.name + "</b>"),
+      textfont: Object.assign({}, trace.textfont, { color: seen.map((run) => run.colour) }),
     };
   }
 

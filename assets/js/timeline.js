@@ -51,7 +51,7 @@
     const head = document.createElement("div");
     head.className = "hoverhead";
     head.append(Object.assign(document.createElement("b"), { textContent: format.duration(at) }));
-    const run = phaseAt(data, at);
+    const run = phaseAt(graph.data, at);
     if (run && run[3] >= -1) {
       const badge = document.createElement("span");
       badge.className = format.phaseClass(run[3]);

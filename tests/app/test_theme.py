@@ -123,7 +123,15 @@ def test_names_stand_in_the_middle_of_what_is_seen_of_their_runs() -> None:
     runs = Runs(np.array([0.0, 100, 200]), np.array([0, 1]))
     drawn = names(runs, "y", (50.0, 150.0))
     assert drawn.x.tolist() == [75, 125]
-    assert [list(run) for run in drawn.customdata] == [[0, 100, "φ1", 0], [100, 200, "φ2", 1]]
+    told = [[0, 100, "φ1", 0, theme.label_colour(0)], [100, 200, "φ2", 1, theme.label_colour(1)]]
+    assert [list(run) for run in drawn.customdata] == told
+
+
+def test_only_names_with_room_are_texts_and_every_run_is_told() -> None:
+    runs = Runs(np.array([0.0, 1, 2, 100]), np.array([0, 1, -1]))
+    drawn = names(runs, "y", (0.0, 100.0))
+    assert (len(drawn.x), len(drawn.customdata)) == (0, 3)
+    assert list(names(runs, "y", (0.0, 10.0)).text) == ["<b>φ1</b>", "<b>φ2</b>"]
 
 
 def test_every_line_says_what_it_is_and_in_which_unit() -> None:
