@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def program(loss: str, busy: float = 0.2, rest: float = 0.0) -> str:
+def program(loss: str, busy: float = 0.05, rest: float = 0.15) -> str:
     """A program that prints a loss after every step of some seconds of computing and some of rest.
 
     Parameters
@@ -30,7 +30,7 @@ FAST, SLOW = "math.exp(-t * 2)", "math.exp(-t / 20)"
 FALLING = program(FAST)
 # one that still learns when the others have converged, or all would keep their limits
 LEARNING = program(SLOW)
-BUSY = "while True: pass"
+BUSY = "import time\nwhile True:\n    end = time.time() + 0.05\n    while time.time() < end: pass\n    time.sleep(0.15)"
 
 # matrix factors still learn when the other has converged, so that its limits stand for seconds
 FLOWCON = """
@@ -69,7 +69,7 @@ engine: docker
 docker: {image: "phasedock-jobs:torch"}
 workers: {id: half, count: 2, cores: 1}
 kinds:
-  GRU: {work: 7, program: gru, steps: 46}
+  GRU: {work: 5, program: gru, steps: 32}
   Short: {work: 3, program: gru, steps: 5}
 jobs:
   - {id: first, kind: GRU, at: 0}
