@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rich import box
 from rich.console import Console
@@ -20,14 +20,17 @@ if TYPE_CHECKING:
     from core.runtime.infos import TraceSetInfo
     from core.runtime.live.view.values import ContainerRow, LiveView, Released
 
-_HEADS = ("container", "CPU", "limit", "memory", "limit", "throttled", "loss", "held")
+_HEADS = ("container", "cores", "limit", "memory", "limit", "throttled", "loss", "held")
 
 
 def watch(views: Iterable[LiveView], seconds: float) -> None:
     """Samples in one table, each replacing the one before; ends after `seconds`, or with Ctrl+C."""
     until = time.monotonic() + seconds
     try:
-        with Live(console=Console(), auto_refresh=False) as screen:
+        console = Console()
+        # a file has no height that lines could be cut at
+        overflow: Literal["ellipsis", "visible"] = "ellipsis" if console.is_terminal else "visible"
+        with Live(console=console, auto_refresh=False, vertical_overflow=overflow) as screen:
             for view in views:
                 screen.update(_table(view), refresh=True)
                 if seconds and time.monotonic() >= until:
@@ -39,8 +42,8 @@ def watch(views: Iterable[LiveView], seconds: float) -> None:
 def recorded(info: TraceSetInfo) -> None:
     """A trace set that was recorded."""
     Console(soft_wrap=True).print(
-        f"[bold]{plain(info.name)}[/]: {info.n_executions:,} containers, {info.n_samples:,} samples. "
-        "It is in the list of trace sets.",
+        f"[bold]{plain(info.name)}[/]: {many(info.n_executions, 'container')}, "
+        f"{many(info.n_samples, 'sample')}. It is in the list of trace sets.",
         highlight=False,
     )
 
@@ -59,13 +62,20 @@ def released(done: Released) -> None:
 
 
 def _table(view: LiveView) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", caption_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        collapse_padding=True,
+        title_justify="left",
+        caption_justify="left",
+    )
     for place, head in enumerate(_HEADS):
-        table.add_column(head, justify="right" if 0 < place < len(_HEADS) - 1 else "left")
+        table.add_column(head, justify="right" if 0 < place < len(_HEADS) - 1 else "left", no_wrap=True)
     for row in view.rows:
         table.add_row(*_cells(row))
     totals = view.totals
-    table.title = f"{view.engine.name}: {_cores(totals.cpu)} of {_cores(totals.cores)}"
+    of = "–" if totals.cores is None else format_cores(totals.cores)
+    table.title = f"{view.engine.name}: {_number(totals.cpu)} of {of}"
     verb = "is" if view.others == 1 else "are"
     table.caption = f"{many(view.others, 'other container')} {verb} neither labelled nor selected."
     return table
@@ -74,8 +84,8 @@ def _table(view: LiveView) -> Table:
 def _cells(row: ContainerRow) -> tuple[str, ...]:
     return (
         plain(row.name),
-        _cores(row.cpu),
-        "none" if row.cpu_limit is None else format_cores(row.cpu_limit),
+        _number(row.cpu),
+        "none" if row.cpu_limit is None else _number(row.cpu_limit),
         "–" if row.memory is None else format_bytes(row.memory),
         "none" if row.memory_limit is None else format_bytes(row.memory_limit),
         "–" if row.throttled is None else format_share(row.throttled, 0),
@@ -84,5 +94,6 @@ def _cells(row: ContainerRow) -> tuple[str, ...]:
     )
 
 
-def _cores(value: float | None) -> str:
-    return "–" if value is None else format_cores(value)
+def _number(cores: float | None) -> str:
+    """Cores without their unit, which the head or what follows says: lines are short."""
+    return "–" if cores is None else format_cores(cores).removesuffix(" cores").removesuffix(" core")

@@ -144,7 +144,8 @@ def test_every_example_passes_the_exam_of_its_kind(found: dict) -> None:
     names = ("last.sample", "fixed.share", "key_values", "slurm", "count_samples", "Notes")
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"),
+            *(sys.executable, "-m", "pytest", "-q", "-n", "0"),
+            *("-p", "no:cacheprovider", "-p", "no:slipcover"),
             *("-k", " or ".join((*names, "docs", "documentation", "listed", "place"))),
             *(f"tests/contracts/test_{exam}.py" for exam in exams),
         ],

@@ -30,7 +30,13 @@ FAST, SLOW = "math.exp(-t * 2)", "math.exp(-t / 20)"
 FALLING = program(FAST)
 # one that still learns when the others have converged, or all would keep their limits
 LEARNING = program(SLOW)
-BUSY = "import time\nwhile True:\n    end = time.time() + 0.05\n    while time.time() < end: pass\n    time.sleep(0.15)"
+BUSY = """
+import time
+while True:
+    end = time.time() + 0.05
+    while time.time() < end: pass
+    time.sleep(0.15)
+"""
 
 # matrix factors still learn when the other has converged, so that its limits stand for seconds
 FLOWCON = """
