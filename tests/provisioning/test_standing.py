@@ -74,7 +74,7 @@ def test_fifty_held_out_containers_may_be_called_safe():
     assert memory.state is State.SAFE
     assert memory.sentence == (
         "None of 50 held-out containers would run out of memory; that still allows for up to 6% of others "
-        "(95%)."
+        "(95% confidence)."
     )
 
 
@@ -223,6 +223,8 @@ def test_a_limit_made_from_the_container_that_is_held_out_is_no_test():
     assert "made from the very container" in found.risk[Resource.MEMORY].sentence
     worth = tested.line(Resource.CPU).recommended.saved.money
     assert found.money == pytest.approx(worth)
+    assert tested.tested_money == pytest.approx(worth)
+    assert tested.money != pytest.approx(worth)
 
 
 @pytest.mark.parametrize(

@@ -162,10 +162,12 @@ def headline(values: Values) -> str:
     left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
     if own is None or base is None or own.over is None:
         return paper + left_out
+    scaled = f"short {_share(own.matched_short)} against {_share(base.matched_short)}"
     return (
         f"{paper} Here, raw: {format_change(-own.over, 0)}, short {_share(own.short)} of the time "
         f"({_share(own.short_05)} by more than 5%) where {PAPERS_BASE} is short {_share(base.short)} "
-        f"({_share(base.short_05)}). At matched violation: {_change(own.matched)}.{left_out}"
+        f"({_share(base.short_05)}). Each scaled to the tolerance: {_change(own.matched)}, "
+        f"{scaled}.{left_out}"
     )
 
 

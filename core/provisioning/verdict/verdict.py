@@ -195,7 +195,8 @@ class _Maker:
     def _keep(self, entry: Mapping[str, Any], unit: Unit, fixed: Option) -> Option:
         """What containers have now, where nothing that was tried in its place kept them alive."""
         state = State.FEW if len(entry["held_out"]) < LEAST_UNITS else State.OPEN
-        said = f"Leave its memory as it is. A fixed limit: {fixed.standing.sentence}"
+        sentence = fixed.standing.sentence
+        said = f"Leave its memory as it is. A fixed limit: {sentence[:1].lower()}{sentence[1:]}"
         return Option(
             way=KEEP,
             policy="",
