@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from app.pages.provisioning.query import View
-    from core.provisioning.verdict.answer import Line, Option, Verdict
+    from core.provisioning.verdict.answer import Line, Verdict
     from core.provisioning.verdict.savings import Saved
     from core.provisioning.verdict.standing import Standing
 
@@ -181,15 +181,15 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
     for line in found.whole.lines:
         choice, name = found.picks[line.resource], RESOURCES[line.resource.value]
         instead = _instead(found, line)
-        broken = [each for each in _of(found, line.resource) if each.standing.state is State.BROKEN]
-        sure = choice.better and not instead and not broken
+        risk = found.risk.get(line.resource)
+        sure = choice.better and not instead and risk is not None and risk.state is State.SAFE
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
         if instead and choice.policy:
             title = f"If memory were steered: {choice.policy}."
         kind = ("circle-check", "ok") if sure else ("info-circle", "info")
         items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
         if line.resource in found.risk and found.whole.held_out:
-            items.append(_trust(line.resource, found.risk[line.resource], _broken(found, line.resource)))
+            items.append(_trust(line.resource, found.risk[line.resource]))
     if not found.whole.held_out and found.risk:
         said = next(iter(found.risk.values())).sentence
         items.append(_reason("alert-triangle", "warn", [html.B("Nothing was tested."), " ", said]))
@@ -215,25 +215,9 @@ def _named(names: Sequence[str]) -> str:
     return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
-def _of(found: Verdict, resource: Resource) -> list[Option]:
-    """What is recommended for each workload."""
-    lines = [card.line(resource) for card in found.cards]
-    return [line.recommended for line in lines if line is not None and line.recommended is not None]
-
-
-def _broken(found: Verdict, resource: Resource) -> str:
-    """How many workloads fall short of what was asked where all of them together may not."""
-    options = _of(found, resource)
-    broken = sum(each.standing.state is State.BROKEN for each in options)
-    if resource is not Resource.CPU or len(options) < 2 or not broken:
-        return ""
-    are = "are" if broken > 1 else "is"
-    return f" {broken:,} of {len(options):,} workloads {are} short for more than that."
-
-
-def _trust(resource: Resource, risk: Standing, more: str) -> html.Li:
+def _trust(resource: Resource, risk: Standing) -> html.Li:
     words, kind, picture = STATES[risk.state]
-    text = [html.B(f"{RESOURCES[resource.value]}, {words}."), " ", risk.sentence, more]
+    text = [html.B(f"{RESOURCES[resource.value]}, {words}."), " ", risk.sentence]
     return _reason(picture, kind or "info", text)
 
 

@@ -146,7 +146,7 @@ def _does(line: Line, option: Option) -> str:
     )
     kills = ""
     if line.resource is Resource.MEMORY:
-        kills = f", out of memory {values['events']:,}×"
+        kills = f", out of memory\u00a0{values['events']:,}×"
     return (
         f"{option.policy if steered else 'Fixed'}: short {format_share(values['under_time_0'])} of the time "
         f"({format_share(values['under_time_05'])} by more than 5%), {often}{kills}"
