@@ -139,7 +139,7 @@ def paper_card(values: Values, view: View, containers: int, files: Mapping[str, 
         plain_table(
             _HEAD, [_cells(row) for row in paper_rows(values, view.policy)], "Against prev.step.rules"
         ),
-        note=f"AI4DL’s Figure 4: totals, {'at matched violation' if values.matched else 'as published'}",
+        note=f"AI4DL’s Figure 4: totals, {'scaled to the tolerance' if values.matched else 'as published'}",
         tools=[export_menu("totals", f"totals {resource}", menu)],
     )
 

@@ -52,7 +52,7 @@ def workload_card(found: Card, view: View) -> html.Section:
 
 def _worth(found: Card, prices: PriceSettings) -> str:
     """What it comes to per day: of what was tested, and while few were held out only if others are alike."""
-    value = found.tested_money if found.held_out else found.money
+    value = found.worth
     if value is None:
         return ""
     if not found.held_out:

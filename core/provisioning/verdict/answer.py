@@ -144,6 +144,11 @@ class Card:
         known = [each for each in found if each is not None]
         return sum(known) if known else None
 
+    @property
+    def worth(self) -> float | None:
+        """What is said to be saved per day: what was tested, or where nothing was, what it was made from."""
+        return self.tested_money if self.held_out else self.money
+
     def line(self, resource: Resource) -> Line | None:
         """The line of one resource."""
         return next((line for line in self.lines if line.resource is resource), None)

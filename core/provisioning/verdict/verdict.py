@@ -55,7 +55,7 @@ def verdict(
     by = report["recorded"]["by"]
     n = len(next(iter(parts.values()))["workloads"]["each"])
     cards = [whole] if by is None else [make.card(number) for number in range(n)]
-    cards.sort(key=lambda card: (card.held_out == 0, -(card.money or 0.0), card.name))
+    cards.sort(key=lambda card: (card.held_out == 0, -(card.worth or 0.0), card.name))
     risk = {resource: _together(resource, whole, cards, report) for resource in parts}
     return Verdict(by, picks, whole, tuple(cards), {each: said for each, said in risk.items() if said})
 
