@@ -192,7 +192,9 @@ def format_share(value: float, digits: int = 1) -> str:
 
 
 def format_change(value: float, digits: int = 1) -> str:
-    """Write a relative change, always with its sign: ``−24.8%``."""
+    """Write a relative change, always with its sign unless it is written as zero: ``−24.8%``."""
+    if float(f"{abs(value) * 100:.{digits}f}") == 0:
+        return format_share(0.0, digits)
     return f"{'+' if 0 < value < math.inf else ''}{format_share(value, digits)}"
 
 

@@ -33,6 +33,7 @@ def shares(groups: Sequence[Group], phases: Sequence[int], height: int = 0) -> g
         bargap=0.36,
         margin={"l": 8, "r": 22, "t": 6, "b": 24},
         hovermode="closest",
+        uniformtext={"minsize": 11, "mode": "hide"},
         xaxis=theme.axis(range=[0, 1], tickformat=".0%", tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1]),
         yaxis=theme.name_axis(autorange="reversed", automargin=True, ticklabelstandoff=4),
     )

@@ -47,9 +47,9 @@ def spread(title: str, boxes: Sequence[Box], scale: Scale, height: int = 168) ->
 def _layout(height: int, title: str, xaxis: dict[str, Any], **more: Any) -> go.Layout:
     return theme.frame(
         height,
-        margin={"l": 34, "r": 12, "t": 22, "b": 24},
+        margin={"l": 36, "r": 12, "t": 22, "b": 24},
         xaxis=xaxis,
-        yaxis=theme.name_axis(autorange="reversed"),
+        yaxis=theme.name_axis(autorange="reversed", ticklabelstandoff=4),
         annotations=[theme.quantity_title(title, y=1.02)],
         **more,
     )

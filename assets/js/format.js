@@ -70,8 +70,11 @@
     if (!known(value) || !known(value * 100)) return DASH;
     return sign(value) + fixed(Math.abs(value) * 100, digits) + "%";
   }
-  /** A relative change, with its sign always. @param {Quantity} value @param {number} [digits] */
-  const change = (value, digits = 1) => (known(value) && value > 0 ? "+" : "") + share(value, digits);
+  /** A relative change, with its sign unless it is written as zero. @param {Quantity} value @param {number} [digits] */
+  function change(value, digits = 1) {
+    if (known(value) && Math.abs(value) < 1 && Number(fixed(Math.abs(value) * 100, digits)) === 0) return share(0, digits);
+    return (known(value) && value > 0 ? "+" : "") + share(value, digits);
+  }
 
   /** A value of one of the canonical units. @param {Quantity} value @param {Unit} unit */
   const value = (value, unit) =>

@@ -157,7 +157,7 @@ def test_hidden_edges_are_counted(server: Flask, view: View) -> None:
     assert sum("source" in each["data"] for each in everything) == len(graph.count)
     kept = sum("source" in each["data"] for each in few)
     assert kept == (graph.probability >= 0.5).sum()
-    assert hidden == f"{len(graph.count) - kept:,} hidden"
+    assert hidden == f"{len(graph.count) - kept:,} edges hidden"
 
 
 def test_flicker_is_merged_as_on_phases_and_can_be_seen_as_labelled(server: Flask) -> None:

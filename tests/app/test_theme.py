@@ -14,9 +14,11 @@ from hypothesis.extra import numpy as hnp
 
 from app.figures import theme
 from app.figures.phase_band import GAP, Runs, band, names
+from app.figures.spread import Box, frequencies, spread
 from app.figures.strips import gradient
 from app.figures.thinning import minmax_indices
 from app.figures.timeline import Series, timeline
+from core.traces.scales import unit_scale
 from core.units import GIB, Unit
 
 TOKENS = Path(__file__).resolve().parents[2] / "assets" / "css" / "00-tokens.css"
@@ -165,3 +167,9 @@ def test_a_few_runs_are_kept_and_many_become_a_bar_code_of_what_prevails() -> No
 def test_strips_are_gradients_over_the_page_colours() -> None:
     assert gradient([(0.25, -1), (0.75, 1)]) == "linear-gradient(90deg,var(--p0) 0% 25%,var(--p2) 25% 100%)"
     assert gradient([]) == "none"
+
+
+def test_names_of_phases_keep_off_their_boxes_and_bars() -> None:
+    boxes = spread("CPU", [Box(0, (0.0, 0.1, 0.2, 0.3, 0.4), 0.2)], unit_scale(Unit.CORES))
+    for figure in (boxes, frequencies([(0, 10, 1.0)])):
+        assert figure.layout.yaxis.ticklabelstandoff >= 4

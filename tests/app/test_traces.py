@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from app.pages.traces import import_card, mapping, mapping_questions, page
+from app.pages.traces.evidence import miniatures
 from app.pages.traces.mapping_preview import marks, recognised
 from app.pages.traces.mapping_questions import answered
 from app.pages.traces.mapping_values import FIELDS, NOTHING, mapping_of, needs_machine, suggested
@@ -24,6 +25,7 @@ from core.traces.model import Resampling, Role
 from core.traces.questions import Question
 from core.traces.validation import Report, problem
 from core.units import GIB
+from tests.app.test_sequences import level_traces
 
 if TYPE_CHECKING:
     from core.runtime.workspace import Workspace
@@ -415,3 +417,9 @@ def test_an_execution_is_called_by_what_tells_it_apart(
     names: list[str], expected: list[tuple[str, str]]
 ) -> None:
     assert titles(names) == expected
+
+
+def test_miniatures_have_one_unit_for_a_quantity_of_all_executions() -> None:
+    text = str(miniatures(level_traces([[0.5] * 5, [2.0] * 5, [3.0] * 5])))
+    assert text.count("Memory, GiB") == 3
+    assert "MiB" not in text

@@ -11,8 +11,8 @@ from core.provisioning.evaluation.evaluate import EvaluationSettings, evaluate
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import KEEP
 from core.provisioning.verdict.savings import PriceSettings, money
-from core.provisioning.verdict.standing import State, more_needed, ran_out, standing, unseen
-from core.provisioning.verdict.verdict import verdict
+from core.provisioning.verdict.standing import Standing, State, more_needed, ran_out, standing, unseen
+from core.provisioning.verdict.verdict import verdict, with_workloads
 from core.traces.synth import synthetic_traces
 from tests.builders import small_traces
 
@@ -74,7 +74,7 @@ def test_fifty_held_out_containers_may_be_called_safe():
     assert memory.state is State.SAFE
     assert memory.sentence == (
         "None of 50 held-out containers would run out of memory; that still allows for up to 6% of others "
-        "(95%)."
+        "(95% confidence)."
     )
 
 
@@ -103,6 +103,15 @@ def test_twelve_containers_that_all_kept_their_memory_are_no_proof():
     found = said(GOOD, "memory", 12, 40)
     assert found.state is State.OPEN
     assert "up to 22% of others" in found.sentence
+
+
+def test_cpu_is_not_safe_where_one_workload_is_short():
+    safe, broken = Standing(State.SAFE, "Short 1% to 4%."), Standing(State.BROKEN, "Short 6% to 8%.")
+    assert with_workloads(safe, [safe, safe]) == safe
+    assert with_workloads(broken, [broken]) == broken
+    one = with_workloads(safe, [safe, broken, safe])
+    assert one == Standing(State.OPEN, "Short 1% to 4%. 1 of 3 workloads is short for more than that.")
+    assert with_workloads(broken, [broken, broken]).state is State.BROKEN
 
 
 def test_who_runs_out_of_memory_is_named():
@@ -223,6 +232,8 @@ def test_a_limit_made_from_the_container_that_is_held_out_is_no_test():
     assert "made from the very container" in found.risk[Resource.MEMORY].sentence
     worth = tested.line(Resource.CPU).recommended.saved.money
     assert found.money == pytest.approx(worth)
+    assert tested.tested_money == pytest.approx(worth)
+    assert tested.money != pytest.approx(worth)
 
 
 @pytest.mark.parametrize(

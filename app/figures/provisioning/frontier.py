@@ -19,7 +19,7 @@ from core.units import format_share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_HEIGHT, _TOP, _BOTTOM = 330, 30, 40
+_HEIGHT, _TOP, _BOTTOM = 334, 30, 44
 _LABEL_PX = 15.0
 _LETTER_PX = 6.4
 _TICKS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
@@ -152,11 +152,12 @@ def _under_axis() -> dict[str, Any]:
         range=[math.log10(_LEFT), math.log10(_RIGHT)],
         tickvals=ticks,
         ticktext=[f"{tick * 100:g}%" for tick in ticks],
+        ticklabelstandoff=5,
     )
 
 
 def _titles(quantity: str) -> list[dict[str, Any]]:
-    below: dict[str, Any] = {"x": 0.5, "y": 0.0, "xanchor": "center", "yanchor": "top", "yshift": -20}
+    below: dict[str, Any] = {"x": 0.5, "y": 0.0, "xanchor": "center", "yanchor": "top", "yshift": -24}
     return [
         theme.quantity_title(f"Over-allocation of {quantity}", yshift=6),
         theme.quantity_title("Time short (share of time above the allocation)", **below),

@@ -59,7 +59,7 @@ def _layout(jobs: Sequence[str], quantity: str, height: int) -> go.Layout:
         xaxis=theme.axis(
             type="category",
             showticklabels=named,
-            tickangle=-40,
+            autotickangles=[-40, -90],
             range=[-0.7, len(jobs) - 0.3],
             fixedrange=True,
         ),

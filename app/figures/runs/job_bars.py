@@ -91,7 +91,9 @@ def _grouped(names: Sequence[str], quantity: str) -> go.Layout:
         bargroupgap=0.08,
         hovermode="x",
         dragmode=False,
-        xaxis=theme.axis(type="category", tickangle=-40, range=[-0.6, len(names) - 0.4], fixedrange=True),
+        xaxis=theme.axis(
+            type="category", autotickangles=[-40, -90], range=[-0.6, len(names) - 0.4], fixedrange=True
+        ),
         yaxis=theme.value_axis(fixedrange=True),
         annotations=[theme.quantity_title(f"{quantity}, s", yshift=4)],
     )
@@ -142,7 +144,7 @@ def _stacked(jobs: Sequence[str], n: int, quantity: str) -> go.Layout:
         xaxis=theme.axis(
             type="category",
             showticklabels=len(jobs) <= _NAMED,
-            tickangle=-40,
+            autotickangles=[-40, -90],
             range=[-0.7, len(jobs) - 0.3],
             fixedrange=True,
             dtick=1,

@@ -135,11 +135,9 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
     if not surely:
         return Saving(name, now, None, f"of demand. Nothing compared reliably beats {best}.", href)
     chosen = max(surely, key=lambda policy: surely[policy])
-    short = format_share(float(report["settings"]["tolerance"]), 0)
-    then, words = (
-        float(rows[chosen]["matched"]["over"]),
-        f"{chosen} against {best}, short {short} of the time",
-    )
+    matched = rows[chosen]["matched"]
+    then, short = float(matched["over"]), format_share(float(matched["under_time_0"]))
+    words = f"{chosen} against {best}, short {short} of the time"
     if (report.get("model") or {}).get("trained_on") == "held_out":
         words += "; its phase model was trained on these very containers, so less may be saved on others"
     return Saving(name, now, then, words, href)

@@ -41,9 +41,10 @@ def execution_heading(trace_set_id: str, name: str) -> Heading:
     pace = float(row["duration_s"]) / max(int(row["samples"]), 1)
     title, folder = titles(names)[place]
     said = [folder] if folder else groups[:2]
-    said += [format_duration(float(row["duration_s"])), many(int(row["samples"]), "sample")]
+    said.append(format_duration(float(row["duration_s"])))
     if pace > 0:
         said.append(f"every {format_duration(pace)}")
+    said.append(many(int(row["samples"]), "sample"))
     return Heading(title, " · ".join(said))
 
 

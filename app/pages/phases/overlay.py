@@ -81,7 +81,7 @@ def picker(found: Overlays, policy: str | None) -> Node:
         allowDeselect=False,
         searchable=True,
         size="xs",
-        w=142,
+        w=130,
         rightSection=icon("selector", "sm"),
         comboboxProps={"width": "max-content", "position": "bottom-end"},
         **aria(label="Policy whose allocation is drawn over the timeline"),

@@ -35,7 +35,7 @@ def _what(found: Verdict) -> Node:
     ]
     text = (
         ". A manifest holds one amount for a container’s whole life. Where a policy changes what it gives, "
-        "that is a fixed amount with the same promise, tested as such."
+        "that is a fixed amount with the same promise, judged on its own."
     )
     return html.P([html.B(", ".join(chosen)), text], className="small ink2") if chosen else None
 

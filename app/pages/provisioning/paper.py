@@ -139,7 +139,7 @@ def paper_card(values: Values, view: View, containers: int, files: Mapping[str, 
         plain_table(
             _HEAD, [_cells(row) for row in paper_rows(values, view.policy)], "Against prev.step.rules"
         ),
-        note=f"AI4DL’s Figure 4: totals, {'at matched violation' if values.matched else 'as published'}",
+        note=f"AI4DL’s Figure 4: totals, {'scaled to the tolerance' if values.matched else 'as published'}",
         tools=[export_menu("totals", f"totals {resource}", menu)],
     )
 
@@ -162,10 +162,12 @@ def headline(values: Values) -> str:
     left_out = f" Not compared here: {', '.join(missing)}." if missing else ""
     if own is None or base is None or own.over is None:
         return paper + left_out
+    scaled = f"short {_share(own.matched_short)} against {_share(base.matched_short)}"
     return (
         f"{paper} Here, raw: {format_change(-own.over, 0)}, short {_share(own.short)} of the time "
         f"({_share(own.short_05)} by more than 5%) where {PAPERS_BASE} is short {_share(base.short)} "
-        f"({_share(base.short_05)}). At matched violation: {_change(own.matched)}.{left_out}"
+        f"({_share(base.short_05)}). Each scaled to the tolerance: {_change(own.matched)}, "
+        f"{scaled}.{left_out}"
     )
 
 

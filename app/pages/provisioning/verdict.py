@@ -7,14 +7,22 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.pages.provisioning.query import RESOURCES
-from app.pages.provisioning.workload import STATES, amount_of, badge, change, now_and_then, workload_card
+from app.pages.provisioning.workload import (
+    STATES,
+    amount_of,
+    badge,
+    change,
+    now_and_then,
+    within,
+    workload_card,
+)
 from app.ui.basics import Node, aria, card, icon
 from app.ui.export import download
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import FIXED, KEEP
 from core.provisioning.verdict.savings import assumptions, money
-from core.provisioning.verdict.standing import ran_out
+from core.provisioning.verdict.standing import State, ran_out
 from core.units import (
     Unit,
     format_number,
@@ -142,6 +150,7 @@ def _now_total(found: Verdict, resource: Resource) -> float | None:
 
 def _amount_box(line: Line, total: Saved, now: float | None, *, instead: bool) -> html.Div:
     what = RESOURCES[line.resource.value]
+    inside = what if what.isupper() else what.lower()
     hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(line.unit)
     day = f"{format_number(abs(total.per_day), 1)} {hours} per day" if hours else "share of the machine"
     has = "" if now is None else f"; now {format_value(now, line.unit)} per container"
@@ -149,7 +158,7 @@ def _amount_box(line: Line, total: Saved, now: float | None, *, instead: bool) -
     if steers and line.recommended is not None and line.recommended.interval is not None:
         has += f"; with {line.recommended.policy} {change(line.recommended)}"
     return _box(
-        f"{what} {'saved' if total.amount >= 0 else 'needed more'}, at any time",
+        f"{f'{what} saved' if total.amount >= 0 else f'More {inside} needed'}, at any time",
         amount_of(abs(total.amount), line.unit),
         f"{day}{has}",
     )
@@ -172,7 +181,8 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
     for line in found.whole.lines:
         choice, name = found.picks[line.resource], RESOURCES[line.resource.value]
         instead = _instead(found, line)
-        sure = choice.better and not instead
+        risk = found.risk.get(line.resource)
+        sure = choice.better and not instead and risk is not None and risk.state is State.SAFE
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
         if instead and choice.policy:
             title = f"If memory were steered: {choice.policy}."
@@ -183,16 +193,26 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
     if not found.whole.held_out and found.risk:
         said = next(iter(found.risk.values())).sentence
         items.append(_reason("alert-triangle", "warn", [html.B("Nothing was tested."), " ", said]))
+    if (report.get("model") or {}).get("trained_on") == "held_out":
+        said = "Its phase model was trained on these very containers, so it may do worse on others."
+        items.append(_reason("info-circle", "info", [html.B("Seen before."), " ", said]))
     items += [
         _reason("info-circle", "info", [html.B(f"{RESOURCES[missing]}."), " Not recorded in these traces."])
         for missing in RESOURCES
         if missing not in report["resources"]
     ]
     if found.untested and found.whole.held_out:
-        names = ", ".join(found.untested[:5]) + (" …" if len(found.untested) > 5 else "")
+        names = _named(found.untested)
         said = f" No container of {names} was held out, so nothing was tested for them; no total counts them."
         items.append(_reason("alert-triangle", "warn", [html.B("Not tested."), said]))
     return items
+
+
+def _named(names: Sequence[str]) -> str:
+    """The first five of some workloads."""
+    if len(names) > 5:
+        return f"{', '.join(names[:5])} …"
+    return " or ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _trust(resource: Resource, risk: Standing) -> html.Li:
@@ -210,9 +230,13 @@ def _instead(found: Verdict, line: Line) -> list[html.Li]:
         return []
     policy = ""
     if line.steered is not None and found.whole.held_out:
-        policy = f" With {line.steered.policy}: {ran_out(line.steered.found, found.whole.held_out)}"
+        killed = within(ran_out(line.steered.found, found.whole.held_out))
+        policy = f" With {line.steered.policy}: {killed}"
     which = f" for {fixed:,} of {len(lines):,} workloads" if len(lines) > 1 else ""
-    instead = f" a fixed limit is recommended{which}: the highest use in training, plus headroom"
+    how = f"recommended{which}"
+    if found.whole.held_out < LEAST_UNITS:
+        how = f"proposed{which}, though not shown to be safe"
+    instead = f" a fixed limit is {how}: the highest use in training, plus headroom"
     stay = f"{keep:,} of {len(lines):,} workloads keep what they have, as a fixed limit would kill, too"
     if len(lines) == 1:
         stay = "the containers keep what they have, as a fixed limit would kill, too"

@@ -8,6 +8,7 @@ from dash import html
 
 from app.pages.provisioning.query import RESOURCES
 from app.ui.basics import Node, card, icon, state_badge
+from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import KEEP, STEERED
 from core.provisioning.verdict.savings import money
@@ -37,7 +38,7 @@ def workload_card(found: Card, view: View) -> html.Section:
     """The card."""
     tested = f"{found.held_out:,} of {found.containers:,} held out"
     head = found.name or "without a name"
-    worth = "" if found.money is None else _worth(found, view.prices)
+    worth = _worth(found, view.prices)
     return card(
         html.Span(head, className="truncate", title=head),
         now_and_then(found, view),
@@ -50,13 +51,20 @@ def workload_card(found: Card, view: View) -> html.Section:
 
 
 def _worth(found: Card, prices: PriceSettings) -> str:
-    value = found.money or 0.0
+    """What it comes to per day: of what was tested, and while few were held out only if others are alike."""
+    value = found.worth
+    if value is None:
+        return ""
     if not found.held_out:
         how = "saved" if value >= 0 else "cost more"
         return f"Would have {how}: {money(abs(value), prices)} per day, on what it was made from"
-    if value >= 0:
-        return f"Saves {money(value, prices)} per day"
-    return f"Costs {money(-value, prices)} per day more: leave it as it is"
+    if value < 0:
+        return f"Costs {money(-value, prices)} per day more: leave it as it is"
+    said = f"Saves {money(value, prices)} per day"
+    if found.held_out >= LEAST_UNITS:
+        return said
+    alike = "the one" if found.held_out == 1 else f"the {found.held_out}"
+    return f"{said}, if all are like {alike} held out"
 
 
 def _said(found: Card) -> str:
@@ -70,6 +78,7 @@ def _said(found: Card) -> str:
             killed = memory.fixed if memory.recommended.way == KEEP and memory.fixed else memory.recommended
             title = "A fixed memory limit: " if killed is memory.fixed else ""
             said = ran_out(killed.found, found.held_out)
+            said = within(said) if title else said
             if killed.standing.state is State.UNTESTED:
                 said = "it was made from the very container that was held out, so nothing was tested."
             risk = f" {title}{said}"
@@ -137,7 +146,7 @@ def _does(line: Line, option: Option) -> str:
     )
     kills = ""
     if line.resource is Resource.MEMORY:
-        kills = f", out of memory {values['events']:,}×"
+        kills = f", out of memory\u00a0{values['events']:,}×"
     return (
         f"{option.policy if steered else 'Fixed'}: short {format_share(values['under_time_0'])} of the time "
         f"({format_share(values['under_time_05'])} by more than 5%), {often}{kills}"
@@ -155,7 +164,14 @@ def _saves(option: Option, unit: Unit, view: View) -> str:
     text = f"{amount_of(abs(worth.amount), unit)}, {format_number(abs(worth.per_day), 1)} {hours} per day"
     if worth.money is not None:
         text += f", {money(abs(worth.money), view.prices)}"
+    if option.standing.state is State.UNTESTED:
+        return f"Would have saved {text}" if worth.amount >= 0 else f"Would have needed {text} more"
     return f"Saves {text}" if worth.amount >= 0 else f"Needs {text} more"
+
+
+def within(sentence: str) -> str:
+    """A sentence as it goes on after a colon."""
+    return sentence[:1].lower() + sentence[1:]
 
 
 def _once(line: Line, option: Option | None) -> str:

@@ -90,7 +90,7 @@ def _experiments(
         "Experiments",
         scrolling(made, "Experiments"),
         *([] if rows else [none]),
-        note=f"{len(infos):,}",
+        note=html.Span(f"{len(infos):,}", className="count"),
         tools=_filters(view),
         flush=True,
     )

@@ -11,7 +11,7 @@ from core.units import format_change, format_duration, format_number
 if TYPE_CHECKING:
     from core.experiments.spec import Experiment
 
-_FEW = 3
+_FEW = 2
 NOTHING = 0.0005
 """A relative change that is written as 0.0%."""
 

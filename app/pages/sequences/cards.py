@@ -177,7 +177,7 @@ def tree_figure(view: View) -> tuple[go.Figure, str]:
     figure = node_link(nodes, 336) if small else icicle(nodes, 336)
     left = tree.n_nodes - len(nodes)
     note = "number of executions" if small else "share of executions"
-    return figure, f"{note}; {left:,} rarer ones left out" if left else note
+    return figure, f"{note}; {left:,} rarer left out" if left else note
 
 
 def matrix_figure(view: View) -> tuple[go.Figure, str]:

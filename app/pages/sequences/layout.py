@@ -144,8 +144,8 @@ def _graph_export(view: View) -> dmc.Popover:
 
 
 def graph_note(view: View, drawn: str) -> str:
-    """What a step is, and how many edges are not drawn."""
-    return f"{STEPS[view.step]}; {drawn}" if drawn else STEPS[view.step]
+    """How many edges are not drawn; else what a step is, which the head of the page says as well."""
+    return drawn or STEPS[view.step]
 
 
 def tree_card(view: View) -> Node:

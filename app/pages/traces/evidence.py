@@ -17,6 +17,7 @@ from app.ui.basics import Node, icon, notice
 from app.ui.graph import graph
 from core.errors import InputError
 from core.traces.model import ROLE_NAMES
+from core.traces.scales import unit_scale
 from core.traces.validation import UnusableError, many
 from core.units import format_duration, format_value
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from core.traces.model import Execution, Feature, TraceSet
 
 SHOWN = 3
-_HEIGHT = 190
+_HEIGHT, _TICKS = 190, 4
 
 
 def evidence(upload_id: str, mapping: ColumnMapping) -> Node:
@@ -46,9 +47,13 @@ def evidence(upload_id: str, mapping: ColumnMapping) -> Node:
         return notice("warn", error.hint, strong=error.message)
     if part is None:
         return html.P("The file is too large for a look before the import.", className="small ink3")
-    chosen = _likely(part.traces)
-    charts = [_chart(number, part.traces, name) for number, name in enumerate(chosen)]
-    return html.Div([_said(part), _doubts(part), html.Div(charts, className="minis")], className="stack")
+    return html.Div([_said(part), _doubts(part), miniatures(part.traces)], className="stack")
+
+
+def miniatures(traces: TraceSet) -> html.Div:
+    """Three executions, each quantity in one unit for all of them."""
+    charts = [_chart(number, traces, name) for number, name in enumerate(_likely(traces))]
+    return html.Div(charts, className="minis")
 
 
 def _said(part: Any) -> html.P:
@@ -97,6 +102,7 @@ def _chart(number: int, traces: TraceSet, name: str) -> html.Div:
     series = _series(execution, traces)
     figure = timeline(execution.elapsed, series)
     figure.update_layout(height=_HEIGHT)
+    figure.for_each_yaxis(lambda axis: axis.update(nticks=_TICKS))
     label = f"{name}: {', '.join(one.title for one in series)} over time"
     return html.Div(
         [html.Div(name, className="strong truncate"), graph(f"evidence-{number}", figure, label)],
@@ -105,9 +111,18 @@ def _chart(number: int, traces: TraceSet, name: str) -> html.Div:
 
 
 def _series(execution: Execution, traces: TraceSet) -> list[Series]:
-    """The first two features with a role, or the first two at all."""
+    """The first two features with a role, or the first two at all; in one unit for all executions."""
     known = [feature for feature in traces.features if feature.role in ROLE_NAMES]
+    scales = {
+        feature.name: unit_scale(feature.unit, values)
+        for feature, values in zip(traces.features, traces.columns, strict=True)
+    }
     return [
-        Series(ROLE_NAMES.get(feature.role, feature.name), execution.columns[feature.name], feature.unit)
+        Series(
+            ROLE_NAMES.get(feature.role, feature.name),
+            execution.columns[feature.name],
+            feature.unit,
+            scale=scales[feature.name],
+        )
         for feature in (known or list(traces.features))[:2]
     ]

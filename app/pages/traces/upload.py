@@ -131,5 +131,5 @@ def _pending_row(info: UploadInfo, several: bool) -> html.Div:
                 **does("discard", info.id),
             ),
         ],
-        className="item row",
+        className="item row pending",
     )

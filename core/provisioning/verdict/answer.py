@@ -137,6 +137,18 @@ class Card:
         known = [each for each in found if each is not None]
         return sum(known) if known else None
 
+    @property
+    def tested_money(self) -> float | None:
+        """What is saved per day by what was judged on containers that it was not made from."""
+        found = [line.recommended.saved.money for line in self.lines if line.tested and line.recommended]
+        known = [each for each in found if each is not None]
+        return sum(known) if known else None
+
+    @property
+    def worth(self) -> float | None:
+        """What is said to be saved per day: what was tested, or where nothing was, what it was made from."""
+        return self.tested_money if self.held_out else self.money
+
     def line(self, resource: Resource) -> Line | None:
         """The line of one resource."""
         return next((line for line in self.lines if line.resource is resource), None)
@@ -182,8 +194,7 @@ class Verdict:
     @property
     def money(self) -> float | None:
         """What all workloads that were tested save per day."""
-        lines = [line for card in self.cards if card.held_out for line in card.lines if line.tested]
-        found = [line.recommended.saved.money for line in lines if line.recommended is not None]
+        found = [card.tested_money for card in self.cards if card.held_out]
         known = [each for each in found if each is not None]
         return sum(known) if known else None
 

@@ -74,6 +74,7 @@ def pick(part: Mapping[str, Any], held_out: int, wanted: str | None = None) -> P
 
 
 _NOTHING = "No reactive rule was compared, so there is nothing to fall back on."
+_PICKED = "It was picked on these same containers, which flatters it a little."
 _FEW = "with so few held-out containers no other policy can be shown to be better"
 
 
@@ -99,7 +100,7 @@ def _why(row: Mapping[str, Any], best: str) -> str:
     )
     if against.get("group_low") is not None:
         words += f", over groups {_span(against['group_low'], against['group_high'])}"
-    return f"{words}."
+    return f"{words}. {_PICKED}"
 
 
 def _why_not(rows: Sequence[Mapping[str, Any]], best: str | None) -> str:

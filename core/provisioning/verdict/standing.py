@@ -159,11 +159,12 @@ def ran_out(found: Mapping[str, Any], held_out: int) -> str:
             else "The one held-out container did not"
         )
         said = f"{who} would run out of memory" if held_out > 1 else f"{who} run out of memory"
-        return f"{said}; that still allows for up to {format_share(unseen(held_out), 0)} of others (95%)."
+        most = format_share(unseen(held_out), 0)
+        return f"{said}; that still allows for up to {most} of others (95% confidence)."
     names = ", ".join(found["short"][:3])
     others = found["containers_short"] - min(len(found["short"]), 3)
     more = f" and {others:,} more" if others > 0 else ""
-    times = "once" if found["events"] == 1 else f"{found['events']:,} times"
+    times = {1: "once", 2: "twice"}.get(found["events"], f"{found['events']:,} times")
     return (
         f"Would run out of memory {times}, in {found['containers_short']:,} of {held_out:,} held-out "
         f"container{'s' if held_out != 1 else ''}: {names}{more}."

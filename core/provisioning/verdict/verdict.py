@@ -6,7 +6,7 @@ the same, and prices can change without comparing again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from core.provisioning.evaluation.intervals import LEAST_UNITS
@@ -55,7 +55,7 @@ def verdict(
     by = report["recorded"]["by"]
     n = len(next(iter(parts.values()))["workloads"]["each"])
     cards = [whole] if by is None else [make.card(number) for number in range(n)]
-    cards.sort(key=lambda card: (card.held_out == 0, -(card.money or 0.0), card.name))
+    cards.sort(key=lambda card: (card.held_out == 0, -(card.worth or 0.0), card.name))
     risk = {resource: _together(resource, whole, cards, report) for resource in parts}
     return Verdict(by, picks, whole, tuple(cards), {each: said for each, said in risk.items() if said})
 
@@ -65,9 +65,9 @@ def _together(
 ) -> Standing | None:
     """The standing of what is recommended for each workload, over all that were tested.
 
-    CPU has the standing of its policy over all containers. For memory the kills are added up, also those of
-    fixed limits that are not recommended because of them: what was chosen on the containers that it is
-    judged on is never called safe.
+    CPU has the standing of its policy over all containers, and is not safe where one workload is short. For
+    memory the kills are added up, also those of fixed limits that are not recommended because of them: what
+    was chosen on the containers that it is judged on is never called safe.
     """
     line = whole.line(resource)
     if line is None or line.recommended is None:
@@ -79,7 +79,7 @@ def _together(
         if each is not None and each.recommended is not None
     ]
     if resource is not Resource.MEMORY or not taken:
-        return line.recommended.standing
+        return with_workloads(line.recommended.standing, [option.standing for _, _, option in taken])
     ways = [(card, (each.fixed or option) if option.way == KEEP else option) for card, each, option in taken]
     # a limit that was made from the container that it is judged on is not tested by it
     tried = [(card, option) for card, option in ways if option.standing.state is not State.UNTESTED]
@@ -95,6 +95,16 @@ def _together(
     return Standing(
         State.FEW if said.missing else State.OPEN, f"{said.sentence} {_CHOSEN_HERE}", said.missing
     )
+
+
+def with_workloads(whole: Standing, each: Sequence[Standing]) -> Standing:
+    """The standing of CPU over all containers, with how many workloads are short for more than was asked."""
+    broken = sum(one.state is State.BROKEN for one in each)
+    if len(each) < 2 or not broken:
+        return whole
+    are = "are" if broken > 1 else "is"
+    said = f"{whole.sentence} {broken:,} of {len(each):,} workloads {are} short for more than that."
+    return replace(whole, state=State.OPEN if whole.state is State.SAFE else whole.state, sentence=said)
 
 
 _ITSELF = (
@@ -195,7 +205,8 @@ class _Maker:
     def _keep(self, entry: Mapping[str, Any], unit: Unit, fixed: Option) -> Option:
         """What containers have now, where nothing that was tried in its place kept them alive."""
         state = State.FEW if len(entry["held_out"]) < LEAST_UNITS else State.OPEN
-        said = f"Leave its memory as it is. A fixed limit: {fixed.standing.sentence}"
+        sentence = fixed.standing.sentence
+        said = f"Leave its memory as it is. A fixed limit: {sentence[:1].lower()}{sentence[1:]}"
         return Option(
             way=KEEP,
             policy="",

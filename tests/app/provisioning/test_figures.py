@@ -49,7 +49,8 @@ def test_a_policy_is_recommended_only_if_its_interval_excludes_zero() -> None:
     sure = pick(better, 12)
     assert (sure.policy, sure.better) == ("phasedock", True)
     assert sure.sentence == (
-        "20% less over-allocation than prev.step.max, the best reactive rule; 95% interval 10 to 30%."
+        "20% less over-allocation than prev.step.max, the best reactive rule; 95% interval 10 to 30%. "
+        "It was picked on these same containers, which flatters it a little."
     )
     few = pick(better, 5)
     assert (few.policy, few.better) == ("prev.step.max", False)

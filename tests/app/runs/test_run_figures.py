@@ -130,6 +130,13 @@ def test_figures_draw_what_they_are_given() -> None:
     assert [trace.y for trace in bars.data] == [(3.0,), (None,)]
 
 
+def test_names_of_many_jobs_may_stand_upright_where_they_would_collide() -> None:
+    names = [f"Job-{n}" for n in range(20)]
+    axis = run_bars.pair_bars(names, [("A", [1.0] * 20)], "Completion time").layout.xaxis
+    assert axis.autotickangles == (-40, -90)
+    assert axis.tickangle is None  # an angle of its own would win
+
+
 def test_too_many_bars_become_a_heat_map() -> None:
     jobs = {f"job-{n}": series()["jobs"]["one"] for n in range(300)}
     figure = run_lanes.worker_lanes(series(jobs=jobs), 40)

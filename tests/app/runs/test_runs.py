@@ -17,7 +17,7 @@ from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import facts_of
 from app.pages.runs.ledger.tick import lines, sentence
 from app.pages.runs.query import View
-from app.pages.runs.words import titled
+from app.pages.runs.words import policies, titled
 from app.ui.links import Query
 from app.ui.tasks import kinds
 from core.errors import NotFoundError
@@ -284,3 +284,9 @@ def test_a_policy_without_a_label_of_its_own_is_called_by_its_title(
     label: str, policy: str, title: str
 ) -> None:
     assert titled(label, policy) == title
+
+
+def test_a_list_of_policies_is_short_enough_to_say_how_many_more_there_are() -> None:
+    for each in bundled.bundled():
+        words, count = policies(each.experiment), len(each.experiment.policies)
+        assert count < 4 or words.endswith(f" and {count - 2} more"), each.name
