@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page, Request
 
     from tests.browser.conftest import Guard
+    from tests.browser.serving import Server
 
 HEADER = "execution,timestamp,cpu_cores,memory_bytes,workload"
 
@@ -300,6 +301,14 @@ def test_a_broken_connection_is_explained(page: Page, tmp_path: Path, guard: Gua
     send(page, write(tmp_path, "cut.csv", rows(1)))
     expect(page.locator(".sending.failed")).to_contain_text("The connection broke off")
     page.get_by_role("button", name="Dismiss").click()
+
+
+def test_a_table_below_the_fold_is_there_without_scrolling(page: Page, stocked: Server, samples: str) -> None:
+    page.set_viewport_size({"width": 1280, "height": 300})
+    page.goto(f"{stocked.base_url}/traces?{samples}")
+    expect(page.get_by_role("columnheader", name="Duration")).to_be_visible()
+    expect(page.get_by_role("gridcell", name="image-classifier-0001")).to_be_visible()
+    assert axe_findings(page) == []
 
 
 def test_nothing_is_clipped(page: Page, tmp_path: Path) -> None:
