@@ -96,4 +96,4 @@ def _cells(row: ContainerRow) -> tuple[str, ...]:
 
 def _number(cores: float | None) -> str:
     """Cores without their unit, which the head or what follows says: lines are short."""
-    return "–" if cores is None else format_cores(cores).removesuffix(" cores").removesuffix(" core")
+    return "–" if cores is None else format_number(cores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 import pytest
@@ -198,3 +199,36 @@ def test_times_of_day_and_spans(text, seconds):
 def test_what_is_no_date(text):
     assert named_time(text) is None
     assert not is_date(text)
+
+
+FORMS = re.compile(r"[+-]?\d{0,4}([.,' ]\d{0,4}){0,3}(e[+-]?\d)?( ?(GiB|m|%))?", re.ASCII)
+TEXTS = st.from_regex(FORMS, fullmatch=True)
+
+
+@given(st.lists(TEXTS, max_size=8))
+def test_numbers_are_read_the_same_with_and_without_the_shorter_ways(texts):
+    """The usual forms are recognised sooner; without that, everything is read as before."""
+    styles = (NumberStyle(), COMMA, GROUPED)
+    sooner = [[read(text, style) for text in texts] for style in styles], style_and_evidence(texts)
+    with pytest.MonkeyPatch.context() as patched:
+        for way in ("_BARE", "_POINTED"):
+            patched.setattr(f"core.traces.cells.numbers.{way}", re.compile(r"(?!)"))
+        patched.setattr("core.traces.cells.numbers._vote", slow_vote)
+        assert sooner == (
+            [[read(text, style) for text in texts] for style in styles],
+            style_and_evidence(texts),
+        )
+
+
+def slow_vote(digits):
+    """What a number says of marks, by looking at every mark."""
+    marks = re.sub(r"\d", "", digits)
+    kinds = list(dict.fromkeys(marks))
+    if len(kinds) == 2 and marks.count(kinds[1]) == 1 and kinds[1] in ".,":
+        return kinds[1], kinds[0]
+    if len(kinds) != 1:
+        return None
+    if len(marks) > 1 or kinds[0] in " '":
+        grouped = re.fullmatch(rf"\d{{1,3}}({re.escape(kinds[0])}\d{{3}})+", digits)
+        return ("," if kinds[0] == "." else ".", kinds[0]) if grouped else None
+    return None if re.fullmatch(r"[1-9]\d{0,2}[.,]\d{3}", digits) else (kinds[0], "")

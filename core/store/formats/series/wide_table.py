@@ -18,10 +18,11 @@ from core.store.formats.csv.reader import CsvSource
 from core.store.formats.series.long_table import check_written, legend
 from core.store.formats.series.series_table import coded, gather, named
 from core.store.formats.series.turned import TurnedTable
-from core.traces.cells.numbers import EMPTY, read
+from core.traces.cells.numbers import EMPTY
 from core.traces.cells.quantities import WRITTEN
 from core.traces.guessing.roles import cpu_score, further_role, memory_score
 from core.traces.guessing.times import is_time
+from core.traces.guessing.units import Column
 from core.traces.guessing.words import MOST_NAME
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.store.formats.opening import Beginning
-    from core.traces.cells.numbers import NumberStyle
     from core.traces.raw import RawTable
 
 _TIMES = ("time", "timestamp", "datetime", "date", "_time")
@@ -99,7 +99,9 @@ class WideSource(TurnedTable):
             if name != time and any(c.strip() not in EMPTY for c in cells[name])
         ]
         said = _said(names) if names else None
-        if said is None or not all(_numeric(cells[name], source.head.style) for name in names):
+        style = source.head.style
+        columns = (Column(name, tuple(map(str.strip, cells[name])), style) for name in names)
+        if said is None or not all(column.numeric for column in columns):
             return None
         pairs = named([labels for _, labels in said], [metric for metric, _ in said])
         if len(set(pairs)) < len(pairs):
@@ -143,11 +145,6 @@ class WideSource(TurnedTable):
             np.tile(rows, every)[there],
         )
         return table.raw(mapping, self.path.name, wide)
-
-
-def _numeric(cells: Sequence[str], style: NumberStyle) -> bool:
-    filled = [cell for cell in cells if cell.strip() not in EMPTY]
-    return sum(read(cell, style) is not None for cell in filled) * 2 > len(filled)
 
 
 def _rows(
