@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from core.phases import predict
+from core.phases.familiarity import familiarity, training_ranges
 from core.runtime.samples import RECORDED, verify
 from core.store import read_traces
 from core.store.phase_models.archive import load_model
@@ -66,3 +67,14 @@ def test_the_bundled_model_was_trained_on_the_recording():
     assert model.training.fingerprint == fingerprint(traces)
     labels = predict(model, traces)
     assert set(np.unique(labels)) == {-1, *model.phases}
+
+
+def test_the_bundled_model_knows_how_far_other_traces_are():
+    traces, model = (
+        read_traces(RECORDED.folder / RECORDED.traces),
+        load_model(RECORDED.folder / RECORDED.model),
+    )
+    assert model.training.fingerprint == fingerprint(traces)
+    columns = [traces.column(feature.name) for feature in model.features]
+    assert model.training.ranges == training_ranges(columns)
+    assert not familiarity(model, traces).far
