@@ -127,6 +127,11 @@ DOCKER_JSON = "".join(
     ) + "\n"
     for i in range(N) for name in ("web", "train")
 )  # fmt: skip
+JSON_LINES = "".join(
+    json.dumps({"ts": 1_700_000_000 + 5 * i, "container": {"name": name, "cpu": {"cores": 0.5 * i}},
+                "gpus": [{"util": 0.5}, {"util": None}], "memory_bytes": 10**9 + i}) + "\n"
+    for i in range(N) for name in ("web", "train")
+)  # fmt: skip
 DOCKER_TABLE = "".join(
     "\x1b[2J\x1b[HCONTAINER ID  NAME   CPU %   MEM USAGE / LIMIT  MEM %  NET I/O   BLOCK I/O  PIDS\n"
     f"0123456789ab  train  {100 + i}.5%  1.2GiB / 4GiB  30%  1.2kB / 0B  0B / 12MB  12\n"
@@ -196,6 +201,7 @@ def _traces() -> list[Format]:
         "table": TABLE, "semicolons": DATES, "unnamed-index": INDEXED, "ai4dl": AI4DL, "recorder": RECORDER,
         "batch-jobs": BATCH, "bitbrains": BITBRAINS, "alibaba": ALIBABA, "prometheus-csv": LONG, "sadf": SADF,
         "sar": SAR, "docker-json": DOCKER_JSON, "docker-table": DOCKER_TABLE, "prometheus-json": PROMETHEUS,
+        "json-lines": JSON_LINES,
     }  # fmt: skip
     plain = [Format(name, text.encode(), _plain, usable) for name, text in texts.items()]
     mapped = partial(usable, mapping=MAPPING)

@@ -61,6 +61,10 @@ def test_a_plain_table_is_guessed_by_its_names():
         ("cpu_limit", Role.CPU_LIMIT, "cores"),
         ("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
         ("loss", Role.LOSS, "plain"),
+        ("working_set_mib", Role.MEMORY, "mib"),
+        ("CPU-Auslastung [%]", Role.CPU, UNKNOWN),
+        ("Speicher [GB]", Role.MEMORY, "gb"),
+        ("Mémoire (GiB)", Role.MEMORY, "gib"),
         ("temperature", Role.OTHER, "plain"),
         ("cpu_iowait", Role.OTHER, "plain"),
         ("mem_free", Role.OTHER, "plain"),
@@ -68,6 +72,25 @@ def test_a_plain_table_is_guessed_by_its_names():
 )
 def test_roles_and_units_by_name(name, role, unit):
     assert roles(table(f"t,{name}", "1,2", "2,3"))[name] == (role, unit)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "unit"),
+    [
+        ("time_ns", "1700000000000000000", "ns"),
+        ("timestamp_ms", "1700000000000", "ms"),
+        ("elapsed_min", "3", "min"),
+        ("Zeit", "1700000000", "s"),
+    ],
+)
+def test_a_column_of_time_may_end_with_its_unit(name, first, unit):
+    found = table(f"{name},cpu_cores", f"{first},0.5").mapping
+    assert (found.time, found.time_unit) == (name, unit)
+
+
+def test_a_unit_of_time_makes_no_execution():
+    found = table("time,task_ms,cpu_cores", "1,200,0.5", "2,200,0.5").mapping
+    assert found.execution is None
 
 
 def test_cpu_usage_is_preferred_to_its_relatives():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ANSWERED = ("time_unit", "cpu", "cpu_unit", "memory", "memory_unit", "features", "answers")
 """The fields of the form that answers to questions fill in."""
-_SUFFIXES = re.compile(r"(\.(csv|tsv|txt|json|parquet|pq|gz|zip|bz2|xz|zst))+$", re.IGNORECASE)
+_SUFFIXES = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|gz|zip|bz2|xz|zst))+$", re.IGNORECASE)
 
 
 def set_name(file_name: str) -> str:

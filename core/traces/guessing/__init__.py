@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.cells.numbers import EMPTY, style_of
 from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score, unnamed
-from core.traces.guessing.times import time_unit_of
+from core.traces.guessing.times import time_unit_of, without_unit
 from core.traces.guessing.units import Column, UnitGuess, unit_of
 from core.traces.guessing.words import key, words
 from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
@@ -27,9 +27,8 @@ INDEX = "index"  # the name of a first column that the header leaves out
 
 _TIME = (
     "timestamp", "time_stamp", "time", "datetime", "date_time", "date", "ts", "epoch", "unix", "unix_time",
-    "unixtime", "local_time", "_time", "_timestamp", "seconds", "elapsed", "elapsed_time", "elapsed_s",
-    "time_s",
-    "time_ms", "time_sec", "time_seconds", "time_min", "t", "relative_time", "uptime", "sample_time", "when",
+    "unixtime", "local_time", "_time", "_timestamp", "seconds", "elapsed", "elapsed_time", "t",
+    "relative_time", "uptime", "sample_time", "when", "zeit", "zeitstempel",
 )  # fmt: skip
 _EXECUTION = (
     "execution", "execution_id", "exec_id", "exec", "run", "run_id", "run_name", "pod", "pod_id", "pod_name",
@@ -50,7 +49,8 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     style = style_of(cell for column in cells.values() for cell in column)
     columns = {name: Column(name, cells[name], style) for name in header}
     numeric = [name for name in header if columns[name].numeric]
-    time = _first(header, (*_TIME, INDEX), lambda name: name in numeric or _mostly(_dated, cells[name]))
+    timed = (*_TIME, INDEX)
+    time = _first(header, timed, lambda n: n in numeric or _mostly(_dated, cells[n]), without_unit)
     if time is None:
         time = next((name for name in header if _mostly(is_date, cells[name])), None)
     names = [name for name in header if name != time]
@@ -78,11 +78,16 @@ def _dated(text: str) -> bool:
     return is_date(text) or is_clock(text)
 
 
-def _first(names: Sequence[str], wanted: Sequence[str], fits: Callable[[str], bool]) -> str | None:
+def _first(
+    names: Sequence[str],
+    wanted: Sequence[str],
+    fits: Callable[[str], bool],
+    words_of: Callable[[str], Sequence[str]] = words,
+) -> str | None:
     keys: dict[str, str] = {}
     for name in names:
         keys.setdefault(key(name), name)
-        keys.setdefault("_".join(words(name)), name)
+        keys.setdefault("_".join(words_of(name)), name)
     return next((keys[one] for one in wanted if one in keys and fits(keys[one])), None)
 
 

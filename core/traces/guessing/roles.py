@@ -26,6 +26,10 @@ _NO_MEMORY = frozenset(
         *("temperature", "mapped"),
     )
 )
+_CPU = frozenset(("cpu", "cpus", "vcpu", "processor", "prozessor", "processeur", "procesador", "processore"))
+_MEMORY = frozenset(
+    ("mem", "memory", "rss", "ram", "kbmemused", "speicher", "arbeitsspeicher", "memoire", "memoria")
+)
 _USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use"))
 _NOT_MEASURED = frozenset(("packets", "packet", "errors", "errs", "dropped", "drops", "ops", "iops", "count",
                            "time", "ms", "pkts", "queue", "requests", "free"))  # fmt: skip
@@ -42,7 +46,7 @@ _BLOCK = frozenset(("block", "blk", "blkio", "blockio", "disk", "fs", "bread", "
 def cpu_score(name: str) -> int:
     """How much a name speaks for CPU usage; 0: not at all."""
     said = words(name)
-    if not {"cpu", "processor", "cpus", "vcpu"} & set(said) or _NO_CPU & set(said):
+    if not _CPU & set(said) or _NO_CPU & set(said):
         return 0
     better = bool(_USED & set(said)) or bool({"cores", "millicores", "percent", "perc", "pct"} & set(said))
     exact = key(name) in (
@@ -58,7 +62,7 @@ def cpu_score(name: str) -> int:
 def memory_score(name: str) -> int:
     """How much a name speaks for memory usage; 0: not at all."""
     said = set(words(name))
-    if not {"mem", "memory", "rss", "ram", "kbmemused"} & said or _NO_MEMORY & said:
+    if not (_MEMORY & said or {"working", "set"} <= said) or _NO_MEMORY & said:
         return 0
     better = bool((_USED | {"bytes", "current", "working", "rss"}) & said)
     exact = key(name) in (

@@ -49,6 +49,12 @@ def _named(name: str) -> str:
     return next((_NAMED[word] for word in reversed(words(name)) if word in _NAMED), "s")
 
 
+def without_unit(name: str) -> tuple[str, ...]:
+    """The words of a column's name before the unit of time that it ends with."""
+    said = words(name)
+    return said[:-1] if len(said) > 1 and said[-1] in _NAMED else said
+
+
 def time_unit_of(cells: Sequence[str], name: str = "") -> str:
     """The unit of a column of time; `UNKNOWN` where a person must say."""
     found = time_units(name, cells)

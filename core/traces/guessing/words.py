@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 MOST_NAME = 200
@@ -15,7 +16,8 @@ _SPLIT = re.compile(r"[^a-z0-9%µ]+")
 @lru_cache(maxsize=4096)
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in lower case; a percent sign is the word ``percent``, ``/s`` is ``per_s``."""
-    text = _SIZES.sub(lambda found: f" {found[1].lower()}b ", name[:MOST_NAME])
+    letters = unicodedata.normalize("NFD", name[:MOST_NAME])  # accents are marks behind their letters
+    text = _SIZES.sub(lambda found: f" {found[1].lower()}b ", re.sub("[\u0300-\u036f]", "", letters))
     text = re.sub(r"/\s*s(ec(ond)?s?)?\b", " per_s ", _HUMP.sub(" ", text))
     text = text.replace("per_s", " pers ").replace("%", " percent ").lower()
     found = ["per_s" if word == "pers" else word for word in _SPLIT.split(text) if word]

@@ -283,3 +283,44 @@ def test_units_that_a_layout_knows_are_not_assumed_and_guessed_ones_are(tmp_path
     rows = "".join(f"a,{1_700_000_000 + i},1.5,2000000,{40 + i}\n" for i in range(6))
     table = "execution,timestamp,cpu_cores,memory_bytes,gpu_util\n" + rows
     assert inspect_file(write(tmp_path, "recorded.csv", table)).mapping.assumed == ("gpu_util",)
+
+
+def test_json_lines_name_columns_by_their_path(tmp_path):
+    samples = [
+        {
+            "ts": 1.7e9 + 5 * i,
+            "pod": {"name": name},
+            "cpu": {"cores": 0.25 * i},
+            "gpus": [{"util": 5}, {"util": 9}],
+        }
+        for i in range(4)
+        for name in "ab"
+    ]
+    path = write(tmp_path, "own.jsonl", "".join(json.dumps(one) + "\n" for one in samples) + "no object\n")
+    found = inspect_file(path)
+    assert [column.name for column in found.columns] == [
+        "ts",
+        "pod.name",
+        "cpu.cores",
+        "gpus.0.util",
+        "gpus.1.util",
+    ]
+    traces, report = read_with_report(path)
+    assert traces.ids == ("a", "b")
+    assert of(traces, Role.CPU, "b") == [0.0, 0.25, 0.5, 0.75]
+    assert traces.time[0] == 1.7e9
+    assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 9)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "success", "data": {"resultType": "matrix", "result": [], "stats": {"samples": 5}}},
+        {"metric": {"pod": "a"}, "values": [1, 2, 3], "timestamps": [1, 2, 3]},
+        {"cpu": {str(i): i for i in range(300)}},
+        {"container": "a", "state": "running"},
+    ],
+)
+def test_json_that_is_no_sample_is_refused_and_not_read_as_one(tmp_path, answer):
+    with pytest.raises(InputError):
+        inspect_file(write(tmp_path, "other.json", json.dumps(answer) + "\n"))

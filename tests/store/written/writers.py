@@ -145,6 +145,22 @@ def docker_stats(known: Truth, chance: Random) -> Written:
     return Written("stats.json" if as_json else "stats.csv", "\n".join(lines) + "\n", 6e-4, 0.6e-4 * GIB)
 
 
+def json_lines(known: Truth, chance: Random) -> Written:
+    """An object per sample, flat or with objects inside, as programs log them."""
+    when, nested = stamp(chance), chance.random() < 0.5
+    lines = []
+    for i in range(known.samples):
+        for p, name in enumerate(known.names):
+            cpu, memory = round(known.cpu[p, i], 4), int(known.memory[p, i])
+            usage = (
+                {"cpu": {"cores": cpu}, "memory": {"bytes": memory}}
+                if nested
+                else {"cpu_cores": cpu, "memory_bytes": memory}
+            )
+            lines.append(json.dumps({"time": when(known.time(i)), "container": name, **usage}))
+    return Written("samples.jsonl", "\n".join(lines) + "\n", 6e-5, 1)
+
+
 def prometheus(known: Truth, chance: Random) -> Written:
     """The answer to a range query of counters and gauges, or a client's table of it."""
     cpu, memory = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"
@@ -215,6 +231,7 @@ WRITERS: dict[str, Callable[[Truth, Random], Written]] = {
     "plain": plain,
     "kubectl top": kubectl,
     "docker stats": docker_stats,
+    "JSON lines": json_lines,
     "Prometheus": prometheus,
     "Grafana": grafana,
     "MLflow and W&B": tracker,

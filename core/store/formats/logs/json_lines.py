@@ -1,0 +1,80 @@
+"""Samples as JSON lines: an object per line, as programs and log shippers write them.
+
+Objects inside objects, and lists, become columns whose names are the path: ``cpu.percent``, ``gpus.0.util``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from core.store.formats.base import Format
+from core.store.formats.logs.text_table import Row, TextTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from core.store.formats.logs.text_table import Line
+    from core.traces.validation import ProblemLog
+
+_IN_LIST = re.compile(r"\.\d+(?:\.|$)")
+MOST_VALUES = 256
+"""A line with more values than this is a document, and no sample."""
+
+
+def is_samples(start: str) -> bool:
+    """Tell whether a text begins with a JSON object on one line that has a number outside of its lists.
+
+    An answer of Prometheus has its numbers in lists, but for statistics of the query.
+    """
+    first = start.split("\n", 1)[0]
+    values = _values(first) if '"resultType"' not in first else None
+    return values is not None and any(
+        isinstance(value, int | float) and not _IN_LIST.search(name) for name, value in values.items()
+    )
+
+
+def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of the lines; what is no object is reported."""
+    for number, text in lines:
+        if not text.strip():
+            continue
+        values = _values(text)
+        if values is None:
+            log.add("ragged", f"Row {number} is not a JSON object with values.", row=number)
+            continue
+        yield Row(number, {name: "" if value is None else str(value) for name, value in values.items()})
+
+
+def _values(text: str) -> dict[str, object] | None:
+    """The values of a line by their path; None where it is not one object of a few values."""
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(entry, dict):
+        return None
+    found: dict[str, object] = {}
+    inner: list[tuple[str, object]] = [(str(name), value) for name, value in reversed(entry.items())]
+    while inner and len(found) <= MOST_VALUES:
+        name, value = inner.pop()
+        if isinstance(value, dict):
+            inner += [(f"{name}.{key}", one) for key, one in reversed(value.items())]
+        elif isinstance(value, list):
+            inner += [(f"{name}.{place}", one) for place, one in reversed(list(enumerate(value)))]
+        else:
+            found[name] = value
+    return found if 0 < len(found) <= MOST_VALUES else None
+
+
+FORMATS = (
+    Format(
+        "json_lines",
+        "JSON lines",
+        (".jsonl", ".ndjson", ".json"),
+        lambda start: is_samples(start.text),
+        lambda start: TextTable.open(start.path, parse, "JSON lines"),
+        '{"time": 0, "container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}\n' * 6,
+    ),
+)
