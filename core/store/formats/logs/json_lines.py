@@ -75,6 +75,6 @@ FORMATS = (
         (".jsonl", ".ndjson", ".json"),
         lambda start: is_samples(start.text),
         lambda start: TextTable.open(start.path, parse, "JSON lines"),
-        '{"time": 0, "container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}\n' * 6,
+        '{"container": "a", "cpu_cores": 0.5, "memory": {"bytes": 250000000}}\n' * 6,
     ),
 )
