@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.traces.model import ROLE_NAMES, Role
+from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 from core.units import GIB, MIB, Unit, format_bytes, format_duration, format_number, format_share
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
         said = _of_usage(feature.role, feature.unit, highest) if np.isfinite(highest) else None
         if said:
             found.append(Doubt(feature.name, "unit", said))
+    if not any(feature.role in ROLE_UNITS for feature in traces.features):
+        found.append(Doubt(None, "unit", "No column is CPU, memory or a GPU: what do they measure?"))
     found.extend(_of_limits(traces))
     found.extend(_of_time(traces))
     return tuple(found)

@@ -28,6 +28,7 @@ TIME_UNITS: dict[str, str] = {
     "dmy": "date, day first (31/01/2026)",
     "mdy": "date, month first (01/31/2026)",
     "clock": "time of day (12:00:00)",
+    "mmss": "minutes and seconds (05:30)",
     "none": "none: row number × period",
 }
 TIME_FACTORS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0}

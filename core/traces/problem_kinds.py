@@ -233,6 +233,13 @@ KINDS: dict[str, Kind] = {
         "Check that the right column is mapped to time.",
         harm=Harm.IF_MANY,
     ),
+    "starts_again": Kind(
+        Severity.WARNING,
+        Action.SORTED,
+        "All rows were sorted by time, as if they were of one run.",
+        "If there are several runs, name them in a column and map it to the execution.",
+        harm=Harm.ALWAYS,
+    ),
     "duplicate_time": Kind(
         Severity.WARNING,
         Action.MERGED,
@@ -283,6 +290,20 @@ KINDS: dict[str, Kind] = {
         Action.KEPT,
         "The first value of each was kept.",
         "An attribute should have one value per execution.",
+    ),
+    "mixed_identity": Kind(
+        Severity.WARNING,
+        Action.MERGED,
+        "The samples of all were read as those of one.",
+        "Map the column to the execution, beside the one that names it.",
+        harm=Harm.ALWAYS,
+    ),
+    "thinned": Kind(
+        Severity.WARNING,
+        Action.RESAMPLED,
+        "Another sample of the same period is shown in their place.",
+        "Set a shorter sampling period, or the mean as the rule, in the mapping.",
+        harm=Harm.IF_MANY,
     ),
     "mixed_periods": Kind(
         Severity.INFO,

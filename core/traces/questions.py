@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from core.traces.cells.dates import CLOCK, DAY_FIRST
 from core.traces.cells.numbers import EMPTY, read, style_of
 from core.traces.guessing.times import time_units
-from core.traces.guessing.units import choices
+from core.traces.guessing.units import choices as units_of
 from core.traces.mapping import UNKNOWN
 from core.traces.model import ROLE_NAMES, Role
 from core.units import format_number
@@ -85,9 +86,15 @@ def questions(
 
 
 def _of_time(name: str, cells: Sequence[str]) -> Question:
-    shown = cells[0] if cells else ""
-    sentence = f"“{shown}” in “{name}”: is the day or the month first?"
-    return Question(name, True, sentence, time_units(name, cells))
+    shown, choices = cells[0] if cells else "", time_units(name, cells)
+    if DAY_FIRST in choices:
+        sentence = f"“{shown}” in “{name}”: is the day or the month first?"
+    elif CLOCK in choices:
+        sentence = f"“{shown}” in “{name}”: is it a time of day, or minutes and seconds?"
+    else:
+        apart = cells[1] if len(cells) > 1 else shown
+        sentence = f"In which unit is the time in “{name}”? It begins with {shown} and {apart}."
+    return Question(name, True, sentence, choices)
 
 
 def _of_feature(one: MappedColumn, highest: float, percent: bool) -> Question:
@@ -96,7 +103,7 @@ def _of_feature(one: MappedColumn, highest: float, percent: bool) -> Question:
     if one.role is Role.OTHER:
         roles = (*(role.value for role in ROLE_NAMES), Role.OTHER.value)
         return Question(one.column, False, f"What does “{one.column}” measure? {most}", roles, role=True)
-    keys = choices(one.role)
+    keys = units_of(one.role)
     if percent or (
         one.role is Role.CPU and any(word in one.column.lower() for word in ("%", "percent", "pct"))
     ):

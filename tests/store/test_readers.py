@@ -175,7 +175,7 @@ def test_columns_that_nobody_mapped_are_listed_only_where_the_mapping_was_guesse
     _, report = read_with_report(path)
     assert report.count("columns_unused") == 1
     assert any("“words”" in sentence for sentence in report.sentences())
-    mapping = ColumnMapping((MappedColumn("cpu"),), time="t")
+    mapping = ColumnMapping((MappedColumn("cpu", Role.CPU, "cores"),), time="t")
     assert read_with_report(path, mapping)[1].problems == ()
     assert read_traces(path, mapping).ids == ("t",)
 

@@ -7,6 +7,7 @@ import pytest
 
 from core.traces.evidence import doubts
 from core.traces.guessing import guess
+from core.traces.layouts import recognise
 from core.traces.mapping import PERIOD, UNKNOWN
 from core.traces.model import Feature, Role, TraceSet
 from core.traces.questions import questions
@@ -104,11 +105,11 @@ def test_what_nobody_can_know_is_asked(text, column, sentence, choices):
 @pytest.mark.parametrize(
     ("text", "units", "assumed"),
     [
-        ("t,cpu\n1,0.5\n2,3.5", {"cpu": "cores"}, ("cpu",)),
-        ("t,cpu %\n1,0.5\n2,350", {"cpu %": "percent_of_core"}, ()),
-        ("t,mem\n1,100000000\n2,250000000", {"mem": "bytes"}, ("mem",)),
+        ("t,cpu\n1,0.5\n2,3.5", {"cpu": "cores"}, ("t", "cpu")),
+        ("time_s,cpu %\n1,0.5\n2,350", {"cpu %": "percent_of_core"}, ()),
+        ("elapsed (s),mem\n1,100000000\n2,250000000", {"mem": "bytes"}, ("mem",)),
         ("cpu_cores\n1\n2", {"cpu_cores": "cores"}, (PERIOD,)),
-        ("t,cpu,memory\n1,544m,512Mi\n2,600m,600Mi", {"cpu": "cores", "memory": "bytes"}, ()),
+        ("t_ms,cpu,memory\n1,544m,512Mi\n2,600m,600Mi", {"cpu": "cores", "memory": "bytes"}, ()),
     ],
 )
 def test_what_the_values_show_is_taken_and_what_is_assumed_is_said(text, units, assumed):
@@ -116,6 +117,82 @@ def test_what_the_values_show_is_taken_and_what_is_assumed_is_said(text, units, 
     assert {one.column: one.unit_key for one in mapping.features} == units
     assert mapping.assumed == assumed
     assert mapping.unknown == ()
+
+
+def test_columns_of_no_known_role_are_doubted():
+    (said,) = doubts(traces(Role.OTHER, Unit.PLAIN, [1, 2]))
+    assert said.sentence == "No column is CPU, memory or a GPU: what do they measure?"
+    assert doubts(traces(Role.NETWORK_IN, Unit.BYTES_PER_SECOND, [1, 2])) == ()
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence", "choices"),
+    [
+        ("0 1000 2000", "In which unit is the time in “t”? It begins with 0 and 1000.", {"s", "ms", "min"}),
+        ("0 0.01667 0.0333", "It begins with 0 and 0.01667.", {"s", "h"}),
+        ("00:30 01:30 02:30", "is it a time of day, or minutes and seconds?", {"clock", "mmss"}),
+    ],
+)
+def test_times_without_a_unit_are_asked_where_seconds_are_unlikely(cells, sentence, choices):
+    header, rows = ("t", "cpu_cores"), tuple((cell, "1") for cell in cells.split())
+    mapping = guess(header, rows)
+    assert mapping.time_unit == UNKNOWN
+    (asked,) = questions(mapping, header, rows)
+    assert sentence in asked.sentence
+    assert choices <= set(asked.choices)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "unit"),
+    [
+        ("t", "0 5 10", "s"),
+        ("t_min", "0 1 2", "min"),
+        ("t", "75:30 76:30", "mmss"),
+        ("t", "7:30:00 8:30:00", "clock"),
+    ],
+)
+def test_times_whose_unit_is_written_are_not_asked(name, cells, unit):
+    mapping = guess((name, "cpu_cores"), tuple((cell, "1") for cell in cells.split()))
+    assert mapping.time_unit == unit
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rate(container_cpu_usage_seconds_total[5m])",
+        "node_namespace_pod_container:container_cpu_usage_seconds_total:sum_irate",
+    ],
+)
+def test_a_rate_keeps_the_name_of_its_counter_and_is_none(name):
+    mapping = guess(*table(f"time,pod,{name}\n1700000000,a,0.5\n1700000015,a,0.7\n1700000030,a,0.9"))
+    assert [one.unit_key for one in mapping.features] == ["cores"]
+
+
+@pytest.mark.parametrize(
+    "name", ["container_cpu_usage_seconds_total", "cpu_usage_ns", "network_rx_bytes_total"]
+)
+def test_a_counter_that_falls_as_usage_does_is_asked(name):
+    values = (0.3, 1.7, 1.5, 0.5, 0.9, 0.8)
+    rows = tuple((f"{1700000000 + 15 * i}", "a", f"{value}") for i, value in enumerate(values))
+    (found,) = recognise(("time", "pod", name), rows).mapping.features
+    assert found.unit_key == UNKNOWN
+    grown = tuple((time, pod, f"{100 * i}") for i, (time, pod, _) in enumerate(rows))
+    for order in (grown, grown[::-1]):  # from the earliest or from the latest row
+        (found,) = recognise(("time", "pod", name), order).mapping.features
+        assert found.unit_key.endswith("_total")
+
+
+@pytest.mark.parametrize("other", ["host", "namespace", "gpu"])
+def test_a_column_that_takes_turns_tells_executions_apart(other):
+    values = {"host": "ab", "namespace": "xy", "gpu": "01"}[other]
+    text = f"time,pod,{other},cpu_cores\n" + "\n".join(
+        f"{1700000000 + i / 2},p,{values[i % 2]},{1 + 6 * (i % 2)}" for i in range(8)
+    )
+    mapping = guess(*table(text))
+    assert mapping.executions == ("pod", other)
+    assert [one.column for one in mapping.features] == ["cpu_cores"]
+    moved = text.replace(f"p,{values[0]}", f"p,{values[1]}")
+    assert guess(*table(moved)).executions == ("pod",)
 
 
 def test_the_containers_of_a_pod_are_told_apart():

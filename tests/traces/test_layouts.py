@@ -52,6 +52,11 @@ def test_a_plain_table_is_guessed_by_its_names():
         ("gpu_util_percent", Role.GPU, "percent"),
         ("gpu_memory_used_mib", Role.GPU_MEMORY, "mib"),
         ("gpu_power_watts", Role.GPU_POWER, "watts"),
+        ("gpu0_util_percent", Role.GPU, "percent"),
+        ("gpu0_mem_used_mib", Role.GPU_MEMORY, "mib"),
+        ("cuda_mem_used_mib", Role.GPU_MEMORY, "mib"),
+        ("gpu_memory_mib", Role.GPU_MEMORY, "mib"),
+        ("gpu_memory_total_mib", Role.OTHER, "plain"),
         ("net_rx_bytes_per_sec", Role.NETWORK_IN, "bytes_per_s"),
         ("network_transmit_bytes_total", Role.NETWORK_OUT, "bytes_total"),
         ("disk_read_mb/s", Role.BLOCK_IN, "mb_per_s"),
@@ -98,6 +103,18 @@ def test_cpu_usage_is_preferred_to_its_relatives():
     assert roles(found)["cpu_usage"] == (Role.CPU, "cores")
     assert roles(found)["memory"][0] is Role.MEMORY
     assert len([one for one in found.mapping.features if one.role is Role.CPU]) == 1
+
+
+def test_a_role_without_a_unit_is_a_plain_number_and_said():
+    found = table("time_s,cpu_cores,gpu_power,net_in,pids", "1,2,250,3,4", "2,2,251,3,4")
+    assert roles(found)["gpu_power"] == (Role.OTHER, "plain")
+    (said,) = (one for one in found.reasons if "plain numbers" in one)
+    assert said.endswith("nothing tells their unit: “gpu_power” (GPU power), “net_in” (Network in).")
+
+
+def test_memory_of_a_gpu_is_not_taken_for_that_of_the_container():
+    found = table("gpu0_mem_used_mib,memory_mib,device_memory_mb,cuda_mem_mib", "1,2,3,4")
+    assert [name for name, (role, _) in roles(found).items() if role is Role.MEMORY] == ["memory_mib"]
 
 
 def test_reasons_say_what_was_not_found():

@@ -96,7 +96,7 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
         features=tuple(features),
         execution=execution,
         execution_parts=tuple(values["execution_parts"] or ()) if execution else (),
-        assumed=_still_assumed(features, time, period, suggestion),
+        assumed=_still_assumed(features, time, values["time_unit"], period, suggestion),
         time=time,
         time_unit=(values["time_unit"] or UNKNOWN) if time else "none",
         period=1.0 if period is None and not time else period,
@@ -110,13 +110,19 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
 
 
 def _still_assumed(
-    features: list[MappedColumn], time: str | None, period: float | None, suggestion: ColumnMapping | None
+    features: list[MappedColumn],
+    time: str | None,
+    time_unit: str | None,
+    period: float | None,
+    suggestion: ColumnMapping | None,
 ) -> tuple[str, ...]:
     """The columns that keep the unit which was only assumed, and the period of a file without times."""
     if suggestion is None:
         return ()
     kept = set(suggestion.features) & set(features)
     names = [one.column for one in features if one in kept and one.column in suggestion.assumed]
+    if time is not None and time in suggestion.assumed and time_unit == suggestion.time_unit:
+        names.insert(0, time)
     unset = time is None and (
         period is None or (PERIOD in suggestion.assumed and period == suggestion.period)
     )

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.traces.cells.dates import CLOCK
+from core.traces.guessing.order import MOST_FALLS
 from core.traces.model import ROLE_UNITS, Role
 from core.traces.validation import many
 from core.units import Unit, file_unit, format_number
@@ -26,6 +27,8 @@ BESIDE = (Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT)
 MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
         Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip
 
+FEW = 0.1
+"""Of what happens at more steps than this, no reader can say that it is the exception."""
 _HALF_DAY = 43_200.0
 
 
@@ -120,8 +123,10 @@ def _sort_by_time(work: Working) -> None:
     if back.any():
         count, rows = int(back.sum()), work.first_rows(back)
         message = f"Column “{column}”: time goes backwards at {many(count, 'row')}, first in row {rows[0]}."
-        work.log.add("unsorted", message, rows=rows, column=column, count=count)
         ordered = np.lexsort((work.time, owner))
+        moved = int((np.diff(ordered, prepend=-1) != 1).sum())
+        work.log.add("unsorted", message, rows=rows, column=column, count=max(count, moved))
+        _say_restarts(work, steps)
         work.take(ordered)
         owner = owner[ordered]
     same = np.zeros(work.n, dtype=bool)
@@ -133,6 +138,18 @@ def _sort_by_time(work: Working) -> None:
         )
         work.log.add("duplicate_time", message, rows=rows, column=column, count=count)
         work.drop(same)
+
+
+def _say_restarts(work: Working, steps: FloatArray) -> None:
+    """Report executions in which time begins anew: several runs, whose rows are sorted into each other."""
+    run = np.where(steps < 0, -steps, 0.0)
+    begun = np.repeat(work.time[work.offsets[:-1]], np.diff(work.offsets))
+    again = run > 0.5 * np.maximum(work.time + run - begun, 0.0)
+    again &= steps < 0
+    if 0 < again.sum() <= FEW * work.n:
+        column, count, rows = work.mapping.time, int(again.sum()), work.first_rows(again)
+        message = f"Column “{column}”: time starts again at {many(count, 'row')}, first in row {rows[0]}."
+        work.log.add("starts_again", message, rows=rows, column=column, count=count)
 
 
 def _infinite_to_missing(work: Working, index: int) -> None:
@@ -194,6 +211,9 @@ def _counters_to_rates(work: Working) -> None:
                 f"Column “{name}”: the counter starts again at {many(count, 'row')}, first in row {rows[0]}."
             )
             work.log.add("counter_reset", message, rows=rows, column=name, count=count)
+            if count > MOST_FALLS * max(work.n - len(work.ids), 1):
+                asked = f"“{name}” falls at {many(count, 'row')}: is it usage, and no counter?"
+                work.log.add("doubtful", asked, rows=rows, column=name, count=count)
             rise = np.where(fell, values, rise)
         work.columns[index] = np.divide(rise, steps, out=np.zeros_like(rise), where=steps > 0)
     first = np.zeros(work.n, dtype=bool)

@@ -10,7 +10,7 @@ import numpy as np
 
 from core.traces.build.resample import infer_period, median_steps, resample, steps_within
 from core.traces.evidence import doubts
-from core.traces.mapping import PERIOD
+from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
 from core.traces.validation import Report, many
 from core.units import file_unit, format_duration
@@ -74,6 +74,9 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
     if done.changed > Report(log.problems).count("mixed_periods"):
         message = f"{many(done.changed, 'execution')} not sampled every {format_duration(period)}."
         log.add("irregular", message, column=mapping.time, count=done.changed)
+    if done.skipped:
+        message = f"{many(done.skipped, 'sample')} of {traces.n_samples:,} closer together than the period."
+        log.add("thinned", message, column=mapping.time, count=done.skipped)
     if mapping.resampling is not Resampling.NONE:
         _say_filled(traces, period, mapping, log)
     if len(done.breaks):
@@ -155,6 +158,10 @@ def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> No
             unit = file_unit(one.unit_key).label
             message = f"Column “{one.column}” has no unit in the file; it was read as {unit}."
             log.add("assumed_unit", message, column=one.column, count=traces.n_samples)
+    if mapping.time in mapping.assumed:
+        unit = TIME_UNITS[mapping.time_unit]
+        message = f"Column “{mapping.time}” has no unit in the file; it was read as {unit}."
+        log.add("assumed_unit", message, column=mapping.time, count=traces.n_samples)
     if PERIOD in mapping.assumed and mapping.time is None:
         message = f"The file has no times; its rows were taken to be {format_duration(traces.period)} apart."
         log.add("assumed_unit", message, count=traces.n_samples)

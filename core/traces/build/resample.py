@@ -37,13 +37,14 @@ MOST_CELLS = 500_000_000
 
 @dataclass(frozen=True)
 class Resampled:
-    """Samples after resampling; `changed` counts the executions that were not regular."""
+    """Samples after resampling; `changed` executions were not regular, `skipped` samples are nowhere seen."""
 
     time: FloatArray
     columns: tuple[FloatArray, ...]
     offsets: IntArray
     breaks: IntArray
     changed: int
+    skipped: int = 0
 
 
 def steps_within(time: FloatArray, offsets: IntArray) -> FloatArray:
@@ -134,7 +135,8 @@ def resample(
     values = tuple(_values(column, cells, source, rule) for column in columns)
     where = np.searchsorted(bounds, offsets)
     broken = np.searchsorted(bounds, gaps)
-    return Resampled(grid, values, ends[where], ends[broken], int((~regular).sum()))
+    skipped = len(time) - len(np.unique(source)) if rule is Resampling.HOLD else 0
+    return Resampled(grid, values, ends[where], ends[broken], int((~regular).sum()), skipped)
 
 
 def _look(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from core.traces.guessing.order import IDENTITIES, TURNS
+from core.traces.guessing.words import key
 from core.traces.model import TraceSet
 from core.traces.validation import MOST_ROWS, many
 
@@ -141,7 +143,16 @@ class Working:
                 mixed = len(np.unique(np.searchsorted(self.offsets, np.flatnonzero(differs), side="right")))
                 row = self.first_row(differs)
                 which = f"within {many(mixed, 'execution')}, first in row {row}"
+                kind = (
+                    "mixed_identity" if key(name) in IDENTITIES and self._turns(codes) else "mixed_attribute"
+                )
                 message = f"Column “{name}” has more than one value {which}."
-                self.log.add("mixed_attribute", message, row=row, column=name, count=mixed)
+                self.log.add(kind, message, row=row, column=name, count=mixed)
             found[name] = [raw.names[code] if code >= 0 else "" for code in first]
         return found
+
+    def _turns(self, codes: IntArray) -> bool:
+        """Whether a column goes to and fro within executions, as that of several series does."""
+        changes = np.diff(codes, prepend=codes[:1]) != 0
+        changes[self.offsets[:-1]] = False
+        return int(changes.sum()) > TURNS * self.n

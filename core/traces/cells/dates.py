@@ -19,8 +19,8 @@ from core.traces.cells.numbers import EMPTY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-NAMED, DAY_FIRST, MONTH_FIRST, CLOCK = "iso", "dmy", "mdy", "clock"
-"""Keys of `core.traces.mapping.TIME_UNITS`: one meaning, day first, month first, time of day."""
+NAMED, DAY_FIRST, MONTH_FIRST, CLOCK, MINUTES = "iso", "dmy", "mdy", "clock", "mmss"
+"""Keys of `core.traces.mapping.TIME_UNITS`: one meaning, day first, month first, time of day, a span."""
 MOST = 60
 _MONTHS = {
     name: i + 1
@@ -52,6 +52,7 @@ _TWO_FIRST = re.compile(
 )
 _TIME_OF_DAY = re.compile(rf"(?:(?P<days>\d{{1,6}})\s*(?:days?,?\s+|-))?{_CLOCK}")
 _LONG_TIME = re.compile(r"(?P<h>\d{1,6}):(?P<m>\d\d):(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?")
+_MINUTES = re.compile(r"(?P<m>\d{1,6}):(?P<s>[0-5]\d)(?:[.,](?P<f>\d{1,9}))?")
 _ONE_MEANING = (_YMD, _COMPACT, _D_NAME_Y, _NAME_D_Y, _C_TIME)
 # a time before this or after that is no time at which a container was measured
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC).timestamp(), datetime(2200, 1, 1, tzinfo=UTC).timestamp()
@@ -108,11 +109,18 @@ def clock_time(text: str) -> float | None:
     return None if day is None else int(found["days"] or 0) * 86_400.0 + day
 
 
+def minutes_time(text: str) -> float | None:
+    """Seconds of a span of minutes and seconds: ``75:30``."""
+    found = _MINUTES.fullmatch(text.strip()) if len(text) <= MOST else None
+    return None if found is None else int(found["m"]) * 60.0 + int(found["s"]) + _fraction(found["f"])
+
+
 READERS: dict[str, Callable[[str], float | None]] = {
     NAMED: named_time,
     DAY_FIRST: day_first_time,
     MONTH_FIRST: month_first_time,
     CLOCK: clock_time,
+    MINUTES: minutes_time,
 }
 """How a cell of each kind of time is read."""
 
@@ -162,11 +170,11 @@ def is_date(text: str) -> bool:
 
 def is_clock(text: str) -> bool:
     """Tell whether a cell is a time of day or a span of time with colons."""
-    return clock_time(text) is not None
+    return clock_time(text) is not None or minutes_time(text) is not None
 
 
 def kind_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """How a column of dates can be read: one of the keys above, two where the order stays open, or none.
+    """How a column of dates can be read: one of the keys above, two where their meaning stays open, or none.
 
     Parameters
     ----------
@@ -179,7 +187,9 @@ def kind_of(texts: Iterable[str]) -> tuple[str, ...]:
     most = max(good.values())
     if most * 2 <= len(filled):
         return ()
-    best = [key for key in (NAMED, CLOCK, DAY_FIRST, MONTH_FIRST) if good[key] == most]
+    best = [key for key in (NAMED, CLOCK, MINUTES, DAY_FIRST, MONTH_FIRST) if good[key] == most]
+    if best == [CLOCK, MINUTES]:
+        return (CLOCK, MINUTES)
     if best[0] in (NAMED, CLOCK) or len(best) == 1:
         return (best[0],)
     if all("." in text.split()[0] for text in filled):

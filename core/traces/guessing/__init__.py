@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.cells.numbers import EMPTY, style_of
+from core.traces.guessing.order import IDENTITIES, telling_apart
 from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score, unnamed
-from core.traces.guessing.times import time_unit_of, without_unit
+from core.traces.guessing.times import assumes_seconds, time_unit_of, without_unit
 from core.traces.guessing.units import Column, UnitGuess, unit_of
 from core.traces.guessing.words import key, words
 from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
@@ -44,6 +45,7 @@ _TOGETHER = {"pod": ("container", "container_name"), "pod_name": ("container", "
 def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnMapping | None:
     """A mapping from names and values; None where no column has numbers."""
     cells = {name: tuple(row[i].strip() for row in rows if i < len(row)) for i, name in enumerate(header)}
+    whole = header
     if header[:1] == (INDEX,) and not _mostly(is_date, cells[INDEX]):
         header = header[1:]  # it numbers or names the rows
     style = style_of(cell for column in cells.values() for cell in column)
@@ -55,23 +57,33 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
         time = next((name for name in header if _mostly(is_date, cells[name])), None)
     names = [name for name in header if name != time]
     execution = _first(names, _EXECUTION, lambda name: _names(cells[name], name in numeric))
-    features = [name for name in numeric if name not in (time, execution)]
-    mapped = _features([columns[name] for name in features])
-    if not mapped:
-        return None
     taken = {time, execution, *numeric}
     texts = [n for n in header if n not in taken and any(cells[n]) and not _mostly(_dated, cells[n])]
     parts = _further_parts(execution, texts, cells)
+    named = () if execution is None else (execution, *parts)
+    others = [n for n in names if key(n) in IDENTITIES and n not in named and _names(cells[n], n in numeric)]
+    named = (*named, *telling_apart(named, others, whole, rows))
+    features = [name for name in numeric if name != time and name not in named]
+    mapped = _features([columns[name] for name in features])
+    if not mapped:
+        return None
     return ColumnMapping(
         features=tuple(one for one, _ in mapped),
-        execution=execution,
-        execution_parts=parts,
+        execution=named[0] if named else None,
+        execution_parts=named[1:],
         time=time,
         time_unit="none" if time is None else time_unit_of(cells[time], time),
         period=1.0 if time is None else None,
-        attributes=tuple(name for name in texts if name not in parts)[:8],
-        assumed=(*(() if time else (PERIOD,)), *(one.column for one, sure in mapped if not sure)),
+        attributes=tuple(name for name in texts if name not in named)[:8],
+        assumed=(*_assumed_time(time, cells), *(one.column for one, sure in mapped if not sure)),
     )
+
+
+def _assumed_time(time: str | None, cells: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+    """What is assumed of time: the period of a table without, or that numbers are seconds."""
+    if time is None:
+        return (PERIOD,)
+    return (time,) if assumes_seconds(time, cells[time]) else ()
 
 
 def _dated(text: str) -> bool:

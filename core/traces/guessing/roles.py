@@ -23,13 +23,17 @@ _NO_MEMORY = frozenset(
         *("limit", "limits", "request", "requests", "requested", "free", "available", "cap", "capacity"),
         *("gpu", "provisioned", "swap", "cache", "cached", "buffers", "failcnt", "failures", "faults"),
         *("total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "clock", "temp"),
-        *("temperature", "mapped"),
+        *("temperature", "mapped", "cuda", "vram", "hbm", "device", "nvidia"),
     )
 )
 _CPU = frozenset(("cpu", "cpus", "vcpu", "processor", "prozessor", "processeur", "procesador", "processore"))
 _MEMORY = frozenset(
     ("mem", "memory", "rss", "ram", "kbmemused", "speicher", "arbeitsspeicher", "memoire", "memoria")
 )
+_EXACT_MEMORY = re.compile(
+    r"(mem|memory)(_(usage|used))?(_(bytes|[kmgt]i?b))?|container_memory_working_set_bytes"
+)
+_SIZES = frozenset(("bytes", "kb", "kib", "mb", "mib", "gb", "gib"))
 _USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use"))
 _NOT_MEASURED = frozenset(("packets", "packet", "errors", "errs", "dropped", "drops", "ops", "iops", "count",
                            "time", "ms", "pkts", "queue", "requests", "free"))  # fmt: skip
@@ -65,13 +69,7 @@ def memory_score(name: str) -> int:
     if not (_MEMORY & said or {"working", "set"} <= said) or _NO_MEMORY & said:
         return 0
     better = bool((_USED | {"bytes", "current", "working", "rss"}) & said)
-    exact = key(name) in (
-        "mem",
-        "memory",
-        "memory_usage",
-        "memory_bytes",
-        "container_memory_working_set_bytes",
-    )
+    exact = _EXACT_MEMORY.fullmatch(key(name)) is not None
     # a percentage is second to a size
     return max(1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & said), 1)
 
@@ -103,13 +101,11 @@ def _limit(said: set[str], of: set[str]) -> bool:
 
 
 def _gpu_memory(said: set[str]) -> bool:
-    if not {"gpu", "dcgm", "nvidia"} & said:
+    if not {"gpu", "dcgm", "nvidia", "cuda", "vram"} & said:
         return False
-    used = {"used", "usage", "allocated", "fb"} & said
-    return (
-        bool(({"mem", "memory", "fb", "vram"} & said) and used)
-        and not {"free", "copy", "util", "reserved"} & said
-    )
+    used = {"used", "usage", "allocated", "fb", "vram", *_SIZES} & said
+    other = {"free", "copy", "util", "reserved", "total", "limit", "capacity", "bandwidth"} & said
+    return bool({"mem", "memory", "fb", "vram"} & said and used) and not other
 
 
 def _gpu(said: set[str]) -> bool:
@@ -128,7 +124,8 @@ def _gpu(said: set[str]) -> bool:
         "dec",
     }
     names = {"util", "utilization", "utilisation", "usage", "load", "percent", "pct", "busy"}
-    return "gpu" in said and not wrong & said and (bool(names & said) or len(said) == 1)
+    alone = all(word == "gpu" or word.isdigit() for word in said)
+    return "gpu" in said and not wrong & said and (bool(names & said) or alone)
 
 
 def _direction(said: set[str], of: frozenset[str], way: frozenset[str], other: frozenset[str]) -> bool:

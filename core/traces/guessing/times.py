@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import kind_of
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 # An epoch in seconds of the years 1973 to 5138 lies between 1e8 and 1e11; in milliseconds, microseconds and
 # nanoseconds, the same years are a thousand, a million and a billion times larger.
 _EPOCHS = (("ns", 1e17), ("us", 1e14), ("ms", 1e11), ("s", 1e8))
+_OF_SPANS = ("s", "ms", "us", "ns", "min", "h")
+_USUAL = (0.1, 60.0)
 _NAMED = {
     **dict.fromkeys(("ns", "nanos", "nanoseconds", "unixnano"), "ns"),
     **dict.fromkeys(("us", "µs", "micros", "microseconds", "usec"), "us"),
@@ -31,7 +34,7 @@ def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
     Parameters
     ----------
     name
-        The column's name: of small numbers, it tells seconds from milliseconds.
+        The column's name: of small numbers, it tells seconds from milliseconds; "" where its layout does.
     cells
         Its cells in the order of the file.
     """
@@ -40,13 +43,31 @@ def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
     compact = numbers and all(len(cell) == 14 and cell.isdigit() for cell in filled)
     if compact or len(numbers) * 2 <= len(filled):
         return kind_of(filled) or ("s",)
+    sure = _of_epoch(numbers) or _named(name)
+    return (sure,) if sure else ("s",) if not name or _usual(numbers) else _OF_SPANS
+
+
+def assumes_seconds(name: str, cells: Sequence[str]) -> bool:
+    """Whether a column of time is read as seconds though neither its name nor its size tells its unit."""
+    numbers = [abs(found.value) for found in map(read, cells) if found is not None and not found.suffix]
+    return time_units(name, cells) == ("s",) and bool(numbers) and not (_of_epoch(numbers) or _named(name))
+
+
+def _of_epoch(numbers: Sequence[float]) -> str | None:
+    """The unit of numbers that are times since 1970."""
     size = sorted(numbers)[len(numbers) // 2]
-    return (next((unit for unit, low in _EPOCHS if size >= low), None) or _named(name),)
+    return next((unit for unit, low in _EPOCHS if size >= low), None)
 
 
-def _named(name: str) -> str:
-    """The unit that a name says, seconds where it says none."""
-    return next((_NAMED[word] for word in reversed(words(name)) if word in _NAMED), "s")
+def _usual(numbers: Sequence[float]) -> bool:
+    """Whether samples are as far apart, in seconds, as containers usually are measured."""
+    steps = sorted(after - before for before, after in pairwise(numbers) if after > before)
+    return not steps or _USUAL[0] <= steps[len(steps) // 2] < _USUAL[1]
+
+
+def _named(name: str) -> str | None:
+    """The unit that a name says."""
+    return next((_NAMED[word] for word in reversed(words(name)) if word in _NAMED), None)
 
 
 def without_unit(name: str) -> tuple[str, ...]:

@@ -29,6 +29,9 @@ FEW_CORES = 16.0
 MANY_BYTES = 2.0**24
 _PERCENT = frozenset(("percent", "pct", "perc", "percentage"))
 _CUMULATIVE = frozenset(("total", "cumulative", "counter"))
+_RATES = frozenset(("rate", "irate", "deriv"))
+"""Words of functions and recording rules that make usage of a counter, and keep its name."""
+_CHANGES = frozenset(("increase", "delta", "idelta"))
 _CORES = {"cores": "cores", "vcpus": "cores", "millicores": "millicores", "mcores": "millicores",
           "mcpu": "millicores", "millicpu": "millicores", "nanocores": "nanocores"}  # fmt: skip
 _BYTES = {"bytes": "bytes", "byte": "bytes", "kib": "kib", "mib": "mib", "gib": "gib", "tib": "tib",
@@ -142,8 +145,11 @@ def _percent_of_cpu(column: Column, said: Sequence[str]) -> UnitGuess:
     return UnitGuess("percent_of_core" if values and max(values) > 101 else UNKNOWN)
 
 
+_RATE_OF = {"cpu_seconds_total": "cores", "cpu_ms_total": "millicores", "cpu_nanoseconds_total": "nanocores"}
+
+
 def _counter_of_cpu(said: Sequence[str]) -> str:
-    """The unit of CPU time that has been used so far, where the name says that it is one."""
+    """The unit of CPU time that has been used so far, or of its rate, where the name says that it is one."""
     parts = set(said)
     for names, unit in (
         ({"nanoseconds", "nanos", "ns", "nanosec"}, "cpu_nanoseconds_total"),
@@ -152,7 +158,9 @@ def _counter_of_cpu(said: Sequence[str]) -> str:
         ({"seconds", "secs", "sec", "s"}, "cpu_seconds_total"),
     ):
         if names & parts and (_CUMULATIVE & parts or "usage" in parts) and "per_s" not in parts:
-            return unit
+            if _CHANGES & parts:
+                return UNKNOWN
+            return _RATE_OF.get(unit, UNKNOWN) if _RATES & parts else unit
     return "cpu_nanoseconds_total" if {"cpuacct"} & parts and "usage" in parts else ""
 
 
@@ -196,7 +204,9 @@ def _rate(column: Column, said: Sequence[str]) -> UnitGuess:
     size = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
     if written is None and bits is not None:
         return UnitGuess(bits)
-    if "per_s" in said or {"rate", "throughput", "sec", "persec", "second"} & set(said):
+    if _CHANGES & set(said):
+        return UnitGuess(UNKNOWN)
+    if "per_s" in said or (_RATES | {"throughput", "sec", "persec", "second"}) & set(said):
         unit = "bytes" if size is None and written is Unit.BYTES else size
         return UnitGuess(f"{unit}_per_s" if unit and f"{unit}_per_s" in FILE_UNITS else UNKNOWN)
     total = "bytes" if written is Unit.BYTES else size

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
 from core.registry import Registry, declared
+from core.traces.guessing.order import without_false_counters
+from core.traces.guessing.roles import further_role
 from core.traces.layouts.base import Head, Layout
-from core.traces.model import ROLE_UNITS, Role
+from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
 
+_NAMED = 3
 LAYOUTS: Registry[Layout] = Registry("layout")
 for _layout in declared(
     __name__,
@@ -72,7 +75,8 @@ def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Rec
     for name, layout in LAYOUTS.items():
         mapping = layout.recognise(head)
         if mapping is not None:
-            return Recognition(name, layout.label, mapping, _reasons(layout, mapping))
+            sure = without_false_counters(mapping, header, rows)
+            return Recognition(name, layout.label, sure, _reasons(layout, sure))
     raise InputError(
         f"None of the columns contains numbers: {listed(header)}.",
         "Choose a file whose header is its first row and whose columns hold measurements.",
@@ -94,6 +98,12 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
         # GPUs or a network are usage enough; a table without any is likelier to be read wrongly
         ask = "" if roles & set(ROLE_UNITS) else ": choose one if there is"
         parts.append(f"No column looks like {what} usage{ask}.")
+    plain = [one.column for one in mapping.features if one.role is Role.OTHER and one.unit_key == "plain"]
+    roles_of = [(name, further_role(name)) for name in plain]
+    unsaid = [f"“{name}” ({ROLE_NAMES[role]})" for name, role in roles_of if role in ROLE_UNITS]
+    if unsaid:
+        what = ", ".join(unsaid[:_NAMED]) + (f" and {len(unsaid) - _NAMED} more" if unsaid[_NAMED:] else "")
+        parts.append(f"Kept as plain numbers, for nothing tells their unit: {what}.")
     if mapping.time is None:
         parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:

@@ -237,7 +237,7 @@ def test_values_that_replace_others_are_counted(tmp_path):
 
 
 def test_pods_and_containers_name_an_execution_together(tmp_path):
-    text = "time,pod,container,cpu_cores\n" + "".join(
+    text = "time_s,pod,container,cpu_cores\n" + "".join(
         f"{10 * i},p,{name},{value + i}\n" for i in range(4) for name, value in (("x", 0), ("y", 5))
     )
     traces, report = read_with_report(write(tmp_path, "pods.csv", text))
