@@ -75,3 +75,9 @@ def test_a_counter_that_falls_as_usage_does_is_doubted(tmp_path):
     (doubt,) = report.harmful
     assert doubt.kind == "doubtful"
     assert doubt.message.endswith("falls at 6 rows: is it usage, and no counter?")
+
+
+def test_dates_in_a_column_of_their_own_are_not_left_out_in_silence(tmp_path):
+    rows = [f"2026-01-0{day},12:00:{10 + i},1" for day in (1, 2) for i in range(20)]
+    _, report = read_with_report(write(tmp_path, "d.csv", "date,time,cpu_cores\n" + "\n".join(rows)))
+    assert any("the dates of another column were not used" in one.message for one in report.harmful)

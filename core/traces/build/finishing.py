@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.traces.build.resample import infer_period, median_steps, resample, steps_within
+from core.traces.cells.dates import CLOCK, MINUTES
 from core.traces.evidence import doubts
 from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
@@ -161,6 +162,8 @@ def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> No
     if mapping.time in mapping.assumed:
         unit = TIME_UNITS[mapping.time_unit]
         message = f"Column “{mapping.time}” has no unit in the file; it was read as {unit}."
+        if mapping.time_unit in (CLOCK, MINUTES):
+            message = f"Column “{mapping.time}” has no date; the dates of another column were not used."
         log.add("assumed_unit", message, column=mapping.time, count=traces.n_samples)
     if PERIOD in mapping.assumed and mapping.time is None:
         message = f"The file has no times; its rows were taken to be {format_duration(traces.period)} apart."

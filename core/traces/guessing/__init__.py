@@ -80,10 +80,13 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
 
 
 def _assumed_time(time: str | None, cells: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """What is assumed of time: the period of a table without, or that numbers are seconds."""
+    """What is assumed of time: the period of a table without, seconds of its numbers, that no date counts."""
     if time is None:
         return (PERIOD,)
-    return (time,) if assumes_seconds(time, cells[time]) else ()
+    if assumes_seconds(time, cells[time]):
+        return (time,)
+    dated = (texts for texts in cells.values() if len(set(texts) - EMPTY) > 1 and _mostly(is_date, texts))
+    return (time,) if _mostly(is_clock, cells[time]) and any(dated) else ()
 
 
 def _dated(text: str) -> bool:
