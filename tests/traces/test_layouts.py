@@ -67,6 +67,7 @@ def test_a_plain_table_is_guessed_by_its_names():
         ("memory_limit_bytes", Role.MEMORY_LIMIT, "bytes"),
         ("loss", Role.LOSS, "plain"),
         ("working_set_mib", Role.MEMORY, "mib"),
+        ("mem_gi", Role.MEMORY, "gib"),
         ("CPU-Auslastung [%]", Role.CPU, UNKNOWN),
         ("Speicher [GB]", Role.MEMORY, "gb"),
         ("Mémoire (GiB)", Role.MEMORY, "gib"),

@@ -34,9 +34,9 @@ _RATES = frozenset(("rate", "irate", "deriv"))
 _CHANGES = frozenset(("increase", "delta", "idelta"))
 _CORES = {"cores": "cores", "vcpus": "cores", "millicores": "millicores", "mcores": "millicores",
           "mcpu": "millicores", "millicpu": "millicores", "nanocores": "nanocores"}  # fmt: skip
-_BYTES = {"bytes": "bytes", "byte": "bytes", "kib": "kib", "mib": "mib", "gib": "gib", "tib": "tib",
-          "kb": "kb",
-          "mb": "mb", "gb": "gb", "tb": "tb", "megabytes": "mb", "gigabytes": "gb"}  # fmt: skip
+_BYTES = {"bytes": "bytes", "byte": "bytes", "ki": "kib", "mi": "mib", "gi": "gib",
+          **{key: key for key in ("kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb")},
+          "megabytes": "mb", "gigabytes": "gb"}  # fmt: skip
 _BITS = {"bps": "bit_per_s", "kbps": "kbit_per_s", "mbps": "mbit_per_s", "gbps": "gbit_per_s",
          "mbit": "mbit_per_s", "kbit": "kbit_per_s", "gbit": "gbit_per_s", "bits": "bit_per_s"}  # fmt: skip
 
