@@ -324,3 +324,16 @@ def test_json_lines_name_columns_by_their_path(tmp_path):
 def test_json_that_is_no_sample_is_refused_and_not_read_as_one(tmp_path, answer):
     with pytest.raises(InputError):
         inspect_file(write(tmp_path, "other.json", json.dumps(answer) + "\n"))
+
+
+def test_dcgmi_dmon_names_gpus_as_entities(tmp_path):
+    head = "#Entity   GPUTL  MCUTL  FBUSD  POWER\nID                       MB      W\n"
+    text = "".join(
+        head * (i % 2) + "".join(f"GPU {g}   {10 * g + i}  5  {1000 + g}  2{i}.5\n" for g in (0, 1))
+        for i in range(4)
+    )
+    traces, report = read_with_report(write(tmp_path, "dmon.txt", head + text))
+    assert traces.column("gpu 1 utilization").tolist() == pytest.approx([0.1, 0.11, 0.12, 0.13])
+    assert traces.column("gpu 0 memory_mib").tolist() == [1000 * MIB] * 4
+    assert traces.column("gpu 1 power_watts").tolist() == [20.5, 21.5, 22.5, 23.5]
+    assert [one.kind for one in report.harmful] == ["assumed_unit"]  # the period: it prints no times

@@ -1,5 +1,7 @@
 """What ``nvidia-smi`` says of GPUs: ``--query-gpu=… --format=csv``, once or in a loop, and ``dmon``.
 
+``dcgmi dmon`` prints nearly what ``nvidia-smi dmon`` does, under names of its own (``GPUTL``) and by entity.
+
 There is a line per GPU and sample; the lines of one sample become one row that keeps each GPU, ``gpu 0
 utilization`` beside ``gpu 1 utilization``. The GPUs of one sample are asked one after the other, so that
 their times differ by milliseconds: a sample ends where a GPU comes again. MiB in headers are 1024² bytes.
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 _FIELDS = {"utilization.gpu": "utilization", "memory.used": "memory_mib", "power.draw": "power_watts",
            "utilization.memory": "memory_bandwidth"}  # fmt: skip
 _GPU = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "gpu_serial", "serial")
-_DMON = {"sm": "utilization", "fb": "memory_mib", "pwr": "power_watts", "mem": "memory_bandwidth"}
+_DMON = {"sm": "utilization", "fb": "memory_mib", "pwr": "power_watts", "mem": "memory_bandwidth",
+         "gputl": "utilization", "fbusd": "memory_mib", "power": "power_watts",
+         "mcutl": "memory_bandwidth"}  # fmt: skip
 _UNIT = re.compile(r"\s*\[.*?\]\s*$")
 _NONE = ("-", "[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "")
 
@@ -40,6 +44,11 @@ def is_query(start: str) -> bool:
 def is_dmon(start: str) -> bool:
     """Tell whether a text begins like the output of ``nvidia-smi dmon``."""
     return re.match(r"#\s*(?:Date\s+Time\s+)?(?:Time\s+)?gpu\s+.*\b(?:sm|pwr|fb)\b", start) is not None
+
+
+def is_dcgmi(start: str) -> bool:
+    """Tell whether a text begins like the output of ``dcgmi dmon``."""
+    return re.match(r"#\s*Entity\s+.*\b(?:GPUTL|FBUSD|POWER)\b", start) is not None
 
 
 def _names(line: str) -> list[str]:
@@ -80,7 +89,7 @@ def parse_query(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 
 
 def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
-    """Rows of ``dmon``, a row per sample."""
+    """Rows of ``dmon`` of either program, a row per sample."""
     header: list[str] = []
 
     def entries() -> Iterator[tuple[int, str, str, dict[str, str]]]:
@@ -88,10 +97,13 @@ def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         for number, text in lines:
             cells = text.replace("#", " ", 1).split()
             if text.lstrip().startswith("#"):
-                header = [cell.lower() for cell in cells] if "gpu" in text.lower().split() else header
+                names = [cell.lower() for cell in cells]
+                header = names if {"gpu", "entity"} & set(names) else header
                 continue
-            if not cells:
+            if not cells or cells[0] == "ID":
                 continue
+            if header[:1] == ["entity"] and cells[0] == "GPU":
+                cells = cells[1:]
             if len(cells) != len(header):
                 message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
                 log.add("ragged", message, row=number)
@@ -99,7 +111,7 @@ def parse_dmon(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             values = dict(zip(header, cells, strict=True))
             stamp = " ".join(_date(values[name]) for name in ("date", "time") if name in values)
             found = {_DMON[name]: _plain(values[name]) for name in _DMON if name in values}
-            yield number, stamp, values.get("gpu", "0"), found
+            yield number, stamp, values.get("gpu", values.get("entity", "0")), found
 
     return _samples(entries())
 
@@ -147,5 +159,13 @@ FORMATS = (
         lambda start: TextTable.open(start.path, parse_dmon, "the output of nvidia-smi dmon"),
         "#Date Time gpu pwr sm mem\n#YYYYMMDD HH:MM:SS Idx W % %\n"
         + "".join(f"20260131 12:00:0{i} 0 250 9{i} 40\n" for i in range(6)),
+    ),
+    Format(
+        "dcgmi_dmon",
+        "dcgmi dmon",
+        (".txt", ".log"),
+        lambda start: is_dcgmi(start.text),
+        lambda start: TextTable.open(start.path, parse_dmon, "the output of dcgmi dmon"),
+        "#Entity GPUTL MCUTL POWER\nID W\n" + "".join(f"GPU 0 9{i} 40 250.{i}\n" for i in range(6)),
     ),
 )
