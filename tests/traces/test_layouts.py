@@ -113,6 +113,12 @@ def test_a_role_without_a_unit_is_a_plain_number_and_said():
     assert said.endswith("nothing tells their unit: “gpu_power” (GPU power), “net_in” (Network in).")
 
 
+def test_what_is_assumed_is_said_before_the_import():
+    said = table("t,cpu", "1,0.5", "2,0.6").reasons
+    assert "“cpu” has no unit: it is read as cores." in said
+    assert "“t” has no unit or date: it is read as seconds." in said
+
+
 def test_memory_of_a_gpu_is_not_taken_for_that_of_the_container():
     found = table("gpu0_mem_used_mib,memory_mib,device_memory_mb,cuda_mem_mib", "1,2,3,4")
     assert [name for name, (role, _) in roles(found).items() if role is Role.MEMORY] == ["memory_mib"]

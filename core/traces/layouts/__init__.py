@@ -14,7 +14,9 @@ from core.registry import Registry, declared
 from core.traces.guessing.order import without_false_counters
 from core.traces.guessing.roles import further_role
 from core.traces.layouts.base import Head, Layout
+from core.traces.mapping import TIME_UNITS
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
+from core.units import file_unit
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
@@ -104,6 +106,13 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
     if unsaid:
         what = ", ".join(unsaid[:_NAMED]) + (f" and {len(unsaid) - _NAMED} more" if unsaid[_NAMED:] else "")
         parts.append(f"Kept as plain numbers, for nothing tells their unit: {what}.")
+    parts += [
+        f"“{one.column}” has no unit: it is read as {file_unit(one.unit_key).label}."
+        for one in mapping.features
+        if one.column in mapping.assumed
+    ]
+    if mapping.time is not None and mapping.time in mapping.assumed:
+        parts.append(f"“{mapping.time}” has no unit or date: it is read as {TIME_UNITS[mapping.time_unit]}.")
     if mapping.time is None:
         parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:
