@@ -1,15 +1,17 @@
-"""What a page shows while there are no traces yet, no model, or none that fits, and the ways out."""
+"""What a page shows while there are no traces yet, no model, or none that suits them, and the ways out."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.cache import cached
 from app.context import Choice, address, workspace
 from app.ui.basics import Node, card, empty, link_button, notice
+from core.phases.familiarity import familiarity, warning
 from core.traces.validation import many
 
 if TYPE_CHECKING:
-    from core.runtime.infos import TraceSetInfo
+    from core.runtime.infos import ModelInfo, TraceSetInfo
 
 
 def no_traces(icon_name: str, text: str) -> Node:
@@ -64,3 +66,27 @@ def misfit(choice: Choice, path: str) -> Node:
             link_button("Continue without it", address(path, traces=pair[0].id), "arrow-right"),
         ],
     )
+
+
+def far_notice(traces: TraceSetInfo, model: ModelInfo) -> Node:
+    """How far the traces are from what the model was trained on; None where they are near.
+
+    Parameters
+    ----------
+    traces, model
+        A pair that fits (`misfit`).
+    """
+    if model.trace_set_id == traces.id:
+        return None
+    space = workspace()
+    loaded = space.models.load(model.id)
+    if loaded.training.fingerprint == traces.fingerprint:
+        return None
+    found = cached(
+        lambda: familiarity(loaded, space.traces.load(traces.id)), "far", traces.fingerprint, model.id
+    )
+    said = warning(found, model.name)
+    if said is None:
+        return None
+    way = train_on_this_set(traces.id, "primary" if found.far else "small")
+    return notice("warn" if found.far else "info", said[1], strong=said[0], actions=[way])

@@ -39,6 +39,11 @@ def error(message: str, hint: str) -> None:
     _console(stderr=True).print(f"[bold red]Error:[/] {plain(message)}\n{plain(hint)}", highlight=False)
 
 
+def warning(headline: str, text: str) -> None:
+    """What has to be known before believing a result, in one line on standard error."""
+    _console(stderr=True).print(f"[bold yellow]Warning:[/] {plain(headline)} {plain(text)}", highlight=False)
+
+
 def address(where: str, home: Path, ready: bool) -> None:
     """The address to open, so that it cannot be missed."""
     console = _console()

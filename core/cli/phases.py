@@ -29,7 +29,7 @@ def predict(
     """Print the phase of every sample, by execution: 1 is φ1, and 0 is warm-up."""
     from core.runtime.offline import models as offline
 
-    labels = offline.label(model, file, mapping, minimum_dwell)
+    labels = offline.label(model, file, mapping, minimum_dwell, show.warning)
     if as_json:
         print_json({"phase_numbers": labels})
     else:
@@ -53,7 +53,7 @@ def sequences(
     """Print the sequences of phases: prototypes, transitions, and dwell times."""
     from core.runtime.offline import sequences as offline_sequences
 
-    found = offline_sequences.sequences(model, file, memory, step, warmup, mapping)
+    found = offline_sequences.sequences(model, file, memory, step, warmup, mapping, show.warning)
     if as_json:
         print_json(found.to_dict())
     else:

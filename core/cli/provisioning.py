@@ -71,7 +71,7 @@ def evaluate_policies(
             own=own,
             mapping=mapping,
             allocations=allocations,
-            progress=progress,
+            listener=provisioning.Listener(progress, show.warning),
         )
     if as_json:
         print_json(report)
@@ -105,7 +105,9 @@ def recommend_resources(
     """Recommend request and limit for each phase and group of containers."""
     from core.runtime.offline import provisioning
 
-    text = provisioning.advise(model, file, "json" if as_json else style, given(context), mapping)
+    text = provisioning.advise(
+        model, file, "json" if as_json else style, given(context), mapping, show.warning
+    )
     typer.echo(text, nl=False)
 
 
@@ -144,6 +146,6 @@ def write_verdict(
             names or ["usual"],
             provisioning.VerdictFile("json" if as_json else style, take or (), price or (), date),
             mapping=mapping,
-            progress=progress,
+            listener=provisioning.Listener(progress, show.warning),
         )
     typer.echo(text, nl=False)

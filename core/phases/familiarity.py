@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.phases.matching import match
+from core.units import format_duration, format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +27,7 @@ MOST_OUTSIDE = 0.2
 """Traces are far from the training where more of a feature's samples than this are outside of its range."""
 MOST_STRETCHED = 1.25
 """Periods differ where one is this many times the other."""
+_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,3 +112,52 @@ def familiarity(model: PhaseModel, traces: TraceSet) -> Familiarity:
             values = traces.column(name)
             outside.append(Outside(name, float((values > high).mean()), float((values < low).mean())))
     return Familiarity(traces.period, record.period, tuple(outside))
+
+
+def warning(found: Familiarity, name: str) -> tuple[str, str] | None:
+    """What a person has to know before believing a model's phases: in short, and in sentences with numbers.
+
+    Parameters
+    ----------
+    found
+        How the traces compare with what the model was trained on.
+    name
+        The model's name.
+
+    Returns
+    -------
+    tuple
+        The headline and what follows it; None where the traces are near.
+    """
+    if found.far:
+        return f"{name} was trained on other data.", _differences(found)
+    if found.known:
+        return None
+    return (
+        f"How far these traces are from what {name} was trained on is not known.",
+        "The model was stored without the range of its training data: check that its phases make sense here.",
+    )
+
+
+def _differences(found: Familiarity) -> str:
+    said = []
+    if found.other_period and found.period_ratio is not None:
+        ratio = found.period_ratio
+        times = f"{format_number(max(ratio, 1 / ratio), 1)} times as {'rarely' if ratio > 1 else 'often'}"
+        said.append(
+            f"These traces are sampled every {format_duration(found.period)}, its training was every "
+            f"{format_duration(found.trained_period)} ({times})."
+        )
+    for each in found.strange[:_NAMED]:
+        above, below = format_share(each.above), format_share(each.below)
+        said.append(
+            f"{each.name}: {above} of samples are above the 99th percentile of the training, {below} below "
+            "the 1st (1% each is usual)."
+        )
+    if len(found.strange) > _NAMED:
+        said.append(f"So are {len(found.strange) - _NAMED} more features.")
+    if not found.known:
+        said.append(
+            "How far their values are from its training is not known: it was stored without their range."
+        )
+    return " ".join([*said, "What it calls phases here may mean little."])

@@ -136,6 +136,8 @@ def test_with_data_it_says_what_is_here_and_what_to_do(server: Any) -> None:
     for words in ("not compared yet", "Compare policies", "Controlled now", "What is new", "What to do next",
                   "No worker is running", "Only the sample traces are loaded"):  # fmt: skip
         assert words in shown
+    # said only where there is a keyboard
+    assert '{"children": " with the arrow keys", "className": "bykeys"}' in shown
 
 
 def test_one_part_that_fails_leaves_the_others(server: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,9 +15,9 @@ from app.context import workspace
 from app.pages.phases.cards import details
 from app.pages.phases.controls import dwell_picker, lanes_menu
 from app.pages.phases.execution import execution_heading, execution_timeline
-from app.pages.phases.far import far_notice
 from app.pages.phases.page import layout
 from app.pages.phases.view import View
+from app.ui.nothing_yet import far_notice
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit, format_share
 from tests.builders import small_traces

@@ -23,8 +23,9 @@ from core.traces.layouts import recognise
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.traces.questions import Question
-from core.traces.validation import Report, problem
+from core.traces.validation import KINDS, Report, problem
 from core.units import GIB
+from tests.app.test_mapping_roles import parts
 from tests.app.test_sequences import level_traces
 
 if TYPE_CHECKING:
@@ -179,6 +180,36 @@ def test_problems_are_listed_the_severe_ones_first() -> None:
     assert text.index("Row 7 is short.") < text.index("A gap.")
     assert "1,007" in text
     assert "No problems found" in shown(problem_table([]))
+
+
+def badges(table: Any) -> list[str]:
+    """The words of a table's badges."""
+    states = [one for one in parts(table) if str(getattr(one, "className", "")).startswith("state")]
+    return [one.children[-1] for one in states]
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("doubtful", "check"),
+        ("assumed_unit", "check"),
+        ("counter_reset", "note"),
+        ("ragged", "dropped"),
+        ("negative", "dropped"),
+        ("missing", "filled"),
+        ("duplicate_time", "merged"),
+        ("unsorted", "sorted"),
+        ("irregular", "resampled"),
+        ("late_column", "not read"),
+    ],
+)
+def test_a_problem_is_marked_by_what_was_done(kind: str, word: str) -> None:
+    assert badges(problem_table([problem(kind, "Something.")])) == [word]
+
+
+def test_every_kind_of_problem_has_a_word() -> None:
+    words = badges(problem_table([problem(kind, "Something.") for kind in KINDS]))
+    assert len(words) == len(KINDS)
 
 
 def upload(place: Workspace, text: str, name: str = "a.csv") -> str:

@@ -112,6 +112,31 @@ def test_what_a_nameless_column_measures_is_answered_in_place(page: Page, tmp_pa
     expect(page.locator(".importcard")).to_contain_text("All 60 rows were kept, in 2 executions.")
 
 
+def test_what_further_columns_measure_is_said_by_keyboard(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "gpu.csv"
+    lines = (f"a,{1_700_000_000 + 5 * t},1.5,{2048 + t},{200 + t}" for t in range(40))
+    path.write_text("\n".join(["run,time,cpu_cores,memory_mib,gpu_power", *lines]) + "\n")
+    send(page, path)
+    role = page.locator('#map-roles input[aria-label="What “gpu_power” measures"]')
+    expect(role).to_have_value("Other")
+    role.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("option", name="GPU power").click()
+    unit = page.locator('#map-roles input[aria-label="Unit of “gpu_power”"]')
+    expect(page.locator("#map-state")).to_have_text("Choose the unit of “gpu_power”.")
+    expect(unit).to_have_value("")
+    # the select that was just used is still there to go on from
+    expect(role).to_be_focused()
+    page.keyboard.press("Tab")
+    expect(unit).to_be_focused()
+    page.keyboard.press("Enter")
+    page.get_by_role("option", name="W", exact=True).click()
+    expect(page.locator("#map-evidence")).to_contain_text("GPU power up to 239 W")
+    expect(unit).to_have_value("W")
+    expect(page.locator("#map-import")).to_be_enabled()
+    assert unfit(page, 390, 1280) == []
+
+
 def test_the_preview_follows_the_form(page: Page, tmp_path: Path) -> None:
     send(page, write(tmp_path, "plain.csv", rows()))
     expect(page.locator("#map-cores-box")).to_be_hidden()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from core.phases import PhaseSettings, fit
-from core.phases.familiarity import familiarity
+from core.phases.familiarity import familiarity, warning
 from core.store import load_model, save_model
 from tests.phases.making import GIB, three_phases
 
@@ -54,3 +54,18 @@ def test_an_older_model_does_not_know(model, traces):
     assert not found.far
     unknown = replace(model, training=replace(model.training, period=0.0))
     assert familiarity(unknown, replace(traces, period=50.0)).period_ratio is None
+
+
+def test_what_a_person_has_to_know_is_said_in_numbers(model, traces):
+    assert warning(familiarity(model, traces), "jobs") is None
+    cpu, memory = traces.columns
+    headline, text = warning(
+        familiarity(model, replace(traces, columns=(cpu, memory * 1024), period=50.0)), "jobs"
+    )
+    assert headline == "jobs was trained on other data."
+    assert "50 s, its training was every 10 s (5.0 times as rarely)" in text
+    assert "memory: 100.0% of samples are above the 99th percentile of the training, 0.0% below" in text
+    older = replace(model, training=replace(model.training, ranges=(), period=0.0))
+    headline, text = warning(familiarity(older, traces), "jobs")
+    assert headline.endswith("what jobs was trained on is not known.")
+    assert "stored without the range" in text

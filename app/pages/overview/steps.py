@@ -27,7 +27,7 @@ class Step(NamedTuple):
     """Something to do: an icon, a sentence, and where it is done."""
 
     icon: str
-    text: str
+    text: Node
     label: str
     href: str
 
@@ -125,8 +125,8 @@ def _with_model(choice: Choice) -> Iterable[Step]:
             "Choose k",
             address("/models", choice, view="choose"),
         )
-        text = "Browse the executions with the arrow keys."
-        yield Step("timeline", text, "Open phases", address("/phases", choice))
+        browse = ["Browse the executions", html.Span(" with the arrow keys", className="bykeys"), "."]
+        yield Step("timeline", browse, "Open phases", address("/phases", choice))
     elif choice.traces:
         text = f"No model fits {choice.traces.name} yet."
         yield Step("stack-2", text, "Train a model", address("/models", choice, view="train"))

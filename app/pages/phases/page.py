@@ -16,12 +16,11 @@ from app.pages.phases.cards import details, timeline_card
 from app.pages.phases.controls import dwell_picker
 from app.pages.phases.executions import executions_card, phone_picker
 from app.pages.phases.exports import blueprint
-from app.pages.phases.far import far_notice
 from app.pages.phases.overlay import overlays
 from app.pages.phases.view import View, window_of, written_keys
 from app.ui.basics import Node, link_button, page_head
 from app.ui.errors import safe_page
-from app.ui.nothing_yet import misfit, no_model, no_traces
+from app.ui.nothing_yet import far_notice, misfit, no_model, no_traces
 from app.ui.page import Page, Room
 from app.ui.phases.cards import live
 from app.ui.phases.views import execution_names, execution_rows

@@ -28,7 +28,7 @@ from app.ui.basics import Node, card, notice, page_head
 from app.ui.errors import refused_policies, safe_page
 from app.ui.export import download
 from app.ui.links import Query, segments
-from app.ui.nothing_yet import misfit, no_traces
+from app.ui.nothing_yet import far_notice, misfit, no_traces
 from app.ui.page import Page, Room
 from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
@@ -146,12 +146,22 @@ def body(query: Query) -> list[Node]:
     live = _waiting(choice, view, shown=result is not None)
     return [
         _head(result, view, there, choice.traces.name),
-        html.Div([misfit(choice, PATH), refused_policies()], className="spaced stack"),
+        html.Div([_of_model(choice, view, result), refused_policies()], className="spaced stack"),
         _form(choice, choice.traces, view, result),
         _outdated() if result and result.earlier and not results.running(choice) else None,
         html.Div(live, id="evaluate-live", className="stack spaced"),
         html.Div(_shown(result, view, choice) if result else [], className="stack"),
     ]
+
+
+def _of_model(choice: Choice, view: View, result: Result | None) -> Node:
+    """That the model does not fit, or that it was trained on other data; one that is refitted is not."""
+    pair, wrong = choice.pair(), misfit(choice, PATH)
+    if pair is None or wrong is not None:
+        return wrong
+    shown = result.report["settings"] if result else {}
+    refitted = view.settings.refit if view.settings else bool(shown.get("refit"))
+    return None if refitted else far_notice(*pair)
 
 
 def _head(result: Result | None, view: View, resources: Sequence[str], traces: str) -> Node:

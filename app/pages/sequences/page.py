@@ -26,7 +26,7 @@ from app.pages.sequences.layout import (
 from app.pages.sequences.query import View, default_after, state_of, written
 from app.ui.basics import Node, page_head
 from app.ui.errors import safe_page
-from app.ui.nothing_yet import misfit
+from app.ui.nothing_yet import far_notice, misfit
 from app.ui.page import Page, Room
 
 
@@ -57,6 +57,7 @@ def layout(traces: str | None = None, model: str | None = None, **query: str) ->
         dcc.Store(id="seq-pick", data=query.get("pick")),
         dcc.Store(id="seq-nothing"),
         page_head("Sequences", lead(view), controls(view)),
+        html.Div(far_notice(*pair), className="far"),
         html.Div(cards, className="sequences"),
         behind_drawer(),
     ]

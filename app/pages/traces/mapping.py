@@ -15,6 +15,7 @@ from app.pages.traces.listing import does
 from app.pages.traces.mapping_form import RESAMPLING_HELP, field_id, form
 from app.pages.traces.mapping_preview import preview, recognised
 from app.pages.traces.mapping_questions import ASKED, LIKELY, answered, asked, fields, open_questions
+from app.pages.traces.mapping_roles import SAID, SHOWN, UNIT_BOX, follow_rows, picked
 from app.pages.traces.mapping_values import FIELDS, mapping_of, needs_machine, suggested
 from app.pages.traces.report import problem_table
 from app.ui.basics import Node, aria, button, card, icon, link_button, notice
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 ANSWERED = ("time_unit", "cpu", "cpu_unit", "memory", "memory_unit", "features", "answers")
 """The fields of the form that answers to questions fill in."""
+MEASURED = ("features", "answers", "cpu", "memory")
+"""The fields of the form that say what further features measure."""
 _SUFFIXES = re.compile(r"(\.(csv|tsv|txt|jsonl?|ndjson|parquet|pq|gz|zip|bz2|xz|zst))+$", re.IGNORECASE)
 
 
@@ -85,7 +88,7 @@ def mapping_view(upload_id: str, as_written: bool = False) -> Node:
     return html.Div(
         [
             dcc.Store(id="map-upload", data={"id": upload_id, "as_written": as_written}),
-            dcc.Store(id=field_id("answers"), data={}),
+            dcc.Store(id=field_id("answers"), data=values["answers"]),
             *((columns, looks) if asks else (looks, columns)),
             _found(inspection),
             card(
@@ -222,10 +225,25 @@ def register(app: Dash) -> None:
         [Output(field_id(field), _holds(field)) for field in ANSWERED],
         Input({"type": ASKED, "what": dash.ALL, "column": dash.ALL}, "value"),
         Input({"type": LIKELY, "what": dash.ALL, "column": dash.ALL, "value": dash.ALL}, "n_clicks"),
+        Input({"type": SAID, "what": dash.ALL, "column": dash.ALL}, "value"),
         {field: State(field_id(field), _holds(field)) for field in FIELDS},
         State("map-upload", "data"),
         prevent_initial_call=True,
     )(answer)
+    app.callback(
+        output={
+            "rows": Output("map-roles", "children"),
+            "units": Output({"type": UNIT_BOX, "column": dash.ALL}, "children"),
+            "hidden": Output("map-roles-box", "hidden"),
+            "title": Output("map-roles-title", "children"),
+        },
+        inputs={
+            "values": {field: Input(field_id(field), _holds(field)) for field in MEASURED},
+            "upload": State("map-upload", "data"),
+            "roles": _shown_of("role"),
+            "units": _shown_of("unit"),
+        },
+    )(follow_rows)
     app.callback(
         output=Output(LOCATION, "search", allow_duplicate=True),
         inputs={
@@ -239,6 +257,11 @@ def register(app: Dash) -> None:
     )(start)
 
 
+def _shown_of(what: str) -> dict[str, State]:
+    """The controls of the further features' roles or units, as they are shown."""
+    return {name: State({"type": SAID, "what": what, "column": dash.ALL}, name) for name in SHOWN}
+
+
 def _holds(field: str) -> str:
     """The property of a field's component that holds its value."""
     return "data" if field == "answers" else "value"
@@ -249,14 +272,22 @@ def _inspected(upload: Mapping[str, Any]) -> Any:
 
 
 def answer(
-    _chosen: list[str | None], _clicked: list[int | None], values: dict[str, Any], upload: dict[str, Any]
+    _chosen: list[str | None],
+    _clicked: list[int | None],
+    _said: list[str | None],
+    values: dict[str, Any],
+    upload: dict[str, Any],
 ) -> list[Any]:
-    """Fill the form in with the answer to a question."""
-    said, asked_of = dash.ctx.triggered[0]["value"], dash.ctx.triggered_id
-    if not said or not asked_of:
-        return [dash.no_update] * len(ANSWERED)
-    given = asked_of.get("value", said)  # a button has the answer in its id
-    changed = answered(asked_of["what"], asked_of["column"], given, values, _inspected(upload))
+    """Fill the form in with the answer to a question, or with what was chosen in a row."""
+    changed: dict[str, Any] = {}
+    for each in dash.ctx.triggered:
+        asked_of = dash.ctx.triggered_prop_ids.get(each["prop_id"])
+        if not each["value"] or not asked_of:
+            continue
+        given = asked_of.get("value", each["value"])  # a button has the answer in its id
+        fill_in = picked if asked_of["type"] == SAID else answered
+        now = {**values, **changed}
+        changed |= fill_in(asked_of["what"], asked_of["column"], given, now, _inspected(upload))
     return fields(changed, ANSWERED)
 
 
@@ -291,9 +322,7 @@ def follow(values: dict[str, Any], upload: dict[str, Any]) -> dict[str, Any]:
 
 
 def _waits() -> Node:
-    return html.P(
-        "Three of your executions are drawn here once the questions are answered.", className="small ink3"
-    )
+    return html.P("Three of your executions are drawn here once every unit is known.", className="small ink3")
 
 
 def start(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dash_mantine_components as dmc
 from dash import html
 
+from app.pages.traces.mapping_roles import roles_box
 from app.pages.traces.mapping_values import NOTHING, suggested
 from app.ui.forms import ORDER
 from core.traces.guessing.units import choices
@@ -85,6 +86,7 @@ def _columns(names: Sequence[str], values: Mapping[str, Any], joined: bool) -> h
             _choice("memory_unit", "Unit of memory", _units(Role.MEMORY), values),
             attributes,
             further,
+            roles_box(values["features"]),
         ],
         className="mapgrid",
     )

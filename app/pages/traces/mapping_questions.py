@@ -1,7 +1,8 @@
 """What only the person knows, asked above the form and answered in place.
 
 An answer fills the form in, so that it can be changed there; what columns measure that are neither CPU nor
-memory is kept beside it, by column: ``{"value": {"role": "gpu", "unit": "percent"}}``.
+memory is kept beside it, by column: ``{"value": {"role": "gpu", "unit": "percent"}}``. Their rows in the form
+(`app.pages.traces.mapping_roles`) show it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from app.pages.traces.mapping_values import named
 from app.ui.basics import Node, aria, button, icon
 from core.traces.cells.numbers import style_of
 from core.traces.guessing.units import Column, choices, unit_of
-from core.traces.mapping import TIME_UNITS, UNKNOWN
+from core.traces.mapping import TIME_UNITS, UNKNOWN, MappedColumn
 from core.traces.model import ROLE_NAMES, Role
 from core.traces.questions import Question
 from core.units import FILE_UNITS
@@ -39,16 +40,24 @@ _MEASURES = (
     (Role.MEMORY, "bytes", "Memory, bytes"),
     (Role.MEMORY, "mib", "Memory, MiB"),
 )
-_MAIN = {Role.CPU.value: "cpu", Role.MEMORY.value: "memory"}
+MAIN = {Role.CPU.value: "cpu", Role.MEMORY.value: "memory"}
+"""The roles that have a field of their own, and these fields."""
 
 
 def open_questions(mapping: ColumnMapping, inspection: Any) -> list[Question]:
-    """The questions whose answer the form still lacks."""
+    """The questions whose answer the form still lacks.
+
+    A further column that a person gave a role is not asked about: its row shows that a unit is missing, and
+    would be pushed away by a question above it.
+    """
+    asked_of = {one.column for one in inspection.questions}
     roles = {one.column: one.role for one in mapping.features}
     known = {(one.column, one.role): one for one in inspection.questions}
     found = []
     for name in mapping.unknown:
         role = roles.get(name)
+        if role is not None and role not in MAIN and name not in asked_of:
+            continue
         what = ROLE_NAMES.get(role, name) if role else name
         unit = Question(
             name, name == mapping.time, f"In which unit is {what} in “{name}”?", choices(role or Role.OTHER)
@@ -112,7 +121,7 @@ def _control(question: Question, values: Mapping[str, Any]) -> dmc.Select:
 def _offered(question: Question, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     if question.role:
         names = {role.value: name for role, name in ROLE_NAMES.items()} | {Role.OTHER.value: "Something else"}
-        taken = {role for role, field in _MAIN.items() if named(values[field])}
+        taken = {role for role, field in MAIN.items() if named(values[field])}
         return [(key, names[key]) for key in question.choices if key not in taken]
     labels = TIME_UNITS if question.time else {key: unit.label for key, unit in FILE_UNITS.items()}
     keys = question.choices or (tuple(key for key in TIME_UNITS if key != "none") if question.time else ())
@@ -143,17 +152,32 @@ def answered(
         role, _, unit = value.partition(":")
         measured = answered("role", column, role, values, inspection)
         return measured | answered("unit", column, unit, {**values, **measured}, inspection)
-    main = next((field for field in _MAIN.values() if values[field] == column), None)
+    main = next((field for field in MAIN.values() if values[field] == column), None)
     if what == "unit" and main:
         return {f"{main}_unit": value}
     answers = dict(values["answers"] or {})
     if what == "unit":
         return {"answers": answers | {column: answers.get(column, {}) | {"unit": value}}}
-    if value in _MAIN:
-        field = _MAIN[value]
+    if value in MAIN:
+        field = MAIN[value]
         rest = [name for name in values["features"] or () if name != column]
         return {field: column, f"{field}_unit": _unit(column, Role(value), inspection), "features": rest}
-    return {"answers": answers | {column: {"role": value, "unit": _unit(column, Role(value), inspection)}}}
+    shown = _unit(column, Role(value), inspection)
+    return said(values, MappedColumn(column, Role(value), shown or UNKNOWN))
+
+
+def said(values: Mapping[str, Any], one: MappedColumn) -> dict[str, Any]:
+    """The answers with what one column measures.
+
+    Parameters
+    ----------
+    values
+        The form's values.
+    one
+        The column with its role and unit; a unit that is not known stays open.
+    """
+    said_now = {"role": one.role.value, "unit": None if one.unit_key == UNKNOWN else one.unit_key}
+    return {"answers": {**(values["answers"] or {}), one.column: said_now}}
 
 
 def _unit(column: str, role: Role, inspection: Any) -> str | None:

@@ -1,8 +1,8 @@
 """The values of the mapping form's fields, and the mapping made of them.
 
 `suggested` fills the form in from what was recognised (`Inspection.mapping`); `mapping_of` turns what a
-person left in it into a `ColumnMapping`. Roles and units of further features come from the suggestion,
-else they are plain.
+person left in it into a `ColumnMapping`. Roles and units of further features are those that were said
+(``answers``, by column), else those of the suggestion, else they are plain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from core.traces.model import Resampling, Role
 from core.units import FILE_UNITS, GIB
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 NOTHING = " "
 FIELDS = (
@@ -24,6 +24,7 @@ FIELDS = (
     *("period", "resampling", "max_gap", "cores", "memory_gib"),
     "answers",
 )
+_MAIN = (Role.CPU, Role.MEMORY)
 
 
 def suggested(mapping: ColumnMapping | None) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def suggested(mapping: ColumnMapping | None) -> dict[str, Any]:
                         "attributes": [], "execution_parts": [], "resampling": "hold", "answers": {},
                         "max_gap": 3}  # fmt: skip
     cpu, memory = _of_role(mapping, Role.CPU), _of_role(mapping, Role.MEMORY)
-    rest = [one.column for one in mapping.features if one not in (cpu, memory)]
+    rest = [one for one in mapping.features if one not in (cpu, memory)]
     return {
         "execution": mapping.execution or NOTHING,
         "time": mapping.time or NOTHING,
@@ -45,14 +46,23 @@ def suggested(mapping: ColumnMapping | None) -> dict[str, Any]:
         "cpu_unit": _known(cpu.unit_key) if cpu else "cores",
         "memory": memory.column if memory else NOTHING,
         "memory_unit": _known(memory.unit_key) if memory else "bytes",
-        "features": rest,
+        "features": [one.column for one in rest],
         "attributes": list(mapping.attributes),
         "period": mapping.period,
         "resampling": mapping.resampling.value,
         "max_gap": mapping.max_gap,
         "cores": mapping.cores,
         "memory_gib": None if mapping.memory_bytes is None else round(mapping.memory_bytes / GIB, 3),
-        "answers": {},
+        "answers": _said_of(rest),
+    }
+
+
+def _said_of(columns: Sequence[MappedColumn]) -> dict[str, dict[str, str]]:
+    """The roles and units of further features as if they had been said; those that are open are not."""
+    return {
+        one.column: {"role": one.role.value, "unit": one.unit_key}
+        for one in columns
+        if one.unit_key != UNKNOWN and one.role not in _MAIN
     }
 
 
@@ -70,25 +80,20 @@ def mapping_of(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> C
     Parameters
     ----------
     values
-        One value per field of `FIELDS`; ``answers`` are roles and units of further features that were asked.
+        One value per field of `FIELDS`; ``answers`` are roles and units of further features that were said.
     suggestion
-        What was recognised; further features keep its roles and units.
+        What was recognised; further features of which nothing was said keep its roles and units.
 
     Raises
     ------
     InputError
         If the mapping is invalid; says which column or number.
     """
-    known = {one.column: one for one in suggestion.features} if suggestion else {}
     features = []
     for key, role in (("cpu", Role.CPU), ("memory", Role.MEMORY)):
         if named(values[key]):
             features.append(MappedColumn(values[key], role, values[f"{key}_unit"] or UNKNOWN))
-    main = {one.column for one in features}
-    answers = values["answers"] or {}
-    features += [
-        _further(name, known, answers.get(name)) for name in values["features"] or () if name not in main
-    ]
+    features += further(values, suggestion)
     time, gib = named(values["time"]), number(values["memory_gib"])
     period, max_gap = number(values["period"]), number(values["max_gap"])
     execution = named(values["execution"])
@@ -129,14 +134,44 @@ def _still_assumed(
     return (PERIOD, *names) if unset else tuple(names)
 
 
-def _further(name: str, known: Mapping[str, MappedColumn], said: Mapping[str, str] | None) -> MappedColumn:
+def further(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> list[MappedColumn]:
+    """The further features that the form names, with their roles and units.
+
+    Parameters
+    ----------
+    values
+        The form's values.
+    suggestion
+        What was recognised.
+    """
+    known = {one.column: one for one in suggestion.features} if suggestion else {}
+    answers, main = values["answers"] or {}, (values["cpu"], values["memory"])
+    return [
+        _further(known.get(name, MappedColumn(name)), answers.get(name))
+        for name in values["features"] or ()
+        if name not in main
+    ]
+
+
+def _further(found: MappedColumn, said: Mapping[str, str | None] | None) -> MappedColumn:
     """A further feature; the columns chosen for CPU and memory are the only ones of these roles."""
-    if said is not None:
-        role = Role(said["role"])
-        return MappedColumn(name, role, "plain" if role is Role.OTHER else said.get("unit") or UNKNOWN)
-    found = known.get(name, MappedColumn(name))
-    plain = found.role in (Role.CPU, Role.MEMORY)
-    return MappedColumn(name, Role.OTHER, found.unit_key) if plain else found
+    found = unmeasured(found) if found.role in _MAIN else found
+    if said is None:
+        return found
+    role = Role(said.get("role") or found.role)
+    return MappedColumn(found.column, role, said.get("unit") or ("plain" if role is Role.OTHER else UNKNOWN))
+
+
+def unmeasured(found: MappedColumn) -> MappedColumn:
+    """The column without a role, in the unit that the file is known to have, as long as that needs none.
+
+    Parameters
+    ----------
+    found
+        What was recognised.
+    """
+    kept = found.role in (*_MAIN, Role.OTHER)
+    return MappedColumn(found.column, Role.OTHER, found.unit_key if kept else "plain")
 
 
 def named(value: str | None) -> str | None:

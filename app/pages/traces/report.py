@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.ui.basics import Node, notice, plain_table, state_badge, unseen
+from core.traces.problem_kinds import Action
 from core.traces.validation import KINDS, Severity
 
 if TYPE_CHECKING:
@@ -14,11 +15,25 @@ if TYPE_CHECKING:
 
     from core.traces.validation import Problem, Report
 
-_BADGES = {
-    Severity.ERROR: ("lost", "bad", "circle-x"),
-    Severity.WARNING: ("fixed", "warn", "alert-triangle"),
-    Severity.INFO: ("note", "", "info-circle"),
+_LOOKS = {
+    Severity.ERROR: ("bad", "circle-x"),
+    Severity.WARNING: ("warn", "alert-triangle"),
+    Severity.INFO: ("", "info-circle"),
 }
+_WORDS = {
+    Action.REJECTED: "dropped",
+    Action.DROPPED: "dropped",
+    Action.HELD: "filled",
+    Action.SORTED: "sorted",
+    Action.MERGED: "merged",
+    Action.GROUPED: "grouped",
+    Action.CONVERTED: "converted",
+    Action.RESAMPLED: "resampled",
+    Action.SPLIT: "split",
+    Action.IGNORED: "not read",
+    Action.KEPT: "check",
+}
+"""What was done, in a word; what was left as it is has to be checked by a person."""
 _ORDER = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 
@@ -36,7 +51,7 @@ def problem_table(problems: Sequence[Problem], label: str = "Problems found") ->
         return notice("ok", "Every row could be read as it is.", strong="No problems found in this file.")
     ranked = sorted(problems, key=lambda one: _ORDER.index(one.severity))
     head = (
-        (unseen("Severity"), False),
+        (unseen("What was done, in a word"), False),
         ("What was found", False),
         ("Rows", True),
         ("Column", False),
@@ -49,15 +64,21 @@ def problem_table(problems: Sequence[Problem], label: str = "Problems found") ->
 
 
 def _row(one: Problem) -> list[Node]:
-    word, kind, picture = _BADGES[one.severity]
     return [
-        state_badge(word, kind, picture),
+        _badge(one),
         one.message,
         _rows(one),
         html.Code(one.column) if one.column else "–",
         f"{one.count:,}",
         [html.Span(KINDS[one.kind].done), " ", html.Span(one.hint, className="ink3")],
     ]
+
+
+def _badge(one: Problem) -> html.Span:
+    """What was done, in the colour of how much to care."""
+    action = KINDS[one.kind].action
+    noted = action is Action.KEPT and one.severity is Severity.INFO
+    return state_badge("note" if noted else _WORDS[action], *_LOOKS[one.severity])
 
 
 def _rows(one: Problem) -> str:

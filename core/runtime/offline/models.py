@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError
 from core.phases import ApplicationSettings, PhaseSettings, expand, fit, predict, with_minimum_dwell
+from core.phases.familiarity import familiarity, warning
 from core.runtime.storage.phase_labels import phases_by_execution
 from core.store import inspect_file, read_with_report
 from core.store.formats.register import FORMATS
 from core.store.phase_models.ai4dl import import_ai4dl
 from core.store.phase_models.archive import load_model, save_model
+from core.traces.fingerprint import fingerprint
 from core.traces.layouts import LAYOUTS
 from core.traces.mapping import ColumnMapping
 from core.traces.summary import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import pandas as pd
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from core.store import Inspection
     from core.traces.model import TraceSet
     from core.traces.validation import Report
+
+    Notify = Callable[[str, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,30 @@ class Trained:
     model: PhaseModel
     out: Path
     seconds: float
+
+
+def applied(
+    model: Path, file: Path, mapping: Path | None = None, notify: Notify | None = None
+) -> tuple[PhaseModel, TraceSet]:
+    """A model and the traces that it is shown; what has to be known before believing its phases is said.
+
+    Parameters
+    ----------
+    model, file, mapping
+        The model, the traces, and how their columns are read.
+    notify
+        Called with a headline and sentences where the model was trained on other data.
+
+    Raises
+    ------
+    MismatchError
+        If the model does not fit the traces.
+    """
+    loaded, traces = load_model(model), read(file, mapping)
+    said = None if notify is None else warning(familiarity(loaded, traces), model.name)
+    if notify is not None and said is not None and loaded.training.fingerprint != fingerprint(traces):
+        notify(*said)
+    return loaded, traces
 
 
 def train(
@@ -161,7 +189,11 @@ def divide(
 
 
 def label(
-    model: Path, file: Path, mapping: Path | None = None, minimum_dwell: float = 0.0
+    model: Path,
+    file: Path,
+    mapping: Path | None = None,
+    minimum_dwell: float = 0.0,
+    notify: Notify | None = None,
 ) -> dict[str, list[int]]:
     """The phase of every sample by the numbers on the screen, by execution: 1 is φ1, and 0 is warm-up.
 
@@ -171,6 +203,8 @@ def label(
         The model, the traces, and how their columns are read.
     minimum_dwell
         Seconds: shorter segments join a neighbour; 0 leaves all as labelled.
+    notify
+        As `applied`.
 
     Raises
     ------
@@ -179,8 +213,7 @@ def label(
     InputError
         If the minimum dwell time is out of bounds.
     """
-    loaded = load_model(model)
-    traces = read(file, mapping)
+    loaded, traces = applied(model, file, mapping, notify)
     dwell = ApplicationSettings.read(minimum_dwell).minimum_dwell
     labels = with_minimum_dwell(traces, predict(loaded, traces), dwell)
     return {name: phases for name, _, (phases,) in phases_by_execution(traces, labels)}

@@ -20,10 +20,9 @@ from core.provisioning.recommendation.exports import Origin, export
 from core.provisioning.recommendation.recommend import RecommendSettings, recommend
 from core.provisioning.verdict.savings import PriceSettings, assumptions
 from core.provisioning.verdict.verdict import verdict
-from core.runtime.offline.models import read
+from core.runtime.offline.models import applied
 from core.settings_fields import assigned
 from core.store.allocation_csv import write_allocations
-from core.store.phase_models.archive import load_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -31,7 +30,24 @@ if TYPE_CHECKING:
 
     from core.progress_reporting import Progress
     from core.provisioning.evaluation.evaluate import Evaluation
+    from core.runtime.offline.models import Notify
     from core.traces.model import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who hears of the work while it goes on.
+
+    Parameters
+    ----------
+    progress
+        Called as the work proceeds.
+    notify
+        Called as by `core.runtime.offline.models.applied`.
+    """
+
+    progress: Progress | None = None
+    notify: Notify | None = None
 
 
 def compare(
@@ -43,7 +59,7 @@ def compare(
     own: Mapping[str, Mapping[str, object]] | None = None,
     mapping: Path | None = None,
     allocations: Path | None = None,
-    progress: Progress | None = None,
+    listener: Listener | None = None,
 ) -> dict[str, Any]:
     """Compare policies on a trace file.
 
@@ -61,8 +77,8 @@ def compare(
         A JSON file with the mapping of the columns; as recognised when left out.
     allocations
         Where every policy's allocation of each held-out sample goes, as CSV.
-    progress
-        Called as the work proceeds.
+    listener
+        Who hears how far the work is, and of a model that was trained on other data and is not refitted.
 
     Returns
     -------
@@ -80,7 +96,9 @@ def compare(
         raise InputError(
             f"There are settings for “{left_out}”, which is not compared.", "Add it to --policies."
         )
-    made = evaluate(read(file, mapping), load_model(model), settings, policies, own, progress)
+    heard = listener or Listener()
+    loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
+    made = evaluate(traces, loaded, settings, policies, own, heard.progress)
     if allocations is not None:
         fleet = next(iter(made.held_out.values())).fleet
         write_allocations(allocations, fleet.ids, fleet.offsets, fleet.time, _series(made))
@@ -159,9 +177,14 @@ def flat(report: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def advise(
-    model: Path, file: Path, style: str, values: Mapping[str, object], mapping: Path | None = None
+    model: Path,
+    file: Path,
+    style: str,
+    values: Mapping[str, object],
+    mapping: Path | None = None,
+    notify: Notify | None = None,
 ) -> str:
-    """Recommend request and limit for a trace file, in one of the export formats.
+    """Recommend request and limit for a trace file, in one of the export formats; `notify` as in `applied`.
 
     Raises
     ------
@@ -171,7 +194,8 @@ def advise(
         If the model does not fit the traces.
     """
     settings = RecommendSettings.from_dict(values)
-    rows = recommend(read(file, mapping), load_model(model), settings)
+    loaded, traces = applied(model, file, mapping, notify)
+    rows = recommend(traces, loaded, settings)
     return export(rows, Origin(model.name, file.name, datetime.now(UTC).date().isoformat()), style)
 
 
@@ -205,13 +229,13 @@ def verdict_text(
     asked: VerdictFile,
     *,
     mapping: Path | None = None,
-    progress: Progress | None = None,
+    listener: Listener | None = None,
 ) -> str:
     """Compare policies on a trace file and write the verdict in one of the formats of manifests.
 
     Parameters
     ----------
-    model, file, values, policies, mapping, progress
+    model, file, values, policies, mapping, listener
         As `compare`.
     asked
         How it is to be written.
@@ -224,7 +248,9 @@ def verdict_text(
     chosen_prices = PriceSettings.from_dict(dict(_pair(each) for each in asked.prices))
     wanted = _taken(asked.take, policies)
     settings = EvaluationSettings.from_dict(values)
-    report = evaluate(read(file, mapping), load_model(model), settings, policies, progress=progress).report
+    heard = listener or Listener()
+    loaded, traces = applied(model, file, mapping, None if settings.refit else heard.notify)
+    report = evaluate(traces, loaded, settings, policies, progress=heard.progress).report
     found = verdict(report, wanted, chosen_prices)
     if found is None:
         raise AssertionError("a report that was made just now has a verdict")

@@ -11,10 +11,9 @@ import numpy as np
 
 from core.errors import InputError
 from core.phases import phase_runs, predict
-from core.runtime.offline.models import read
+from core.runtime.offline.models import applied
 from core.runtime.storage.sequences import SequenceAnalysis
 from core.sequences import END, Step, Warmup, phase_sequences
-from core.store.phase_models.archive import load_model
 from core.traces.summary import summarise
 from core.units import phase_name
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from core.runtime.offline.models import Notify
     from core.sequences import DwellTimes, TransitionGraph
 
 E = TypeVar("E", bound=StrEnum)
@@ -140,8 +140,9 @@ def sequences(
     step: str = Step.RUN,
     warmup: str = Warmup.SKIP,
     mapping: Path | None = None,
+    notify: Notify | None = None,
 ) -> FoundSequences:
-    """Find the sequences of a trace file.
+    """Find the sequences of a trace file; `notify` is as in `core.runtime.offline.models.applied`.
 
     Raises
     ------
@@ -151,7 +152,7 @@ def sequences(
         If the model does not fit the traces.
     """
     steps, treated = _choice(Step, step, "step"), _choice(Warmup, warmup, "warmup")
-    loaded, traces = load_model(model), read(file, mapping)
+    loaded, traces = applied(model, file, mapping, notify)
     runs = phase_runs(traces, predict(loaded, traces))
     bounds = np.searchsorted(runs.start, traces.offsets)
     durations = summarise(traces)["duration_s"].to_numpy(dtype=float)

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 ENGINE = EngineInfo("box", "", EngineState.READY, cores=16.0)
 FOREIGN = ContainerRow(id="f" * 64, name="postgres", image="postgres:16")
 SAID = (
-    ActivityEntry(1e9, "vae-celeba", "vae-celeba in CL may use 12.5% of box.", 2.0, 0.25, "CL"),
+    ActivityEntry(1e9, "vae-celeba", "vae-celeba in CL may use 12.5% of host box.", 2.0, 0.25, "CL"),
     ActivityEntry(1e9, "bert-finetune", "Kept.", 1.0, 1.0, "NL"),
     ActivityEntry(1e9, "", "The interval doubles.", None, None),
     ActivityEntry(1e9, "gan-faces", "Free again.", 0.5, None, "WL"),

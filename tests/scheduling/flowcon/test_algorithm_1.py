@@ -25,6 +25,15 @@ def test_algorithm_1_line_2_goes_through_every_container_on_the_worker() -> None
     assert all(growth is not None for growth in made.growths.values())
 
 
+def test_a_limit_is_said_as_a_share_of_the_host() -> None:
+    made = table("a", "b", "c")
+    run(made, 10.0, a=(0.9, 3.0), b=(0.9, 3.0), c=(0.9, 3.0))
+    assert all(
+        reason.text.endswith("% of host w.") for reason in made.answer.reasons if "may use" in reason.text
+    )
+    assert any("may use" in reason.text for reason in made.answer.reasons)
+
+
 def test_algorithm_1_line_3_growth_is_progress_per_second_over_mean_usage() -> None:
     made = table("a")
     run(made, 10.0, a=(0.6, 5.0))
