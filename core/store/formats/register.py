@@ -27,6 +27,7 @@ for _formats in declared(
     "series.prometheus_json",
     "series.long_table",
     "series.wide_table",
+    "csv.bitbrains",
     "csv",  # the last: any other text is taken for a table
 ):
     for _format in _formats:
