@@ -334,4 +334,10 @@ KINDS: dict[str, Kind] = {
     "named_by_pods": Kind(
         Severity.INFO, Action.GROUPED, "Each pod has one container.", "Import the files one by one if not."
     ),
+    "unnamed_io": Kind(
+        Severity.INFO,
+        Action.IGNORED,
+        "They were left out.",
+        "Write a line with the columns' names above the rows if you need them.",
+    ),
 }

@@ -19,6 +19,7 @@ for _formats in declared(
     "FORMATS",
     "parquet",
     "logs.sar",
+    "logs.docker_csv",
     "logs.docker_stats",
     "logs.kubectl_top",
     "logs.psrecord",

@@ -125,24 +125,45 @@ def kubectl(known: Truth, chance: Random) -> Written:
 
 
 def docker_stats(known: Truth, chance: Random) -> Written:
-    """``docker stats`` as JSON lines or cells with a separator, with a time on every line."""
-    as_json, when = chance.random() < 0.5, stamp(chance)
-    lines = []
+    """``docker stats`` as JSON lines, or as cells in any order, with and without a header."""
+    as_json, when, digits = chance.random() < 0.3, stamp(chance), chance.choice((1, 2, 2))
+    names = ["time", "name", "cpu", "mem", *(name for name in _ASIDE if chance.random() < 0.5)]
+    order, header = chance.sample(names, len(names)), chance.random() < 0.5
+    titles = [chance.choice(_TITLES[name]) for name in order]
+    lines = [",".join(titles)] if header and not as_json else []
     for i in range(known.samples):
         for p, name in enumerate(known.names):
-            share, size = f"{known.cpu[p, i] * 100:.2f}%", f"{known.memory[p, i] / GIB:.4f}GiB / 62.7GiB"
+            used = known.memory[p, i] / GIB
+            cells = {
+                "time": when(known.time(i)),
+                "name": name,
+                "cpu": f"{known.cpu[p, i] * 100:.{digits}f}%",
+                "mem": f"{used:.4f}GiB / 62.7GiB",
+                "mem%": f"{used / 62.7 * 100:.2f}%",
+                "net": f"{i}kB / 0B",
+                "block": f"{7 * i}kB / 12MB",
+                "pids": "12",
+            }
             if as_json:
-                entry = {
-                    "Name": name,
-                    "CPUPerc": share,
-                    "MemUsage": size,
-                    "NetIO": f"{i}kB / 0B",
-                    "time": when(known.time(i)),
-                }
-                lines.append(json.dumps(entry))
+                fields = {"Name": "name", "CPUPerc": "cpu", "MemUsage": "mem", "NetIO": "net", "time": "time"}
+                lines.append(json.dumps({key: cells[field] for key, field in fields.items()}))
             else:
-                lines.append(f"{when(known.time(i))},{name},{share},{size},1.2kB / 0B")
-    return Written("stats.json" if as_json else "stats.csv", "\n".join(lines) + "\n", 6e-4, 0.6e-4 * GIB)
+                lines.append(",".join(cells[field] for field in order))
+    text = "\n".join(lines) + "\n"
+    return Written("stats.json" if as_json else "stats.csv", text, 6 * 10.0 ** -(digits + 3), 0.6e-4 * GIB)
+
+
+_ASIDE = ("mem%", "net", "block", "pids")
+_TITLES = {
+    "time": ("time", "Timestamp", "date"),
+    "name": ("name", "NAME", "container"),
+    "cpu": ("cpu", "CPU %", "CPUPerc"),
+    "mem": ("mem", "MEM USAGE / LIMIT", "MemUsage"),
+    "mem%": ("mem%", "MEM %", "MemPerc"),
+    "net": ("net", "NET I/O", "NetIO"),
+    "block": ("block", "BLOCK I/O", "disk"),
+    "pids": ("pids", "PIDS"),
+}
 
 
 def json_lines(known: Truth, chance: Random) -> Written:
