@@ -209,6 +209,50 @@ def test_dcgm_keeps_every_gpu_of_a_pod(tmp_path):
     assert traces.column("DCGM_FI_DEV_FB_USED gpu 0").tolist() == [1000 * MIB] * 4
 
 
+def exporter(gpu, pod, **labels):
+    own = {
+        "Hostname": "n1",
+        "namespace": "gpu-operator",
+        "pod": "dcgm-exporter-x",
+        "container": "dcgm-exporter",
+    }
+    return {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": str(gpu), **own, "exported_pod": pod, **labels}
+
+
+def test_the_pod_that_uses_a_gpu_is_not_the_one_that_measures_it(tmp_path):
+    found = [
+        series(exporter(g, f"train-{g}", exported_container="main"), [10 + 80 * g] * 4) for g in range(2)
+    ]
+    traces, report = read_with_report(write(tmp_path, "dcgm.json", answer(*found)))
+    assert traces.ids == ("train-0/main", "train-1/main")
+    assert of(traces, Role.GPU, "train-1/main") == pytest.approx([0.9] * 4)
+    assert report.faultless
+    rows = [(one["metric"], time, value) for one in found for time, value in one["values"]]
+    table = "timestamp," + ",".join(rows[0][0]) + ",value\n"
+    table += "".join(f"{time},{','.join(labels.values())},{value}\n" for labels, time, value in rows)
+    traces, _ = read_with_report(write(tmp_path, "dcgm.csv", table))
+    assert traces.ids == ("train-0/main", "train-1/main")
+
+
+def test_a_gpu_joins_the_container_of_the_pod_that_uses_it(tmp_path):
+    memory = {"__name__": "container_memory_working_set_bytes", "pod": "train-0", "container": "main"}
+    found = [series(memory, [1e9] * 4), series(exporter(0, "train-0"), [50] * 4)]
+    traces, _ = read_with_report(write(tmp_path, "both.json", answer(*found)))
+    assert traces.ids == ("train-0/main",)
+    assert of(traces, Role.GPU) == [0.5] * 4
+
+
+def test_a_table_of_samples_names_the_pod_that_uses_a_gpu(tmp_path):
+    text = "timestamp,gpu,pod,container,exported_pod,exported_container,DCGM_FI_DEV_GPU_UTIL\n" + "".join(
+        f"{1.7e9 + 15 * i:.0f},{g},dcgm-exporter-x,exporter,train-{g},main,{10 + 80 * g}\n"
+        for i in range(4)
+        for g in range(2)
+    )
+    traces, _ = read_with_report(write(tmp_path, "dcgm.csv", text))
+    assert traces.ids == ("train-0", "train-1")
+    assert of(traces, Role.GPU, "train-1") == pytest.approx([0.9] * 4)
+
+
 def test_two_expressions_of_one_pod_are_joined_by_pod_and_time(tmp_path):
     one = answer(*(series({"pod": pod}, np.arange(4) * 0.5) for pod in "ab"))
     two = answer(*(series({"pod": pod, "container": "main"}, [5e8 + i for i in range(4)]) for pod in "ab"))

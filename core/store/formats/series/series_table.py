@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
     from core.traces.validation import Problem
 
-_POD = ("pod", "pod_name", "exported_pod", "pod_id")
-_CONTAINER = ("container", "container_name", "exported_container")
+_POD = ("pod", "pod_name", "pod_id")
+_CONTAINER = ("container", "container_name")
+_EXPORTED = "exported_"
+"""What labels of a container begin with that another one measures, as DCGM's exporter does a job's GPUs."""
 _ALONE = ("name", "container_label_com_docker_compose_service", "run", "run_id", "Series", "series", "id",
           "Hostname", "hostname", "instance")  # fmt: skip
 # what one container has several of: each is a column of its own
@@ -100,8 +102,7 @@ class SeriesTable:
 
 def execution_of(labels: Mapping[str, str]) -> str:
     """The container that labels identify: pod and container, or a name, or all labels."""
-    parts = [next((labels[key] for key in keys if labels.get(key)), "") for keys in (_POD, _CONTAINER)]
-    named = "/".join(part for part in parts if part)
+    named = "/".join(part for part in _pod_and_container(labels) if part)
     if not named:
         named = next((labels[key] for key in _ALONE if labels.get(key)), "")
     return named or all_labels(labels, [key for key in labels if key not in _PARTS])
@@ -162,21 +163,32 @@ def _with_containers(
     known: dict[str, set[str]] = {}
     labelled: set[tuple[str, str]] = set()
     for one, metric in zip(labels, metrics, strict=True):
-        pod, container = _first(one, _POD), _first(one, _CONTAINER)
+        pod, container = _pod_and_container(one)
         if pod and container:
             known.setdefault(pod, set()).add(container)
             labelled.add((pod, metric))
     completed = []
     for one, metric in zip(labels, metrics, strict=True):
-        pod = _first(one, _POD)
-        alone = pod and not _first(one, _CONTAINER) and len(known.get(pod, ())) == 1
+        pod, container = _pod_and_container(one)
+        alone = pod and not container and len(known.get(pod, ())) == 1
         take = alone and (pod, metric) not in labelled
-        completed.append({**one, "container": next(iter(known[pod]))} if take else one)
+        key = f"{_EXPORTED if _is_exported(one) else ''}container"
+        completed.append({**one, key: next(iter(known[pod]))} if take else one)
     return completed
 
 
-def _first(labels: Mapping[str, str], keys: Sequence[str]) -> str:
-    return next((labels[key] for key in keys if labels.get(key)), "")
+def _pod_and_container(labels: Mapping[str, str]) -> tuple[str, str]:
+    """The pod and the container that were measured, not those of who measured them."""
+    before = _EXPORTED if _is_exported(labels) else ""
+    pod, container = (
+        next((labels[f"{before}{key}"] for key in keys if labels.get(f"{before}{key}")), "")
+        for keys in (_POD, _CONTAINER)
+    )
+    return pod, container
+
+
+def _is_exported(labels: Mapping[str, str]) -> bool:
+    return any(labels.get(f"{_EXPORTED}{key}") for key in (*_POD, *_CONTAINER))
 
 
 def pivot(series: Sequence[Series], mapping: ColumnMapping | None) -> SeriesTable:
