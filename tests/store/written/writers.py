@@ -217,8 +217,11 @@ def grafana(known: Truth, chance: Random) -> Written:
 
 
 def tracker(known: Truth, chance: Random) -> Written:
-    """System metrics of MLflow (a row per value) or W&B (a row per time), of a machine of 16 cores."""
-    mlflow = chance.random() < 0.5
+    """System metrics of MLflow (a row per value) or W&B (a row per time), of a machine of 16 cores.
+
+    MLflow's are shuffled with a loss that is logged a little later than they are.
+    """
+    mlflow, late = chance.random() < 0.5, chance.choice((None, 0, 37, 400))
     lines = (
         ["run_id,key,value,timestamp,step"]
         if mlflow
@@ -233,9 +236,35 @@ def tracker(known: Truth, chance: Random) -> Written:
                     f"{name},system/system_memory_usage_megabytes,{known.memory[p, i] / 1e6:.3f},"
                     f"{when * 1000:.0f},{i}"
                 )
+                if late is not None:
+                    lines.append(f"{name},train/loss,{1 / (i + 1):.5f},{when * 1000 + late:.0f},{i}")
             else:
                 lines.append(f"{name},{when},{share:.4f},{known.memory[p, i] / MIB:.3f}")
     return Written("tracker.csv", "\n".join(lines) + "\n", 1e-4, 1100)
+
+
+def chart(known: Truth, chance: Random) -> Written:
+    """A chart of W&B as it exports it: one metric, and per run its value, its lowest and its highest."""
+    axis = chance.choice(
+        ("Relative Time (Process)", "Relative Time (Wall)", "_runtime", "_timestamp", "Step")
+    )
+    cpu, ends = chance.random() < 0.5, ("", "__MIN", "__MAX")
+    metric = "system.cpu" if cpu else "system.proc.memory.rssMB"
+    titles = [axis, *(f"{name} - {metric}{end}" for name in known.names for end in ends)]
+    lines = [",".join(f'"{title}"' for title in titles)]
+    for i in range(known.samples):
+        whens = {"Step": i, "_timestamp": known.time(i)}
+        cells = [whens.get(axis, known.period * i)]
+        for p in range(len(known.names)):
+            value = known.cpu[p, i] / 16 * 100 if cpu else known.memory[p, i] / MIB
+            cells += [round(value, 4), round(value * 0.9, 4), round(value * 1.1, 4)]
+        lines.append(",".join(map(str, cells)))
+    lanes = {
+        name: [Lane(Role.CPU, known.cpu[p], 1e-4) if cpu else Lane(Role.MEMORY, known.memory[p], 1100)]
+        for p, name in enumerate(known.names)
+    }
+    clock = "epoch" if axis == "_timestamp" else "any"
+    return Written("wandb_export.csv", "\n".join(lines) + "\n", lanes=lanes, clock=clock)
 
 
 def psrecord(known: Truth, _chance: Random) -> Written:
@@ -256,5 +285,6 @@ WRITERS: dict[str, Callable[[Truth, Random], Written]] = {
     "Prometheus": prometheus,
     "Grafana": grafana,
     "MLflow and W&B": tracker,
+    "a chart of W&B": chart,
     "psrecord": psrecord,
 }

@@ -147,7 +147,7 @@ class LongSource(TurnedTable):
             ),
             progress,
         )
-        return _table(long, shape).raw(mapping, self.path.name, long)
+        return _table(long, shape).raw(mapping, self.path.name, self.header, long)
 
 
 def check_written(

@@ -90,7 +90,7 @@ class PrometheusSource:
             )
         series = _series(_answers(data.decode("utf-8-sig", "replace"), self.path), self.path)
         table = pivot(series, mapping)
-        return table.raw(mapping, self.path.name)
+        return table.raw(mapping, self.path.name, self.header)
 
 
 def _answers(text: str, path: Path) -> list[dict[str, Any]]:

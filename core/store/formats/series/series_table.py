@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import InputError
+from core.errors import InputError, listed
 from core.traces.mapping import TIME_FACTORS
+from core.traces.model import Role
 from core.traces.raw import Coded, RawTable
 from core.traces.validation import MOST_ROWS, many, problem
 
@@ -53,8 +54,21 @@ class SeriesTable:
     rows: IntArray
     merged: IntArray
 
-    def raw(self, mapping: ColumnMapping, name: str, long: RawTable | None = None) -> RawTable:
+    def raw(
+        self, mapping: ColumnMapping, name: str, header: Sequence[str], long: RawTable | None = None
+    ) -> RawTable:
         """The mapped columns of this table.
+
+        Parameters
+        ----------
+        mapping
+            Which they are.
+        name
+            The file's name.
+        header
+            The columns that its first part showed: others came too late to be mapped, which is said.
+        long
+            The table as it is written, where it is one.
 
         Raises
         ------
@@ -73,16 +87,54 @@ class SeriesTable:
                 "Map only metrics to features, and no attributes.",
             )
         place = {metric: i for i, metric in enumerate(self.metrics)}
-        n = len(self.time)
+        table = self._with_steps(mapping)
+        n = len(table.time)
         return RawTable(
             n_rows=n,
-            executions=self.executions if mapping.execution else Coded.constant(name.partition(".")[0], n),
-            time=self.time if mapping.time else None,
-            columns=tuple(self.columns[place[one.column]] for one in mapping.features),
-            rows=self.rows,
+            executions=table.executions if mapping.execution else Coded.constant(name.partition(".")[0], n),
+            time=table.time if mapping.time else None,
+            columns=tuple(table.columns[place[one.column]] for one in mapping.features),
+            rows=table.rows,
             rows_read=n if long is None else long.rows_read - long.n_rows + n,
-            problems=(*(() if long is None else long.problems), *self._problems()),
+            problems=(*(() if long is None else long.problems), *self._late(header), *self._problems()),
         )
+
+    def _with_steps(self, mapping: ColumnMapping) -> SeriesTable:
+        """The table without rows of nothing but a loss; the last loss is in the rows behind them.
+
+        A program logs its loss when a step ends, and its tracker the machine's metrics at times of their own.
+        """
+        where = {metric: i for i, metric in enumerate(self.metrics)}
+        losses = [where[one.column] for one in mapping.features if one.role is Role.LOSS]
+        others = [where[one.column] for one in mapping.features if one.role is not Role.LOSS]
+        if not losses or not others:
+            return self
+        sampled = np.isfinite([self.columns[i] for i in others]).any(axis=0)
+        logged = np.isfinite([self.columns[i] for i in losses]).any(axis=0)
+        known = np.bincount(self.executions.codes, sampled, len(self.executions.names)) > 0
+        alone = logged & ~sampled & known[self.executions.codes]
+        if not alone.any():
+            return self
+        starts = np.searchsorted(self.executions.codes, self.executions.codes)
+        columns = [
+            (_last(values, starts) if i in losses else values)[~alone]
+            for i, values in enumerate(self.columns)
+        ]
+        return replace(
+            self,
+            executions=Coded(self.executions.codes[~alone], self.executions.names),
+            time=self.time[~alone],
+            columns=tuple(columns),
+            rows=self.rows[~alone],
+        )
+
+    def _late(self, header: Sequence[str]) -> tuple[Problem, ...]:
+        """The metrics that the file's first part did not show, so that nobody could map them."""
+        late = [metric for metric in self.metrics if metric not in header]
+        if not late:
+            return ()
+        message = f"{listed(late[:4])} first appear{'s' if len(late) == 1 else ''} too late to be seen."
+        return (problem("late_column", message, column=late[0], count=len(late)),)
 
     def _problems(self) -> tuple[Problem, ...]:
         if not len(self.merged):
@@ -98,6 +150,12 @@ class SeriesTable:
                 rows=np.sort(self.merged)[:MOST_ROWS].tolist(),
             ),
         )
+
+
+def _last(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Each row's last number at or before it, back to the row at which its execution starts."""
+    place = np.maximum.accumulate(np.where(np.isfinite(values), np.arange(len(values)), -1))
+    return np.where(place >= starts, values[place], np.nan)
 
 
 def execution_of(labels: Mapping[str, str]) -> str:
