@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.traces.model import Role
 from core.units import GIB, MIB
 from tests.store.written.truth import CPU_UNITS, MEMORY_UNITS, number, stamp
@@ -13,8 +15,6 @@ from tests.store.written.truth import CPU_UNITS, MEMORY_UNITS, number, stamp
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from random import Random
-
-    import numpy as np
 
     from tests.store.written.truth import Truth
 
@@ -183,17 +183,32 @@ def json_lines(known: Truth, chance: Random) -> Written:
 
 
 def prometheus(known: Truth, chance: Random) -> Written:
-    """The answer to a range query of counters and gauges, or a client's table of it."""
+    """The answer to a range query of counters and gauges, or a client's table of it.
+
+    cAdvisor's may have the pods' sums, their pause containers and their networks as well.
+    """
     cpu, memory = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"
     total = (known.cpu * known.period).cumsum(axis=1)
-    as_json = chance.random() < 0.5
-    series, lines = [], ["timestamp,__name__,namespace,pod,container,value"]
+    as_json, sums, pause, network = chance.random() < 0.5, *(chance.random() < 0.4 for _ in range(3))
+    paused = chance.random() < 0.5
+    series = []
     for p, name in enumerate(known.names):
-        for metric, values in ((cpu, total[p]), (memory, known.memory[p])):
-            labels = {"namespace": "ml", "pod": name, "container": "main"}
+        measured = [("main", cpu, total[p]), ("main", memory, known.memory[p])]
+        measured += [("", metric, values + 7) for _, metric, values in measured if sums]
+        measured += [("POD", metric, 0 * values) for _, metric, values in measured[:2] if pause]
+        if network and chance.random() < 0.8:
+            received = np.arange(known.samples) * 1500.0
+            measured.append(("POD" if paused else "", "container_network_receive_bytes_total", received))
+        for container, metric, values in measured:
+            labels = {"__name__": metric, "namespace": "ml", "pod": name, "container": container}
             pairs = [[known.time(i), repr(float(values[i]))] for i in range(known.samples)]
-            series.append({"metric": {"__name__": metric, **labels}, "values": pairs})
-            lines += [f"{time:.0f},{metric},ml,{name},main,{value}" for time, value in pairs]
+            series.append({"metric": {key: text for key, text in labels.items() if text}, "values": pairs})
+    chance.shuffle(series)
+    columns = ("__name__", "namespace", "pod", "container")
+    lines = [f"timestamp,{','.join(columns)},value"]
+    for one in series:
+        cells = ",".join(one["metric"].get(column, "") for column in columns)
+        lines += [f"{time:.0f},{cells},{value}" for time, value in one["values"]]
     answer = {"status": "success", "data": {"resultType": "matrix", "result": series}}
     text = json.dumps(answer) if as_json else "\n".join(lines) + "\n"
     return Written(

@@ -7,7 +7,7 @@ column, and the labels name the execution.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.csv.reader import CsvSource
-from core.store.formats.series.series_table import SeriesTable, gather, named
+from core.store.formats.series.names import of_containers
+from core.store.formats.series.series_table import SeriesTable, gather
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, read, style_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from core.store.formats.opening import Beginning
+    from core.traces.validation import Problem
 
 _METRIC = (
     "__name__",
@@ -117,10 +119,12 @@ class LongSource(TurnedTable):
             return row[place[name]].strip() if name else ""
 
         said = [(cell(row, shape.metric), tuple(cell(row, name) for name in shape.labels)) for row in whole]
-        pairs = _pairs(list(dict.fromkeys(said)), shape)
-        metrics = tuple(dict.fromkeys(pairs[one][1] for one in said))
+        pairs, _ = _pairs(list(dict.fromkeys(said)), shape)
+        metrics = tuple(dict.fromkeys(pairs[one][1] for one in said if one in pairs))
         seen: dict[tuple[str, str], dict[str, str]] = {}
         for one, row in zip(said, whole, strict=True):
+            if one not in pairs:
+                continue
             execution, metric = pairs[one]
             seen.setdefault((execution, cell(row, shape.time)), {})[metric] = cell(row, shape.value)
         rows = tuple((*key, *(cells.get(one, "") for one in metrics)) for key, cells in seen.items())
@@ -184,15 +188,14 @@ def check_written(
 
 def _pairs(
     said: Sequence[tuple[str, tuple[str, ...]]], shape: _Shape
-) -> dict[tuple[str, tuple[str, ...]], tuple[str, str]]:
-    """The execution and the column of every kind of row."""
+) -> tuple[dict[tuple[str, tuple[str, ...]], tuple[str, str]], tuple[Problem, ...]]:
+    """The execution and the column of every kind of row that is of a container, and which are of none."""
     series = [
         _series(metric, {key: text for key, text in zip(shape.labels, labels, strict=True) if text})
         for metric, labels in said
     ]
-    return dict(
-        zip(said, named([labels for _, labels in series], [metric for metric, _ in series]), strict=True)
-    )
+    found = of_containers([labels for _, labels in series], [metric for metric, _ in series])
+    return dict(zip((said[i] for i in found.kept), found.names, strict=True)), found.problems
 
 
 def _table(long: RawTable, shape: _Shape) -> SeriesTable:
@@ -204,12 +207,15 @@ def _table(long: RawTable, shape: _Shape) -> SeriesTable:
         for row in unique
     ]
     said = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
-    pairs = _pairs(said, shape)
-    which = inverse.reshape(-1)
-    executions, metrics = (_coded([pairs[one][i] for one in said], which) for i in (0, 1))
+    pairs, left_out = _pairs(said, shape)
+    there = np.array([one in pairs for one in said])
+    kept = there[inverse.reshape(-1)]
+    which = (np.cumsum(there) - 1)[inverse.reshape(-1)[kept]]
+    executions, metrics = (_coded([pairs[one][i] for one in said if one in pairs], which) for i in (0, 1))
     time = long.time if long.time is not None else np.zeros(long.n_rows)
     rows = long.rows if long.rows is not None else np.arange(long.n_rows)
-    return gather(executions, metrics, time, long.columns[0], rows)
+    table = gather(executions, metrics, time[kept], long.columns[0][kept], rows[kept])
+    return replace(table, left_out=left_out)
 
 
 def _coded(names: Sequence[str], which: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Coded:

@@ -8,26 +8,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError, listed
+from core.store.formats.series.names import of_containers
 from core.traces.mapping import TIME_FACTORS
 from core.traces.model import Role
 from core.traces.raw import Coded, RawTable
 from core.traces.validation import MOST_ROWS, many, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from core.traces.mapping import ColumnMapping
     from core.traces.model import FloatArray, IntArray
     from core.traces.validation import Problem
-
-_POD = ("pod", "pod_name", "pod_id")
-_CONTAINER = ("container", "container_name")
-_EXPORTED = "exported_"
-"""What labels of a container begin with that another one measures, as DCGM's exporter does a job's GPUs."""
-_ALONE = ("name", "container_label_com_docker_compose_service", "run", "run_id", "Series", "series", "id",
-          "Hostname", "hostname", "instance")  # fmt: skip
-# what one container has several of: each is a column of its own
-_PARTS = ("gpu", "GPU", "minor_number", "index", "device", "interface", "UUID", "uuid", "direction")
 
 
 @dataclass(frozen=True)
@@ -45,7 +37,10 @@ class Series:
 
 @dataclass(frozen=True)
 class SeriesTable:
-    """Rows by container and time, a column per metric; `merged` are rows whose value another one replaced."""
+    """Rows by container and time, a column per metric.
+
+    `merged` are rows whose value another one replaced, `left_out` says which series are not in it.
+    """
 
     executions: Coded
     time: FloatArray
@@ -53,6 +48,7 @@ class SeriesTable:
     columns: tuple[FloatArray, ...]
     rows: IntArray
     merged: IntArray
+    left_out: tuple[Problem, ...] = ()
 
     def raw(
         self, mapping: ColumnMapping, name: str, header: Sequence[str], long: RawTable | None = None
@@ -138,11 +134,12 @@ class SeriesTable:
 
     def _problems(self) -> tuple[Problem, ...]:
         if not len(self.merged):
-            return ()
+            return self.left_out
         message = (
             f"{many(len(self.merged), 'value')} of a metric, container and time that have another one, too."
         )
         return (
+            *self.left_out,
             problem(
                 "duplicate_time",
                 message,
@@ -158,109 +155,19 @@ def _last(values: FloatArray, starts: IntArray) -> FloatArray:
     return np.where(place >= starts, values[place], np.nan)
 
 
-def execution_of(labels: Mapping[str, str]) -> str:
-    """The container that labels identify: pod and container, or a name, or all labels."""
-    named = "/".join(part for part in _pod_and_container(labels) if part)
-    if not named:
-        named = next((labels[key] for key in _ALONE if labels.get(key)), "")
-    return named or all_labels(labels, [key for key in labels if key not in _PARTS])
-
-
-def all_labels(labels: Mapping[str, str], keys: Iterable[str]) -> str:
-    """A name from several labels: ``container=a, pod=b``."""
-    return ", ".join(f"{key}={labels[key]}" for key in sorted(keys) if labels.get(key)) or "all"
-
-
-def named(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> list[tuple[str, str]]:
-    """The execution and the column of every series.
-
-    Parameters
-    ----------
-    labels, metrics
-        Of each series, its labels without the metric's name, and that name.
-
-    Returns
-    -------
-    list
-        All different, as long as the labels are. Series of one container that differ in a label of its parts
-        (two GPUs, two network interfaces) are two columns of it, other ones are two executions.
-    """
-    labels = _with_containers(labels, metrics)
-    names = [(execution_of(one), metric) for one, metric in zip(labels, metrics, strict=True)]
-    if len(set(names)) == len(names):
-        return names
-    keys = {key for one in labels for key in one}
-    varying = {key for key in keys if len({one.get(key) for one in labels}) > 1}
-    parts = [key for key in _PARTS if key in varying and _tells_apart(names, labels, key)]
-    names = [
-        (name, f"{metric} {' '.join(_part(one, parts[:1]))}".strip())
-        for (name, metric), one in zip(names, labels, strict=True)
-    ]
-    if len(set(names)) == len(names):
-        return names
-    others = [key for key in varying if key not in parts[:1]]
-    return [(all_labels(one, others), metric) for one, (_, metric) in zip(labels, names, strict=True)]
-
-
-def _tells_apart(names: Sequence[tuple[str, str]], labels: Sequence[Mapping[str, str]], key: str) -> bool:
-    """Whether a label differs between series that share execution and metric."""
-    seen: dict[tuple[str, str], set[str | None]] = {}
-    for name, one in zip(names, labels, strict=True):
-        seen.setdefault(name, set()).add(one.get(key))
-    return any(len(values) > 1 for values in seen.values())
-
-
-def _part(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
-    return [f"{key.lower()} {labels[key]}" for key in keys if labels.get(key)]
-
-
-def _with_containers(
-    labels: Sequence[Mapping[str, str]], metrics: Sequence[str]
-) -> Sequence[Mapping[str, str]]:
-    """Labels in which a metric that knows only pods gets the container of a pod that has one."""
-    known: dict[str, set[str]] = {}
-    labelled: set[tuple[str, str]] = set()
-    for one, metric in zip(labels, metrics, strict=True):
-        pod, container = _pod_and_container(one)
-        if pod and container:
-            known.setdefault(pod, set()).add(container)
-            labelled.add((pod, metric))
-    completed = []
-    for one, metric in zip(labels, metrics, strict=True):
-        pod, container = _pod_and_container(one)
-        alone = pod and not container and len(known.get(pod, ())) == 1
-        take = alone and (pod, metric) not in labelled
-        key = f"{_EXPORTED if _is_exported(one) else ''}container"
-        completed.append({**one, key: next(iter(known[pod]))} if take else one)
-    return completed
-
-
-def _pod_and_container(labels: Mapping[str, str]) -> tuple[str, str]:
-    """The pod and the container that were measured, not those of who measured them."""
-    before = _EXPORTED if _is_exported(labels) else ""
-    pod, container = (
-        next((labels[f"{before}{key}"] for key in keys if labels.get(f"{before}{key}")), "")
-        for keys in (_POD, _CONTAINER)
-    )
-    return pod, container
-
-
-def _is_exported(labels: Mapping[str, str]) -> bool:
-    return any(labels.get(f"{_EXPORTED}{key}") for key in (*_POD, *_CONTAINER))
-
-
 def pivot(series: Sequence[Series], mapping: ColumnMapping | None) -> SeriesTable:
     """Bring series together by container and time."""
     metrics = [one.labels.get("__name__") or one.metric for one in series]
     labels = [{k: v for k, v in one.labels.items() if k != "__name__"} for one in series]
+    found = of_containers(labels, metrics)
+    series, pairs = [series[i] for i in found.kept], found.names
     lengths = [len(one.time) for one in series]
-    pairs = named(labels, metrics)
     time = np.concatenate([one.time for one in series])
     scale = TIME_FACTORS.get(mapping.time_unit, 1.0) if mapping is not None else 1.0
     values = np.concatenate([one.values for one in series])
     rows = np.arange(1, len(time) + 1)
     executions, columns = (coded([pair[i] for pair in pairs], lengths) for i in (0, 1))
-    return gather(executions, columns, time * scale, values, rows)
+    return replace(gather(executions, columns, time * scale, values, rows), left_out=found.problems)
 
 
 def coded(names: Sequence[str], lengths: Sequence[int]) -> Coded:

@@ -10,7 +10,7 @@ drew as one point, ``__MIN`` and ``__MAX``, which are left out. Its axis may be 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,8 @@ from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.csv.reader import CsvSource
 from core.store.formats.series.long_table import check_written, legend
-from core.store.formats.series.series_table import coded, gather, named
+from core.store.formats.series.names import of_containers
+from core.store.formats.series.series_table import coded, gather
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.numbers import EMPTY
 from core.traces.cells.quantities import WRITTEN
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from core.store.formats.opening import Beginning
     from core.traces.raw import RawTable
+    from core.traces.validation import Problem
 
 _TIMES = ("time", "timestamp", "datetime", "date", "_time")
 # W&B's axes that are times; the relative ones are in seconds
@@ -144,6 +146,7 @@ class WideSource(TurnedTable):
 
     time: str | None
     series: tuple[tuple[str, tuple[str, str]], ...]
+    left_out: tuple[Problem, ...] = ()
 
     @classmethod
     def of(cls, source: CsvSource) -> WideSource | None:
@@ -158,15 +161,23 @@ class WideSource(TurnedTable):
         columns = (Column(name, tuple(map(str.strip, cells[name])), style) for name in shape.said)
         if not all(column.numeric for column in columns if _filled(column.cells)):
             return None
-        said = shape.said.values()
-        pairs = named([labels for _, labels in said], [metric for metric, _ in said])
+        said = tuple(shape.said.values())
+        found = of_containers([labels for _, labels in said], [metric for metric, _ in said])
+        names, pairs = tuple(shape.said), found.names
         if len(set(pairs)) < len(pairs):
             return None  # two columns of one name: nobody can say which is which
         metrics = tuple(dict.fromkeys(metric for _, metric in pairs))
-        series = tuple(zip(shape.said, pairs, strict=True))
+        series = tuple(zip((names[i] for i in found.kept), pairs, strict=True))
         header = ("execution", *(("timestamp",) if shape.time else ()), *metrics)
         rows = _rows(cells, shape.time, series, metrics)
-        return cls(source=source, time=shape.time, series=series, header=header, rows=rows)
+        return cls(
+            source=source,
+            time=shape.time,
+            series=series,
+            header=header,
+            rows=rows,
+            left_out=found.problems,
+        )
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.
@@ -200,7 +211,7 @@ class WideSource(TurnedTable):
             values[there],
             np.tile(rows, every)[there],
         )
-        return table.raw(mapping, self.path.name, self.header, wide)
+        return replace(table, left_out=self.left_out).raw(mapping, self.path.name, self.header, wide)
 
 
 def _rows(
