@@ -144,6 +144,32 @@ def test_a_large_prometheus_answer_is_inspected_by_its_head(tmp_path):
     assert read_traces(path).n_samples == 45_000
 
 
+@pytest.mark.parametrize("lines", [False, True])
+def test_metrics_behind_the_first_part_of_a_large_answer_are_seen(tmp_path, lines):
+    """A range query's series are in the order of their metrics."""
+    of_metrics = [
+        [
+            series(metric, f"pod-{p}", [[1.7e9 + 15 * i, str(rate * i + 1e8)] for i in range(3000)])
+            for p in range(4)
+        ]
+        for metric, rate in ((CPU, 15), (MEMORY, 1))
+    ]
+    answers = [answer(one) for one in of_metrics] if lines else [answer([*of_metrics[0], *of_metrics[1]])]
+    text = "\n".join(map(json.dumps, answers))
+    path = write(tmp_path, "large.json", text)
+    assert [one.role for one in inspect_file(path).mapping.features] == [Role.CPU, Role.MEMORY]
+    traces, report = read_with_report(path)
+    assert of(traces, Role.MEMORY, "pod-3")[0] == 1e8 + 1
+    assert report.faultless
+
+
+def test_a_metric_that_the_first_containers_lack_is_seen(tmp_path):
+    found = [series(CPU, pod, [[1.7e9 + 15 * i, str(15 * i)] for i in range(60)]) for pod in "ab"]
+    found.append(series(RECEIVED, "b", [[1.7e9 + 15 * i, str(1500 * i)] for i in range(60)]))
+    traces, _ = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert of(traces, Role.NETWORK_IN, "b") == pytest.approx([100.0] * 59)
+
+
 def test_a_prometheus_table_with_one_value_per_row(tmp_path):
     lines = ["timestamp,__name__,pod,value"]
     for i in range(4):
