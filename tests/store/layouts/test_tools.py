@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
+from core.store.formats.series import long_table
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 from core.units import GIB, MIB, Unit
@@ -231,13 +232,27 @@ def test_a_container_that_begins_long_after_the_first_rows_is_read(tmp_path):
     assert [len(one.time) for one in traces.executions()] == [3000, 500]
 
 
-def test_a_metric_that_comes_after_the_first_rows_is_named(tmp_path):
-    text = "timestamp,__name__,pod,value\n" + "".join(
-        f"{1.7e9 + 10 * i:.0f},{metric},a,{value + i / 1e4}\n"
+def by_metric(n):
+    """A table of two metrics, one behind the other, as a database gives them out."""
+    return "timestamp,__name__,pod,value\n" + "".join(
+        f"{1.7e9 + 10 * i:.0f},{metric},{pod},{value + i / 1e4}\n"
         for metric, value in (("cpu_cores", 1), ("memory_bytes", 1e9))
-        for i in range(2500)
+        for pod in "ab"
+        for i in range(n)
     )
-    _, report = read_with_report(write(tmp_path, "sorted.csv", text))
+
+
+def test_metrics_behind_the_first_rows_are_seen(tmp_path):
+    path = write(tmp_path, "sorted.csv", by_metric(2500))
+    assert [one.role for one in inspect_file(path).mapping.features] == [Role.CPU, Role.MEMORY]
+    traces, report = read_with_report(path)
+    assert of(traces, Role.MEMORY, "b")[:2] == [1e9, 1e9 + 1e-4]
+    assert report.faultless
+
+
+def test_a_metric_that_comes_too_late_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(long_table, "LOOKED_THROUGH", 1000)
+    _, report = read_with_report(write(tmp_path, "sorted.csv", by_metric(2500)))
     assert [(one.kind, one.column) for one in report.harmful] == [("late_column", "memory_bytes")]
 
 

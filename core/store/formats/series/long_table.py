@@ -6,15 +6,22 @@ column, and the labels name the execution.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import InputError
 from core.store.formats.base import Format
+from core.store.formats.csv.dialect import EVIDENCE_ROWS
+from core.store.formats.csv.parse_exact import MOST_LINE
 from core.store.formats.csv.reader import CsvSource
+from core.store.formats.opening import open_content
 from core.store.formats.series.names import of_containers
 from core.store.formats.series.series_table import SeriesTable, gather
 from core.store.formats.series.turned import TurnedTable
@@ -26,7 +33,7 @@ from core.traces.raw import Coded, RawTable
 from core.units import Unit, file_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.store.formats.opening import Beginning
     from core.traces.validation import Problem
@@ -47,6 +54,9 @@ _VALUE = ("value", "_value", "val", "metric_value")
 _SERIES = ("series", "metric", "legend")
 # tables of tools have columns that are neither labels nor values
 _IGNORED = frozenset(("step", "is_nan", "result", "table", "_start", "_stop", "", "index"))
+ROWS_OF_SERIES, MOST_FOUND = 10, 50_000
+LOOKED_THROUGH = 2**25
+"""Characters of a table in which series are looked for that its first rows do not have."""
 _LEGEND = re.compile(r"\s*([A-Za-z_:][\w:.]*)?\s*\{(.*)\}\s*")
 _LABEL = re.compile(r'([A-Za-z_]\w*)\s*[=:]\s*"?([^",}]*)"?')
 
@@ -107,12 +117,22 @@ class LongSource(TurnedTable):
     shape: _Shape
 
     @classmethod
-    def of(cls, source: CsvSource) -> LongSource | None:
-        """The same file with one column per metric, where it is a table with one value per row."""
+    def of(cls, source: CsvSource, further: bool = False) -> LongSource | None:
+        """The same file with one column per metric, where it is a table with one value per row.
+
+        Parameters
+        ----------
+        source
+            The file as it is written.
+        further
+            Whether series behind its first rows are looked for, too.
+        """
         whole = [row for row in source.rows if len(row) == len(source.header)]
         shape = _shape(source.header, whole)
         if shape is None or not whole:
             return None
+        if further and len(source.rows) >= EVIDENCE_ROWS:
+            whole += _begun(source, shape, whole)
         place = {name: i for i, name in enumerate(source.header)}
 
         def cell(row: Sequence[str], name: str) -> str:
@@ -152,6 +172,34 @@ class LongSource(TurnedTable):
             progress,
         )
         return _table(long, shape).raw(mapping, self.path.name, self.header, long)
+
+
+def _begun(source: CsvSource, shape: _Shape, known: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The first rows of series that the first rows of the table lack: one metric may be behind another."""
+    width = len(source.header)
+    places = [source.header.index(name) for name in (shape.metric, *shape.labels) if name]
+    series = itemgetter(*places)
+    # how many rows of a series are still to be taken; none of those that are known, or of a header again
+    wanted = dict.fromkeys((series(row) for row in (source.header, *known)), 0)
+    found: list[tuple[str, ...]] = []
+    with open_content(source.path) as stream, suppress(csv.Error):
+        text = io.TextIOWrapper(stream, source.head.encoding, errors="replace", newline="")
+        for _ in range(source.head.header_lines):
+            text.readline(MOST_LINE)
+        for row in csv.reader(_lines(text), delimiter=source.head.separator):
+            if len(row) == width and (left := wanted.setdefault(series(row), ROWS_OF_SERIES)):
+                wanted[series(row)] = left - 1
+                found.append(tuple(row))
+            if len(found) >= MOST_FOUND:
+                break
+    return found
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    done = 0
+    while done < LOOKED_THROUGH and (line := text.readline(MOST_LINE)):
+        done += len(line)
+        yield line
 
 
 def check_written(
@@ -225,7 +273,7 @@ def _coded(names: Sequence[str], which: np.ndarray[tuple[int], np.dtype[np.intp]
 
 
 def _open(start: Beginning) -> LongSource:
-    found = LongSource.of(start.opened(CsvSource.open))
+    found = LongSource.of(start.opened(CsvSource.open), further=True)
     if found is None:
         raise InputError(f"“{start.path.name}” is not a table of metrics.", "Import it as it was recognised.")
     return found
