@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError, MismatchError
+from core.traces.build.cleaning import BESIDE
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 
@@ -38,6 +39,8 @@ def main_feature(features: Sequence[Feature], role: Role) -> Feature | None:
 def default_features(traces: TraceSet) -> tuple[Feature, ...]:
     """The features a model is fitted on unless told otherwise: usage that varies; no limit, loss or phase.
 
+    What goes in and out is none of them where it is missing in some samples, as import leaves it.
+
     Raises
     ------
     InputError
@@ -46,7 +49,10 @@ def default_features(traces: TraceSet) -> tuple[Feature, ...]:
     usable = [
         feature
         for feature, values in zip(traces.features, traces.columns, strict=True)
-        if feature.role not in LEFT_OUT and len(values) and values.min() != values.max()
+        if feature.role not in LEFT_OUT
+        and len(values)
+        and values.min() != values.max()
+        and not (feature.role in BESIDE and np.isnan(values).any())
     ]
     if not usable:
         raise InputError(

@@ -116,7 +116,6 @@ def _suggested(looks: Sequence[Look], names: Sequence[Mapping[str, str]]) -> Col
         attributes=tuple(
             name for name in attributes if name not in features and name not in (EXECUTION, TIME)
         ),
-        cores=next((one.cores for one in mappings if one.cores is not None), None),
         assumed=tuple(
             dict.fromkeys(
                 called[name]

@@ -355,4 +355,22 @@ KINDS: dict[str, Kind] = {
     "named_by_pods": Kind(
         Severity.INFO, Action.GROUPED, "Each pod has one container.", "Import the files one by one if not."
     ),
+    "unnamed_io": Kind(
+        Severity.INFO,
+        Action.IGNORED,
+        "They were left out.",
+        "Write a line with the columns' names above the rows if you need them.",
+    ),
+    "pod_sums": Kind(
+        Severity.INFO,
+        Action.IGNORED,
+        "They were left out.",
+        "No action is needed: they are the sum of the containers, or the one that keeps the network open.",
+    ),
+    "pod_network": Kind(
+        Severity.WARNING,
+        Action.IGNORED,
+        "They were left out.",
+        "Import the network metrics alone to see them per pod.",
+    ),
 }

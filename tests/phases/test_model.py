@@ -47,6 +47,14 @@ def test_the_same_seed_gives_the_same_model_bit_for_bit(traces, encoder, warmup)
     np.testing.assert_array_equal(predict(one, traces), predict(two, traces))
 
 
+def test_usage_that_is_missing_in_some_samples_is_not_read_unasked(traces, model):
+    network = Feature("network", Role.NETWORK_IN, Unit.BYTES_PER_SECOND)
+    received = np.arange(traces.n_samples, dtype=float)
+    received[3:9] = np.nan
+    more = replace(traces, features=(*traces.features, network), columns=(*traces.columns, received))
+    assert fit(more, QUICK).features == model.features
+
+
 def test_known_phases_are_found_and_numbered_by_their_cpu(traces, model):
     labels = predict(model, traces)
     cpu = traces.column("cpu")

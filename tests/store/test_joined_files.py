@@ -199,3 +199,30 @@ def test_first_parts_that_do_not_meet_are_no_reason_to_refuse(tmp_path: Path, mo
     found = inspect_file(write(tmp_path / "two", files))
     assert found.mapping is not None
     assert len(found.mapping.features) == 2
+
+
+def machine(cores: int, n: int = 10) -> str:
+    head = "Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n"
+    return head + "".join(f"{START + 300 * i};{cores};50;{6129274 + i}\n" for i in range(n))
+
+
+def test_every_virtual_machine_has_its_own_cores(tmp_path: Path) -> None:
+    folder = write(tmp_path / "vms", {"1.csv": machine(4), "2.csv": machine(16), "3.csv": machine(2)})
+    found = inspect_file(folder)
+    assert found.mapping is not None
+    assert found.mapping.cores is None
+    traces, report = read_with_report(folder, found.mapping)
+    assert [float(traces.execution(name).columns["CPU usage [cores]"][0]) for name in "123"] == [2, 8, 1]
+    assert report.faultless
+
+
+def test_cores_that_a_person_gives_are_those_of_every_file(tmp_path: Path) -> None:
+    def share(base: int) -> str:
+        return "time,cpu_pct_host\n" + "".join(f"{at(i)},{base + i}\n" for i in range(12))
+
+    folder = write(tmp_path / "two", {"a.csv": share(10), "b.csv": share(50)})
+    mapping = inspect_file(folder).mapping
+    assert mapping is not None
+    traces, _ = read_with_report(folder, replace(mapping, cores=8.0))
+    assert float(traces.execution("a").columns["cpu_pct_host"][0]) == pytest.approx(0.8)
+    assert float(traces.execution("b").columns["cpu_pct_host"][0]) == pytest.approx(4.0)

@@ -138,6 +138,22 @@ def test_a_limit_may_be_missing_and_a_wrong_one_stays_empty():
     assert all("stay empty" in one for one in report.sentences())
 
 
+def test_what_goes_in_and_out_may_be_missing_beside_usage():
+    network = MappedColumn("net", Role.NETWORK_IN, "bytes_per_s")
+    times = list(range(10))
+    received = [1, NAN, 3, NAN, NAN, NAN, NAN, NAN, NAN, 10]
+    table = raw(["a"] * 10 + ["b"] * 10, times * 2, [1] * 20, received + [NAN] * 10)
+    traces, report = build(table, ColumnMapping((CPU, network), execution="e", time="t"))
+    assert traces.n_samples == 20
+    # short gaps are bridged as elsewhere, and no row is lost for a long one
+    np.testing.assert_array_equal(traces.columns[1], [1, 1, 3, 3, 3, 3, NAN, NAN, NAN, 10, *[NAN] * 10])
+    assert report.count("missing") == 4
+    assert report.count("missing_kept") == 13
+    alone = raw(["a"] * 4, [0, 1, 2, 3], [NAN, 1, 2, 3])
+    traces, _ = build(alone, ColumnMapping((network,), execution="e", time="t"))
+    assert traces.n_samples == 3
+
+
 def test_attributes_are_those_of_the_first_row_in_time():
     kinds = Coded(np.array([1, 0, 0, -1]), ("late", "early"))
     mapping = ColumnMapping((CPU,), execution="e", time="t", attributes=("kind",))

@@ -19,6 +19,7 @@ for _formats in declared(
     "FORMATS",
     "parquet",
     "logs.sar",
+    "logs.docker_csv",
     "logs.docker_stats",
     "logs.kubectl_top",
     "logs.psrecord",
@@ -27,6 +28,7 @@ for _formats in declared(
     "series.prometheus_json",
     "series.long_table",
     "series.wide_table",
+    "csv.bitbrains",
     "csv",  # the last: any other text is taken for a table
 ):
     for _format in _formats:

@@ -270,18 +270,26 @@ def _drop_empty_columns(work: Working) -> None:
 
 
 def _hold_missing(work: Working) -> None:
-    """Fill missing cells with the last value of the execution, or drop the row."""
+    """Fill missing cells with the last value of the execution, or drop the row.
+
+    What goes in and out beside other usage costs no row: a pod on its host's network has none of its own.
+    """
     gone = np.zeros(work.n, dtype=bool)
+    used = any(feature.role not in (*OPTIONAL, *BESIDE) for feature in work.features)
     for index, feature in enumerate(work.features):
         values = work.columns[index]
         if not work.n or not np.isnan(values.sum()):
             continue
         bad = np.isnan(values)
-        optional = feature.role in OPTIONAL
-        _say_missing(work, feature.name, bad, "missing_kept" if optional else "missing")
-        if optional:
+        if feature.role in OPTIONAL:
+            _say_missing(work, feature.name, bad, "missing_kept")
             continue
         work.columns[index], lost = _held(values, bad, work.offsets, work.mapping.max_gap)
+        if feature.role in BESIDE and used:
+            _say_missing(work, feature.name, bad & ~lost, "missing")
+            _say_missing(work, feature.name, lost, "missing_kept")
+            continue
+        _say_missing(work, feature.name, bad, "missing")
         gone |= lost
     if gone.any():
         work.drop(gone)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.traces.cells.numbers import is_number
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -59,9 +57,3 @@ def present(head: Head, wanted: tuple[MappedColumn, ...]) -> tuple[MappedColumn,
 def has(head: Head, *names: str) -> bool:
     """Whether the table has all of these columns."""
     return all(name in head.header for name in names)
-
-
-def first_number(head: Head, name: str) -> float | None:
-    """The first value of a column that gives the machine's size, or None where it gives none."""
-    first = next(iter(head.column(name)), "") if name in head.header else ""
-    return float(first) if is_number(first) and float(first) > 0 else None

@@ -1,27 +1,34 @@
-"""Bitbrains GWA-T-12: one file per virtual machine, with units in the columns' names."""
+"""Bitbrains GWA-T-12: one file per virtual machine, with units in the columns' names.
+
+The reader of such files adds the usage in cores, each row's percentage of the cores that the row names;
+without it the usage stays a share of the machine.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout, first_number, has, present
+from core.traces.layouts.base import Layout, has, present
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
     from core.traces.layouts.base import Head
 
+PERCENT, CORES, USED = "CPU usage [%]", "CPU cores", "CPU usage [cores]"
+
 
 def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
     time = next((name for name in head.header if name.lower().startswith("timestamp [")), None)
-    if time is None or not has(head, "CPU usage [%]", "Memory usage [KB]"):
+    if time is None or not has(head, PERCENT, "Memory usage [KB]"):
         return None
+    share = MappedColumn(PERCENT, Role.CPU, "percent_of_machine")
     wanted = (
-        MappedColumn("CPU usage [%]", Role.CPU, "percent_of_machine"),
+        MappedColumn(USED, Role.CPU, "cores") if has(head, USED) else share,
         MappedColumn("Memory usage [KB]", Role.MEMORY, "kib"),
-        MappedColumn("CPU cores", Role.CPU_LIMIT, "cores"),
+        MappedColumn(CORES, Role.CPU_LIMIT, "cores"),
         MappedColumn("Memory capacity provisioned [KB]", Role.MEMORY_LIMIT, "kib"),
         MappedColumn("Disk read throughput [KB/s]"),
         MappedColumn("Disk write throughput [KB/s]"),
@@ -33,7 +40,6 @@ def recognise(head: Head) -> ColumnMapping | None:
         # the published files say [ms] and hold seconds: the values decide
         time_unit=time_unit_of(head.column(time)),
         features=present(head, wanted),
-        cores=first_number(head, "CPU cores"),
     )
 
 

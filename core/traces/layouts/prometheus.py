@@ -28,7 +28,18 @@ def recognise(head: Head) -> ColumnMapping | None:
     known = {one.column for one, before in zip(features, guessed.features, strict=True) if one != before}
     known |= {one.column for one in features if one.column.split(" ")[0] in _KNOWN}
     assumed = tuple(name for name in guessed.assumed if name not in known)
-    return replace(guessed, features=features, assumed=assumed)
+    return _of_measured(replace(guessed, features=features, assumed=assumed), head)
+
+
+def _of_measured(guessed: ColumnMapping, head: Head) -> ColumnMapping:
+    """The mapping whose executions are the containers that were measured, not those that measured them."""
+    pod, container = "exported_pod", "exported_container"
+    if pod not in head.header or not any(head.column(pod)):
+        return guessed
+    several = container in head.header and len(set(head.column(container))) > 1
+    parts = (container,) if several else ()
+    rest = tuple(name for name in guessed.attributes if name not in (pod, *parts))
+    return replace(guessed, execution=pod, execution_parts=parts, attributes=rest)
 
 
 # The first one present is the memory in use; the working set is what the kernel cannot reclaim.

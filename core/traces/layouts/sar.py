@@ -1,11 +1,11 @@
-"""The table that the readers of sar and sadf make."""
+"""The table that the readers of sar and sadf make: in cores where every machine says how many it has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout, first_number, has, present
+from core.traces.layouts.base import Layout, has, present
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
@@ -17,8 +17,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
     if "timestamp" not in head.header or not has(head, "busy"):
         return None
+    share = MappedColumn("busy", Role.CPU, "percent_of_machine")
     wanted = (
-        MappedColumn("busy", Role.CPU, "percent_of_machine"),
+        MappedColumn("busy_cores", Role.CPU, "cores") if _sized(head) else share,
         MappedColumn("kbmemused", Role.MEMORY, "kib"),
         *(
             MappedColumn(name, Role.OTHER, "percent_of_machine")
@@ -31,8 +32,15 @@ def recognise(head: Head) -> ColumnMapping | None:
         time="timestamp",
         time_unit=time_unit_of(head.column("timestamp")),
         features=present(head, wanted),
-        cores=first_number(head, "cpus"),
     )
+
+
+def _sized(head: Head) -> bool:
+    """Whether the usage of every row is known in cores."""
+    if "busy_cores" not in head.header:
+        return False
+    pairs = zip(head.column("busy"), head.column("busy_cores"), strict=True)
+    return all(cores or not busy for busy, cores in pairs)
 
 
 LAYOUT = Layout(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from core.traces.guessing.times import time_unit_of
 from core.traces.layouts.base import Layout
-from core.traces.mapping import ColumnMapping, MappedColumn
+from core.traces.mapping import PERIOD, ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -61,12 +61,14 @@ def recognise(head: Head) -> ColumnMapping | None:
                 features.append(MappedColumn(name, role, unit))
     time = next((name for name in _TIMES if name in head.header), None)
     execution = next((name for name in _RUNS if name in head.header), None)
-    if not features or time is None:
+    if not features:
         return None
     return ColumnMapping(
         execution=execution,
         time=time,
-        time_unit=time_unit_of(head.column(time), time),
+        time_unit="none" if time is None else time_unit_of(head.column(time), time),
+        period=1.0 if time is None else None,
+        assumed=(PERIOD,) if time is None else (),
         features=tuple(sorted(features, key=lambda one: head.header.index(one.column))),
     )
 

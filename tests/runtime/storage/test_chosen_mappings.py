@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.runtime.storage.uploads.chosen_mappings import ChosenMappings
-from core.store import inspect_file
+from core.store import inspect_file, read_traces
+from core.traces.model import Role
 
 
 def inspected(tmp_path, header="time,name,cpu"):
@@ -46,3 +47,19 @@ def test_a_damaged_file_of_choices_is_as_none(tmp_path):
     for text in ("{", "[]", '{"x": 3}'):
         path.write_text(text)
         assert ChosenMappings(path).get(inspected(tmp_path)) is None
+
+
+def test_a_choice_brings_no_cores_of_another_machine(tmp_path):
+    def machine(name, cores):
+        path = tmp_path / name
+        rows = "".join(f"{1_376_314_846 + 300 * i};{cores};50;{6_129_274 + i}\n" for i in range(6))
+        path.write_text("Timestamp [ms];CPU cores;CPU usage [%];Memory usage [KB]\n" + rows)
+        return path
+
+    first, second = machine("1.csv", 4), machine("2.csv", 16)
+    kept = ChosenMappings(tmp_path / "chosen.json")
+    found = inspect_file(first)
+    kept.keep(found, replace(found.mapping, period=300.0), first.name)
+    mapping, _ = kept.get(inspect_file(second))
+    assert mapping.period == 300.0
+    assert read_traces(second, mapping).values(Role.CPU).tolist() == [8.0] * 6

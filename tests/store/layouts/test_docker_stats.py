@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from core.errors import InputError
 from core.store import inspect_file, read_with_report
 from core.store.formats.logs import text_table
 from core.traces.model import Role
@@ -58,3 +59,85 @@ def test_a_column_that_comes_too_late_is_named(tmp_path, monkeypatch):
     assert (late.column, late.row, late.count) == ("pids", 5, 2)
     assert "too late" in late.sentence()
     assert not report.clean
+
+
+FIELDS = {
+    "time": lambda i: f"2026-01-31T12:00:{i:02d}Z",
+    "name": lambda _: "train",
+    "cpu%": lambda i: f"{250 + i / 10:.1f}%",
+    "mem": lambda i: f"{2.5 + i / 10:.1f}GiB / 62GiB",
+    "mem%": lambda i: f"{(2.5 + i / 10) / 62 * 100:.2f}%",
+    "net": lambda i: f"{1 + i}MB / 3MB",
+    "block": lambda i: f"{5 + i}kB / 0B",
+    "pids": lambda _: "12",
+}
+
+
+def cells(order, header=True, n=10):
+    rows = [",".join(FIELDS[name](i) for name in order) for i in range(n)]
+    return "\n".join([*([",".join(order)] if header else []), *rows]) + "\n"
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("time", "name", "mem%", "cpu%", "net", "mem"),
+        ("block", "net", "mem", "cpu%", "name", "time"),
+        ("name", "pids", "cpu%", "mem%", "mem", "time", "net"),
+        ("mem", "mem%", "cpu%", "time", "name"),
+    ],
+)
+@pytest.mark.parametrize("header", [True, False])
+def test_cells_are_told_by_their_header_or_by_what_they_hold(tmp_path, order, header):
+    traces, report = read_with_report(write(tmp_path, "stats.csv", cells(order, header)))
+    assert traces.ids == ("train",)
+    assert of(traces, Role.CPU) == pytest.approx([2.5 + i / 1000 for i in range(10)])
+    assert of(traces, Role.MEMORY) == pytest.approx([(2.5 + i / 10) * GIB for i in range(10)])
+    assert of(traces, Role.MEMORY_LIMIT) == [62 * GIB] * 10
+    # docker writes network and disk alike: without a header neither is taken for the other
+    names = {feature.name for feature in traces.features}
+    assert ("net_in_bytes" in names) is (header and "net" in order)
+    assert ("block_in_bytes" in names) is (header and "block" in order)
+    assert report.count("unnamed_io") == (0 if header else len({"net", "block"} & set(order)))
+    assert report.faultless
+
+
+def test_a_header_counts_more_than_how_sizes_are_written(tmp_path):
+    text = "time,name,mem,cpu,net\n" + "".join(
+        f"{1_700_000_000 + i},a,{100 + i}MB / 8.2GB,{5 + i}.00%,1KiB / 2KiB\n" for i in range(5)
+    )
+    traces, _ = read_with_report(write(tmp_path, "podman.csv", text))
+    assert of(traces, Role.MEMORY) == [(100 + i) * 1e6 for i in range(5)]
+    assert of(traces, Role.CPU) == pytest.approx([(5 + i) / 100 for i in range(5)])
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("{time},a,12.0%,250.{i}%,2.5GiB / 62GiB", "which percentage is CPU"),
+        ("{time},a,5{i}.0%,1.2MB / 3MB", "which of the sizes are memory"),
+        ("{time},a,5{i}.0%,1MiB / 2MiB,3MiB / 4MiB", "which of the sizes are memory"),
+    ],
+)
+def test_what_nothing_tells_is_not_guessed(tmp_path, row, said):
+    text = "".join(row.format(time=1_700_000_000 + i, i=i) + "\n" for i in range(6))
+    with pytest.raises(InputError, match=said) as caught:
+        read_with_report(write(tmp_path, "stats.csv", text))
+    assert "columns' names above the rows" in caught.value.hint
+
+
+def test_columns_that_change_their_order_are_refused(tmp_path):
+    text = cells(("time", "name", "cpu%", "mem")) + cells(("time", "name", "mem", "cpu%"))
+    with pytest.raises(InputError, match="Row 12 names other columns"):
+        read_with_report(write(tmp_path, "stats.csv", text))
+    same = cells(("time", "name", "cpu%", "mem"), n=5)
+    _, report = read_with_report(
+        write(tmp_path, "stats.csv", same + "train,oops\n" + same.replace("train", "b"))
+    )
+    assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 7)]
+
+
+def test_only_the_share_of_memory_is_no_cpu(tmp_path):
+    text = cells(("time", "name", "mem", "mem%"), header=False)
+    names = [one.column for one in inspect_file(write(tmp_path, "stats.csv", text)).mapping.features]
+    assert "cpu_percent" not in names

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from core.errors import InputError
@@ -38,6 +39,81 @@ def test_a_prometheus_answer_joins_metrics_and_makes_rates(tmp_path):
     assert report.count("counter_start") == 2
 
 
+CPU, MEMORY = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"
+RECEIVED = "container_network_receive_bytes_total"
+
+
+def pods(containers, network, pause=True):
+    """What cAdvisor says of pods: their containers, the pause container, their sums, and the pod's network.
+
+    `network` are the labels of a pod's network beside its interface, per pod; None where it has none.
+    """
+    found = []
+    for pod, names in containers.items():
+        for n, container in enumerate((*names, *(["POD"] if pause else []), "")):
+            label = {"container": container} if container else {}
+            rate = sum(range(1, len(names) + 1)) if not container else 0 if container == "POD" else n + 1
+            found.append(series(CPU, pod, [[1.7e9 + 15 * i, str(15 * rate * i)] for i in range(6)], **label))
+            found.append(series(MEMORY, pod, [[1.7e9 + 15 * i, str(1e8 * rate)] for i in range(6)], **label))
+        if network.get(pod) is not None:
+            values = [[1.7e9 + 15 * i, str(1500 * i)] for i in range(6)]
+            found.append(series(RECEIVED, pod, values, interface="eth0", **network[pod]))
+    return found
+
+
+@pytest.mark.parametrize("labels", [{}, {"container": "POD"}])
+def test_containers_are_kept_and_the_sums_of_their_pods_are_not(tmp_path, labels):
+    found = pods({"p1": ["main"], "p2": ["main"]}, {"p1": labels, "p2": labels})
+    traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert traces.ids == ("p1/main", "p2/main")
+    assert of(traces, Role.CPU, "p1/main") == pytest.approx([1.0] * 5)
+    assert of(traces, Role.MEMORY, "p2/main") == [1e8] * 5
+    assert of(traces, Role.NETWORK_IN, "p2/main") == pytest.approx([100.0] * 5)
+    assert report.faultless
+    (left,) = [one for one in report.problems if one.kind == "pod_sums"]
+    assert left.count == 8
+    assert "“p1”" in left.message
+
+
+def test_the_network_of_several_containers_is_that_of_none(tmp_path):
+    found = pods({"p1": ["main", "side"], "p2": ["main"], "host": ["main"]}, {"p1": {}, "p2": {}})
+    traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert traces.ids == ("p1/main", "p1/side", "p2/main", "host/main")
+    assert of(traces, Role.CPU, "p1/side") == pytest.approx([2.0] * 5)
+    assert of(traces, Role.NETWORK_IN, "p2/main") == pytest.approx([100.0] * 5)
+    assert all(np.isnan(of(traces, Role.NETWORK_IN, name)).all() for name in ("p1/side", "host/main"))
+    assert report.faultless
+    assert report.rows_kept == 20
+    (left,) = [one for one in report.problems if one.kind == "pod_network"]
+    assert "“p1”" in left.message
+
+
+def test_sums_of_pods_alone_are_executions(tmp_path):
+    found = pods({"p1": [], "p2": []}, {"p1": {}, "p2": {}}, pause=False)
+    traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert traces.ids == ("p1", "p2")
+    assert of(traces, Role.NETWORK_IN, "p1") == pytest.approx([100.0] * 5)
+    assert report.count("pod_sums") == report.count("pod_network") == 0
+    only = [one for one in pods({"p": ["a", "b"]}, {"p": {}}) if one["metric"]["__name__"] == RECEIVED]
+    traces, _ = read_with_report(write(tmp_path, "net.json", json.dumps(answer(only))))
+    assert traces.ids == ("p",)
+
+
+def test_a_table_of_containers_leaves_out_the_sums_of_their_pods(tmp_path):
+    found = pods({"p1": ["main"], "p2": ["a", "b"]}, {"p1": {"container": "POD"}, "p2": {}})
+    lines = ["timestamp,__name__,pod,container,value"]
+    for one in found:
+        labels = one["metric"]
+        start = f"{labels['__name__']},{labels['pod']},{labels.get('container', '')}"
+        lines += [f"{time:.0f},{start},{value}" for time, value in one["values"]]
+    traces, report = read_with_report(write(tmp_path, "long.csv", "\n".join(lines) + "\n"))
+    assert traces.ids == ("p1/main", "p2/a", "p2/b")
+    assert of(traces, Role.CPU, "p2/b") == pytest.approx([2.0] * 5)
+    assert of(traces, Role.NETWORK_IN, "p1/main") == pytest.approx([100.0] * 5)
+    assert report.faultless
+    assert (report.count("pod_sums"), report.count("pod_network")) == (8, 1)
+
+
 def test_several_prometheus_answers_one_per_line(tmp_path):
     one = answer([{"metric": {"name": "x"}, "values": [[10 * i, str(i)] for i in range(4)]}])
     two = answer([{"metric": {"name": "y"}, "values": [[10 * i, "2"] for i in range(4)]}])
@@ -66,6 +142,32 @@ def test_a_large_prometheus_answer_is_inspected_by_its_head(tmp_path):
     inspection = inspect_file(path)
     assert [one.name for one in inspection.columns] == ["execution", "timestamp", "m"]
     assert read_traces(path).n_samples == 45_000
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_metrics_behind_the_first_part_of_a_large_answer_are_seen(tmp_path, lines):
+    """A range query's series are in the order of their metrics."""
+    of_metrics = [
+        [
+            series(metric, f"pod-{p}", [[1.7e9 + 15 * i, str(rate * i + 1e8)] for i in range(3000)])
+            for p in range(4)
+        ]
+        for metric, rate in ((CPU, 15), (MEMORY, 1))
+    ]
+    answers = [answer(one) for one in of_metrics] if lines else [answer([*of_metrics[0], *of_metrics[1]])]
+    text = "\n".join(map(json.dumps, answers))
+    path = write(tmp_path, "large.json", text)
+    assert [one.role for one in inspect_file(path).mapping.features] == [Role.CPU, Role.MEMORY]
+    traces, report = read_with_report(path)
+    assert of(traces, Role.MEMORY, "pod-3")[0] == 1e8 + 1
+    assert report.faultless
+
+
+def test_a_metric_that_the_first_containers_lack_is_seen(tmp_path):
+    found = [series(CPU, pod, [[1.7e9 + 15 * i, str(15 * i)] for i in range(60)]) for pod in "ab"]
+    found.append(series(RECEIVED, "b", [[1.7e9 + 15 * i, str(1500 * i)] for i in range(60)]))
+    traces, _ = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert of(traces, Role.NETWORK_IN, "b") == pytest.approx([100.0] * 59)
 
 
 def test_a_prometheus_table_with_one_value_per_row(tmp_path):

@@ -9,6 +9,16 @@ from core.units import KIB
 from tests.store.layouts.files import of, write
 
 
+def roles(inspection):
+    return {one.column: (one.role, one.unit_key) for one in inspection.mapping.features}
+
+
+def printed(host, cpus, busy=50):
+    processors = f"\t_x86_64_\t({cpus} CPU)" if cpus else ""
+    head = f"Linux 6.1.0 ({host}) \t2026-01-31 {processors}\n\n12:00:00     CPU     %user     %idle\n"
+    return head + "".join(f"12:00:0{i}     all     {busy}.00     {100 - busy}.00\n" for i in range(1, 8))
+
+
 def test_sadf_blocks_are_joined_by_time(tmp_path):
     text = (
         "# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle\n"
@@ -48,7 +58,7 @@ def test_sar_text_knows_the_machine_and_midnight(tmp_path):
     path = write(tmp_path, "sar.txt", text)
     inspection = inspect_file(path)
     assert inspection.layout == "sar"
-    assert inspection.mapping.cores == 4
+    assert roles(inspection)["busy_cores"] == (Role.CPU, "cores")
     traces, report = read_with_report(path)
     assert of(traces, Role.CPU) == pytest.approx([1.0, 2.0])
     assert of(traces, Role.MEMORY) == [4096 * KIB, 8192 * KIB]
@@ -97,3 +107,61 @@ def test_a_date_of_two_meanings_is_no_sure_one(tmp_path, date, clock, day, sure)
     assert traces.time[0] == day + 43_210
     assert (report.count("assumed_date") == 0) is sure
     assert report.faultless is sure
+
+
+def test_each_machine_has_its_own_processors(tmp_path):
+    path = write(tmp_path, "both.txt", printed("n1", 4) + "\n" + printed("n2", 64))
+    traces, report = read_with_report(path)
+    assert of(traces, Role.CPU, "n1") == [2.0] * 7
+    assert of(traces, Role.CPU, "n2") == [32.0] * 7
+    assert report.faultless
+    folder = tmp_path / "several"
+    folder.mkdir()
+    write(folder, "a.txt", printed("n1", 4))
+    write(folder, "b.txt", printed("n2", 64))
+    traces, report = read_with_report(folder)
+    assert of(traces, Role.CPU, "n1") == [2.0] * 7
+    assert of(traces, Role.CPU, "n2") == [32.0] * 7
+    assert report.faultless
+
+
+def test_a_machine_of_unknown_size_keeps_its_share(tmp_path):
+    path = write(tmp_path, "both.txt", printed("n1", 4) + "\n" + printed("n2", 0))
+    assert roles(inspect_file(path))["busy"] == (Role.CPU, "percent_of_machine")
+    traces = read_traces(path)
+    assert of(traces, Role.CPU) == [0.5] * 14
+
+
+def test_two_rows_of_one_time_are_told(tmp_path):
+    """Two recordings in one file, as ``cat`` makes them, and not in silence one of them."""
+    text = "# hostname;interval;timestamp;CPU;%user;%nice;%system;%iowait;%steal;%idle\n" + "".join(
+        f"n1;1;{1769860800 + i};-1;{busy};0;0;0;0;{100 - busy}\n" for i in range(8) for busy in (10, 60)
+    )
+    traces, report = read_with_report(write(tmp_path, "sar.txt", text))
+    assert traces.n_samples == 8
+    assert report.rows_read == 16
+    assert report.count("duplicate_time") == 8
+    assert not report.faultless
+    # the same block printed again says nothing else
+    again = "\n".join([*text.splitlines()[:1], *text.splitlines()[1::2]]) + "\n"
+    _, report = read_with_report(write(tmp_path, "same.txt", again * 2))
+    assert report.faultless
+    _, report = read_with_report(write(tmp_path, "sar.txt", printed("n1", 4) + printed("n1", 4, busy=70)))
+    assert report.count("duplicate_time") == 7
+
+
+def test_blocks_that_take_turns_go_on_after_midnight(tmp_path):
+    """``sar -u -r 5`` prints both headers again at every sample."""
+    text = "Linux 6.1.0 (n1) \t2026-01-31 \t_x86_64_\t(4 CPU)\n"
+    clock = ["23:59:50", "23:59:55", "00:00:00", "00:00:05", "00:00:10"]
+    for i in range(1, 5):
+        text += (
+            f"\n{clock[i - 1]}     CPU     %user     %idle\n{clock[i]}     all     {i}.00     {100 - i}.00\n"
+        )
+        text += f"\n{clock[i - 1]}    kbmemfree kbmemused\n{clock[i]}    1000    {300000 + i}\n"
+    traces, report = read_with_report(write(tmp_path, "sar.txt", text))
+    assert np.diff(traces.time).tolist() == [5] * 3
+    assert traces.time[0] == 1769903995
+    assert of(traces, Role.CPU) == pytest.approx([0.04, 0.08, 0.12, 0.16])
+    assert of(traces, Role.MEMORY) == [(300000 + i) * KIB for i in range(1, 5)]
+    assert report.faultless

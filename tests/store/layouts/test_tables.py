@@ -1,11 +1,13 @@
 """Known tables, from a file as its tool writes it to a trace set in cores and bytes."""
 
 import gzip
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.store import inspect_file, read_traces, read_with_report
+from core.traces.mapping import MappedColumn
 from core.traces.model import Resampling, Role
 from core.units import GIB, KIB, MIB, Unit
 from tests.store.layouts.files import of, write
@@ -59,6 +61,45 @@ def test_bitbrains_is_one_execution_per_file_and_its_milliseconds_are_seconds(tm
     assert of(traces, Role.MEMORY)[0] == pytest.approx(6129274.4 * KIB)
     assert of(traces, Role.MEMORY_LIMIT)[0] == 64 * GIB
     assert traces.column("Disk write throughput [KB/s]")[0] == 20.4
+
+
+BITBRAINS = (
+    "Timestamp [ms];\tCPU cores;\tCPU capacity provisioned [MHZ];\tCPU usage [MHZ];\tCPU usage [%];"
+    "\tMemory capacity provisioned [KB];\tMemory usage [KB]\n"
+)
+
+
+def bitbrains(cores, usage=50):
+    return BITBRAINS + "".join(
+        f"{1376314846 + 300 * i};\t{many};\t10400;\t520;\t{usage};\t67108864;\t6129274\n"
+        for i, many in enumerate(cores)
+    )
+
+
+def test_a_virtual_machine_that_grows_is_counted_in_the_cores_of_each_row(tmp_path):
+    path = write(tmp_path, "vm.csv", bitbrains([4] * 300 + [16] * 5))
+    traces, report = read_with_report(path)
+    assert of(traces, Role.CPU)[298:302] == pytest.approx([2.0, 2.0, 8.0, 8.0])
+    assert of(traces, Role.CPU_LIMIT)[-1] == 16
+    assert report.faultless
+    assert inspect_file(path).mapping.cores is None  # no one size is that of all rows
+
+
+def test_rows_without_cores_have_no_usage_in_cores(tmp_path):
+    path = write(tmp_path, "off.csv", bitbrains([4, 4, "", 4, 4, 4]))
+    traces, report = read_with_report(path)
+    assert of(traces, Role.CPU) == pytest.approx([2.0] * 6)
+    assert [one.kind for one in report.harmful] == ["missing"]
+    idle = write(tmp_path, "idle.csv", bitbrains([0] * 5, usage=0))
+    assert of(read_traces(idle), Role.CPU) == [0.0] * 5
+
+
+def test_percent_of_a_virtual_machine_can_still_be_chosen(tmp_path):
+    path = write(tmp_path, "vm.csv", bitbrains([4] * 5))
+    mapping = inspect_file(path).mapping
+    share = MappedColumn("CPU usage [%]", Role.CPU, "percent_of_machine")
+    found = read_traces(path, replace(mapping, features=(share, *mapping.features[1:]), cores=8.0))
+    assert of(found, Role.CPU) == [4.0] * 5
 
 
 @pytest.mark.parametrize("width", [9, 10, 11])

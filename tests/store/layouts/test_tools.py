@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
+from core.store.formats.series import long_table
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 from core.units import GIB, MIB, Unit
@@ -182,6 +183,99 @@ def test_mlflow_and_wandb(tmp_path):
     assert of(traces, Role.GPU_MEMORY) == [4 * GIB] * 4
 
 
+def chart(axis, metric="system.cpu", runs=("fluffy-cloud-7", "run-2")):
+    """What W&B's *Export as CSV* of a chart writes: per run the value, its lowest and its highest."""
+    ends = ("", "__MIN", "__MAX")
+    header = [axis, *(f"{run} - {metric}{end}" for run in runs for end in ends)]
+    lines = [",".join(f'"{name}"' for name in header)]
+    for i in range(8):
+        values = [v for p in range(len(runs)) for v in (40 + 20 * p + i, 0, 99)]
+        lines.append(",".join(map(str, ({"Step": i}.get(axis, round(15.1 * i, 1)), *values))))
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("axis", ["Relative Time (Process)", "Relative Time (Wall)", "_runtime", "Wall Time"])
+def test_a_chart_of_wandb_has_its_runs_as_executions(tmp_path, axis):
+    path = write(tmp_path, "wandb.csv", chart(axis))
+    assert inspect_file(path).layout == "tracking"
+    traces, report = read_with_report(path)
+    assert traces.ids == ("fluffy-cloud-7", "run-2")
+    assert of(traces, Role.CPU, "run-2") == pytest.approx([0.6 + i / 100 for i in range(8)])
+    assert [feature.name for feature in traces.features] == ["system.cpu"]
+    assert traces.period == pytest.approx(15.1)
+    assert report.faultless
+
+
+def test_a_chart_of_wandb_by_steps_has_no_times(tmp_path):
+    traces, report = read_with_report(write(tmp_path, "wandb.csv", chart("Step")))
+    assert traces.ids == ("fluffy-cloud-7", "run-2")
+    assert of(traces, Role.CPU, "run-2") == pytest.approx([0.6 + i / 100 for i in range(8)])
+    assert ["The file has no times" in one.message for one in report.harmful] == [True]
+
+
+def test_a_chart_of_one_run_and_names_with_dashes(tmp_path):
+    text = chart("Relative Time (Process)", "system.gpu.0.gpu", ("a - b",))
+    traces, _ = read_with_report(write(tmp_path, "wandb.csv", text))
+    assert traces.ids == ("a - b",)
+    assert of(traces, Role.GPU) == pytest.approx([0.4 + i / 100 for i in range(8)])
+    history = "_timestamp,system.gpu.0.gpu,system.gpu.1.gpu\n" + "".join(
+        f"{1.7e9 + 15 * i},{i},{2 * i}\n" for i in range(6)
+    )
+    assert read_with_report(write(tmp_path, "history.csv", history))[0].ids == ("history",)
+
+
+def test_a_container_that_begins_long_after_the_first_rows_is_read(tmp_path):
+    text = "Time,cpu_cores train-1,cpu_cores train-2\n" + "".join(
+        f"{1.7e9 + 10 * i:.0f},{i / 1e3},{i / 1e3 if i >= 2500 else ''}\n" for i in range(3000)
+    )
+    traces, _ = read_with_report(write(tmp_path, "late.csv", text))
+    assert [len(one.time) for one in traces.executions()] == [3000, 500]
+
+
+def by_metric(n):
+    """A table of two metrics, one behind the other, as a database gives them out."""
+    return "timestamp,__name__,pod,value\n" + "".join(
+        f"{1.7e9 + 10 * i:.0f},{metric},{pod},{value + i / 1e4}\n"
+        for metric, value in (("cpu_cores", 1), ("memory_bytes", 1e9))
+        for pod in "ab"
+        for i in range(n)
+    )
+
+
+def test_metrics_behind_the_first_rows_are_seen(tmp_path):
+    path = write(tmp_path, "sorted.csv", by_metric(2500))
+    assert [one.role for one in inspect_file(path).mapping.features] == [Role.CPU, Role.MEMORY]
+    traces, report = read_with_report(path)
+    assert of(traces, Role.MEMORY, "b")[:2] == [1e9, 1e9 + 1e-4]
+    assert report.faultless
+
+
+def test_a_metric_that_comes_too_late_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(long_table, "LOOKED_THROUGH", 1000)
+    _, report = read_with_report(write(tmp_path, "sorted.csv", by_metric(2500)))
+    assert [(one.kind, one.column) for one in report.harmful] == [("late_column", "memory_bytes")]
+
+
+def test_a_loss_that_is_logged_beside_the_samples_is_that_of_the_last_step(tmp_path):
+    mlflow = "run_id,key,value,timestamp,step\n" + "".join(
+        f"r1,{key},{value},{1_700_000_000_000 + 10_000 * i + late},{i}\n"
+        for i in range(6)
+        for key, value, late in (
+            ("system/cpu_utilization_percentage", 50 + i, 0),
+            ("system/system_memory_usage_megabytes", 2000 + i, 0),
+            ("train/loss", 1 / (i + 1), 37),
+        )
+    )
+    traces, report = read_with_report(write(tmp_path, "mlflow.csv", mlflow))
+    assert traces.period == 10
+    assert of(traces, Role.CPU) == pytest.approx([(50 + i) / 100 for i in range(6)])
+    loss = of(traces, Role.LOSS)
+    assert np.isnan(loss[0])
+    assert loss[1:] == pytest.approx([1 / i for i in range(1, 6)])
+    assert report.faultless
+    assert (report.rows_read, report.rows_kept) == (6, 6)
+
+
 def series(labels, values):
     return {"metric": labels, "values": [[1.7e9 + 15 * i, str(value)] for i, value in enumerate(values)]}
 
@@ -207,6 +301,50 @@ def test_dcgm_keeps_every_gpu_of_a_pod(tmp_path):
     assert traces.ids == ("train/main",)
     assert traces.column("DCGM_FI_DEV_GPU_UTIL gpu 1").tolist() == pytest.approx([0.81] * 4)
     assert traces.column("DCGM_FI_DEV_FB_USED gpu 0").tolist() == [1000 * MIB] * 4
+
+
+def exporter(gpu, pod, **labels):
+    own = {
+        "Hostname": "n1",
+        "namespace": "gpu-operator",
+        "pod": "dcgm-exporter-x",
+        "container": "dcgm-exporter",
+    }
+    return {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": str(gpu), **own, "exported_pod": pod, **labels}
+
+
+def test_the_pod_that_uses_a_gpu_is_not_the_one_that_measures_it(tmp_path):
+    found = [
+        series(exporter(g, f"train-{g}", exported_container="main"), [10 + 80 * g] * 4) for g in range(2)
+    ]
+    traces, report = read_with_report(write(tmp_path, "dcgm.json", answer(*found)))
+    assert traces.ids == ("train-0/main", "train-1/main")
+    assert of(traces, Role.GPU, "train-1/main") == pytest.approx([0.9] * 4)
+    assert report.faultless
+    rows = [(one["metric"], time, value) for one in found for time, value in one["values"]]
+    table = "timestamp," + ",".join(rows[0][0]) + ",value\n"
+    table += "".join(f"{time},{','.join(labels.values())},{value}\n" for labels, time, value in rows)
+    traces, _ = read_with_report(write(tmp_path, "dcgm.csv", table))
+    assert traces.ids == ("train-0/main", "train-1/main")
+
+
+def test_a_gpu_joins_the_container_of_the_pod_that_uses_it(tmp_path):
+    memory = {"__name__": "container_memory_working_set_bytes", "pod": "train-0", "container": "main"}
+    found = [series(memory, [1e9] * 4), series(exporter(0, "train-0"), [50] * 4)]
+    traces, _ = read_with_report(write(tmp_path, "both.json", answer(*found)))
+    assert traces.ids == ("train-0/main",)
+    assert of(traces, Role.GPU) == [0.5] * 4
+
+
+def test_a_table_of_samples_names_the_pod_that_uses_a_gpu(tmp_path):
+    text = "timestamp,gpu,pod,container,exported_pod,exported_container,DCGM_FI_DEV_GPU_UTIL\n" + "".join(
+        f"{1.7e9 + 15 * i:.0f},{g},dcgm-exporter-x,exporter,train-{g},main,{10 + 80 * g}\n"
+        for i in range(4)
+        for g in range(2)
+    )
+    traces, _ = read_with_report(write(tmp_path, "dcgm.csv", text))
+    assert traces.ids == ("train-0", "train-1")
+    assert of(traces, Role.GPU, "train-1") == pytest.approx([0.9] * 4)
 
 
 def test_two_expressions_of_one_pod_are_joined_by_pod_and_time(tmp_path):

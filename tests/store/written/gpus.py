@@ -135,7 +135,9 @@ def dcgm(known: Truth, chance: Random) -> Written:
     }
     names = ["DCGM_FI_DEV_GPU_UTIL", *(name for name in list(metrics)[1:] if chance.random() < 0.7)]
     chance.shuffle(names)
-    exported = "exported_" if chance.random() < 0.3 else ""
+    exported, beside = "exported_" if chance.random() < 0.5 else "", chance.random() < 0.7
+    # unless it is told otherwise, Prometheus puts the exporter's own labels beside those that it exports
+    scraped = {"namespace": "gpu-operator", "pod": "dcgm-exporter-x7k2p", "container": "exporter"}
     series, rows = [], []
     for metric in names:
         for p, name in enumerate(known.names):
@@ -144,6 +146,7 @@ def dcgm(known: Truth, chance: Random) -> Written:
                 "gpu": "0" if per_pod else str(p),
                 "UUID": _uuids(known)[p],
                 "Hostname": "node-1" if not per_pod else f"node-{p}",
+                **(scraped if exported and beside else {}),
                 f"{exported}namespace": "ml",
                 f"{exported}pod": name if per_pod else known.names[0],
                 f"{exported}container": "main",

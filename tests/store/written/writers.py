@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.traces.model import Role
 from core.units import GIB, MIB
 from tests.store.written.truth import CPU_UNITS, MEMORY_UNITS, number, stamp
@@ -13,8 +15,6 @@ from tests.store.written.truth import CPU_UNITS, MEMORY_UNITS, number, stamp
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from random import Random
-
-    import numpy as np
 
     from tests.store.written.truth import Truth
 
@@ -125,24 +125,45 @@ def kubectl(known: Truth, chance: Random) -> Written:
 
 
 def docker_stats(known: Truth, chance: Random) -> Written:
-    """``docker stats`` as JSON lines or cells with a separator, with a time on every line."""
-    as_json, when = chance.random() < 0.5, stamp(chance)
-    lines = []
+    """``docker stats`` as JSON lines, or as cells in any order, with and without a header."""
+    as_json, when, digits = chance.random() < 0.3, stamp(chance), chance.choice((1, 2, 2))
+    names = ["time", "name", "cpu", "mem", *(name for name in _ASIDE if chance.random() < 0.5)]
+    order, header = chance.sample(names, len(names)), chance.random() < 0.5
+    titles = [chance.choice(_TITLES[name]) for name in order]
+    lines = [",".join(titles)] if header and not as_json else []
     for i in range(known.samples):
         for p, name in enumerate(known.names):
-            share, size = f"{known.cpu[p, i] * 100:.2f}%", f"{known.memory[p, i] / GIB:.4f}GiB / 62.7GiB"
+            used = known.memory[p, i] / GIB
+            cells = {
+                "time": when(known.time(i)),
+                "name": name,
+                "cpu": f"{known.cpu[p, i] * 100:.{digits}f}%",
+                "mem": f"{used:.4f}GiB / 62.7GiB",
+                "mem%": f"{used / 62.7 * 100:.2f}%",
+                "net": f"{i}kB / 0B",
+                "block": f"{7 * i}kB / 12MB",
+                "pids": "12",
+            }
             if as_json:
-                entry = {
-                    "Name": name,
-                    "CPUPerc": share,
-                    "MemUsage": size,
-                    "NetIO": f"{i}kB / 0B",
-                    "time": when(known.time(i)),
-                }
-                lines.append(json.dumps(entry))
+                fields = {"Name": "name", "CPUPerc": "cpu", "MemUsage": "mem", "NetIO": "net", "time": "time"}
+                lines.append(json.dumps({key: cells[field] for key, field in fields.items()}))
             else:
-                lines.append(f"{when(known.time(i))},{name},{share},{size},1.2kB / 0B")
-    return Written("stats.json" if as_json else "stats.csv", "\n".join(lines) + "\n", 6e-4, 0.6e-4 * GIB)
+                lines.append(",".join(cells[field] for field in order))
+    text = "\n".join(lines) + "\n"
+    return Written("stats.json" if as_json else "stats.csv", text, 6 * 10.0 ** -(digits + 3), 0.6e-4 * GIB)
+
+
+_ASIDE = ("mem%", "net", "block", "pids")
+_TITLES = {
+    "time": ("time", "Timestamp", "date"),
+    "name": ("name", "NAME", "container"),
+    "cpu": ("cpu", "CPU %", "CPUPerc"),
+    "mem": ("mem", "MEM USAGE / LIMIT", "MemUsage"),
+    "mem%": ("mem%", "MEM %", "MemPerc"),
+    "net": ("net", "NET I/O", "NetIO"),
+    "block": ("block", "BLOCK I/O", "disk"),
+    "pids": ("pids", "PIDS"),
+}
 
 
 def json_lines(known: Truth, chance: Random) -> Written:
@@ -162,17 +183,32 @@ def json_lines(known: Truth, chance: Random) -> Written:
 
 
 def prometheus(known: Truth, chance: Random) -> Written:
-    """The answer to a range query of counters and gauges, or a client's table of it."""
+    """The answer to a range query of counters and gauges, or a client's table of it.
+
+    cAdvisor's may have the pods' sums, their pause containers and their networks as well.
+    """
     cpu, memory = "container_cpu_usage_seconds_total", "container_memory_working_set_bytes"
     total = (known.cpu * known.period).cumsum(axis=1)
-    as_json = chance.random() < 0.5
-    series, lines = [], ["timestamp,__name__,namespace,pod,container,value"]
+    as_json, sums, pause, network = chance.random() < 0.5, *(chance.random() < 0.4 for _ in range(3))
+    paused = chance.random() < 0.5
+    series = []
     for p, name in enumerate(known.names):
-        for metric, values in ((cpu, total[p]), (memory, known.memory[p])):
-            labels = {"namespace": "ml", "pod": name, "container": "main"}
+        measured = [("main", cpu, total[p]), ("main", memory, known.memory[p])]
+        measured += [("", metric, values + 7) for _, metric, values in measured if sums]
+        measured += [("POD", metric, 0 * values) for _, metric, values in measured[:2] if pause]
+        if network and chance.random() < 0.8:
+            received = np.arange(known.samples) * 1500.0
+            measured.append(("POD" if paused else "", "container_network_receive_bytes_total", received))
+        for container, metric, values in measured:
+            labels = {"__name__": metric, "namespace": "ml", "pod": name, "container": container}
             pairs = [[known.time(i), repr(float(values[i]))] for i in range(known.samples)]
-            series.append({"metric": {"__name__": metric, **labels}, "values": pairs})
-            lines += [f"{time:.0f},{metric},ml,{name},main,{value}" for time, value in pairs]
+            series.append({"metric": {key: text for key, text in labels.items() if text}, "values": pairs})
+    chance.shuffle(series)
+    columns = ("__name__", "namespace", "pod", "container")
+    lines = [f"timestamp,{','.join(columns)},value"]
+    for one in series:
+        cells = ",".join(one["metric"].get(column, "") for column in columns)
+        lines += [f"{time:.0f},{cells},{value}" for time, value in one["values"]]
     answer = {"status": "success", "data": {"resultType": "matrix", "result": series}}
     text = json.dumps(answer) if as_json else "\n".join(lines) + "\n"
     return Written(
@@ -196,8 +232,11 @@ def grafana(known: Truth, chance: Random) -> Written:
 
 
 def tracker(known: Truth, chance: Random) -> Written:
-    """System metrics of MLflow (a row per value) or W&B (a row per time), of a machine of 16 cores."""
-    mlflow = chance.random() < 0.5
+    """System metrics of MLflow (a row per value) or W&B (a row per time), of a machine of 16 cores.
+
+    MLflow's are shuffled with a loss that is logged a little later than they are.
+    """
+    mlflow, late = chance.random() < 0.5, chance.choice((None, 0, 37, 400))
     lines = (
         ["run_id,key,value,timestamp,step"]
         if mlflow
@@ -212,9 +251,35 @@ def tracker(known: Truth, chance: Random) -> Written:
                     f"{name},system/system_memory_usage_megabytes,{known.memory[p, i] / 1e6:.3f},"
                     f"{when * 1000:.0f},{i}"
                 )
+                if late is not None:
+                    lines.append(f"{name},train/loss,{1 / (i + 1):.5f},{when * 1000 + late:.0f},{i}")
             else:
                 lines.append(f"{name},{when},{share:.4f},{known.memory[p, i] / MIB:.3f}")
     return Written("tracker.csv", "\n".join(lines) + "\n", 1e-4, 1100)
+
+
+def chart(known: Truth, chance: Random) -> Written:
+    """A chart of W&B as it exports it: one metric, and per run its value, its lowest and its highest."""
+    axis = chance.choice(
+        ("Relative Time (Process)", "Relative Time (Wall)", "_runtime", "_timestamp", "Step")
+    )
+    cpu, ends = chance.random() < 0.5, ("", "__MIN", "__MAX")
+    metric = "system.cpu" if cpu else "system.proc.memory.rssMB"
+    titles = [axis, *(f"{name} - {metric}{end}" for name in known.names for end in ends)]
+    lines = [",".join(f'"{title}"' for title in titles)]
+    for i in range(known.samples):
+        whens = {"Step": i, "_timestamp": known.time(i)}
+        cells = [whens.get(axis, known.period * i)]
+        for p in range(len(known.names)):
+            value = known.cpu[p, i] / 16 * 100 if cpu else known.memory[p, i] / MIB
+            cells += [round(value, 4), round(value * 0.9, 4), round(value * 1.1, 4)]
+        lines.append(",".join(map(str, cells)))
+    lanes = {
+        name: [Lane(Role.CPU, known.cpu[p], 1e-4) if cpu else Lane(Role.MEMORY, known.memory[p], 1100)]
+        for p, name in enumerate(known.names)
+    }
+    clock = "epoch" if axis == "_timestamp" else "any"
+    return Written("wandb_export.csv", "\n".join(lines) + "\n", lanes=lanes, clock=clock)
 
 
 def psrecord(known: Truth, _chance: Random) -> Written:
@@ -235,5 +300,6 @@ WRITERS: dict[str, Callable[[Truth, Random], Written]] = {
     "Prometheus": prometheus,
     "Grafana": grafana,
     "MLflow and W&B": tracker,
+    "a chart of W&B": chart,
     "psrecord": psrecord,
 }

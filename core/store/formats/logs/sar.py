@@ -2,20 +2,23 @@
 
 Both come in blocks, one per activity (CPU, memory, disks), each with its own header. Blocks are
 joined by time. Only lines about the whole machine count: of CPU lines those of ``all`` (``-1`` in
-sadf), and activities without an item per line. ``busy`` is 100 − %idle.
+sadf), and activities without an item per line. ``busy`` is 100 − %idle, and ``busy_cores`` the same in cores:
+each machine's banner says its processors.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
 from core.store.formats.logs.text_table import Row, TextTable
+from core.traces.validation import many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
@@ -25,6 +28,55 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?\s+(.*)")
 _ITEMS = ("DEV", "IFACE", "INTR", "TTY", "FAN", "TEMP", "BUS", "MHz", "FILESYSTEM")
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_YEAR = 3000
+_RESTART = re.compile(r"LINUX RESTART(?:.*\((?P<cpus>\d+) CPU\))?")
+_USAGE = {"busy", "kbmemused"}
+
+
+@dataclass
+class _Days:
+    """The day of each line: a clock that falls has passed midnight.
+
+    Every activity has its own: they follow each other in a recording, and take turns on a screen.
+    """
+
+    first: datetime
+    last: dict[tuple[str, ...], tuple[datetime, timedelta]] = field(default_factory=dict)
+
+    def at(self, header: Sequence[str], of_day: timedelta) -> datetime:
+        """The moment of a line of the activity that has this header."""
+        day, before = self.last.get(tuple(header), (self.first, timedelta(0)))
+        if of_day < before:
+            day += timedelta(days=1)
+        self.last[tuple(header)] = day, of_day
+        return day + of_day
+
+
+@dataclass
+class _Samples:
+    """The lines of all activities, joined by host and time; `again` are lines that replaced other numbers."""
+
+    found: dict[tuple[str, str], Row] = field(default_factory=dict)
+    again: list[int] = field(default_factory=list)
+
+    def add(self, line: Row) -> None:
+        """Add a line about a whole machine to those of other activities at its time."""
+        values = {name: cell for name, cell in line.cells.items() if name not in ("CPU", "interval")}
+        values |= _busy(values)
+        key = (values["hostname"], values["timestamp"])
+        known = self.found.setdefault(key, Row(line.number, {})).cells
+        other = {name for name in values.keys() & known.keys() if values[name] != known[name]}
+        # activities share a few names, such as retrans/s, and are not the same sample for that
+        if other and (other & _USAGE or values.keys() <= known.keys()):
+            self.again.append(line.number)
+        known.update(values)
+
+    def rows(self, log: ProblemLog) -> Iterator[Row]:
+        """One row per host and time."""
+        if self.again:
+            count = many(len(self.again), "row")
+            message = f"{count} with other numbers for a host and time that an earlier row is of."
+            log.add("duplicate_time", message, count=len(self.again), rows=self.again)
+        yield from self.found.values()
 
 
 def is_sadf(start: str) -> bool:
@@ -40,7 +92,7 @@ def is_sar(start: str) -> bool:
 def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``sadf -d``: the blocks joined by host and time, in the order of the first block."""
     header: list[str] = []
-    found: dict[tuple[str, str], Row] = {}
+    found = _Samples()
     for number, text in lines:
         if not text.strip():
             continue
@@ -59,29 +111,27 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         if not _whole(values):
             continue
-        key = (values["hostname"], values["timestamp"])
         values["timestamp"] = re.sub(r"\s+UTC$", "Z", values["timestamp"])
-        _join(found, key, number, values)
-    yield from found.values()
+        found.add(Row(number, values))
+    yield from found.rows(log)
 
 
 def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``sar``: the blocks joined by time, days known from the banner and from midnight."""
-    day, host, cpus = _NO_DATE, "", ""
+    host, cpus, doubtful = "", "", ""
     header: list[str] = []
-    doubtful = ""
-    last = timedelta(-1)
-    today = day
-    found: dict[tuple[str, str], Row] = {}
+    days = _Days(_NO_DATE)
+    found = _Samples()
     for number, text in lines:
         banner = BANNER.match(text)
         if banner:
-            day = today = _date(banner["date"])
-            doubtful = _two_dates(banner["date"])
-            host, cpus, last = banner["host"], banner["cpus"] or "", timedelta(-1)
+            days, doubtful = _Days(_date(banner["date"])), _two_dates(banner["date"])
+            host, cpus = banner["host"], banner["cpus"] or ""
             continue
         clock = _CLOCK.match(text)
-        if clock is None or "LINUX RESTART" in text:
+        restart = _RESTART.search(text)
+        if clock is None or restart:
+            cpus = (restart["cpus"] if restart and cpus else "") or cpus
             continue
         if doubtful:
             message = f"“{doubtful}” in the banner can be two dates."
@@ -89,21 +139,20 @@ def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             doubtful = ""
         of_day, cells = _of_day(clock), clock[5].split()
         if _is_header(cells):
-            header, today, last = cells, day, timedelta(-1)
+            header = cells
+            days.at(header, of_day)  # the header has the time at which its first interval begins
             continue
         if len(cells) != len(header):
             message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
             log.add("ragged", message, row=number)
             continue
-        if of_day < last:
-            today += timedelta(days=1)
-        last = of_day
+        moment = days.at(header, of_day)
         values = dict(zip(header, cells, strict=True))
         if _whole(values):
-            stamp = str(int((today + of_day).timestamp()))
+            stamp = str(int(moment.timestamp()))
             extra = {"cpus": cpus} if cpus else {}
-            _join(found, (host, stamp), number, {"hostname": host, "timestamp": stamp, **extra, **values})
-    yield from found.values()
+            found.add(Row(number, {"hostname": host, "timestamp": stamp, **extra, **values}))
+    yield from found.rows(log)
 
 
 def _bare(name: str) -> str:
@@ -120,20 +169,17 @@ def _whole(values: dict[str, str]) -> bool:
     return values.get("CPU", "all") in ("all", "-1") and not any(item in values for item in _ITEMS)
 
 
-def _join(
-    found: dict[tuple[str, str], Row], key: tuple[str, str], number: int, values: dict[str, str]
-) -> None:
-    values = {name: cell for name, cell in values.items() if name not in ("CPU", "interval")}
+def _busy(values: Mapping[str, str]) -> dict[str, str]:
+    """The usage that a line says, in percent of the machine and, where its processors are known, in cores."""
     idle = values.get("%idle", "").replace(",", ".")
-    if idle:
-        try:
-            values["busy"] = f"{100 - float(idle):.6g}"
-        except ValueError:
-            values["busy"] = idle
-    if key in found:
-        found[key].cells.update(values)
-    else:
-        found[key] = Row(number, values)
+    if not idle:
+        return {}
+    try:
+        busy = 100 - float(idle)
+    except ValueError:
+        return {"busy": idle, **({"busy_cores": idle} if "cpus" in values else {})}
+    cores = {"busy_cores": f"{busy / 100 * int(values['cpus']):.6g}"} if "cpus" in values else {}
+    return {"busy": f"{busy:.6g}", **cores}
 
 
 def _two_dates(text: str) -> str:

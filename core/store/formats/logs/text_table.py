@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -105,7 +105,9 @@ class TextTable:
             total += len(chunk)
             if progress is not None:
                 progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
-        return reader.table(self.path.name.split(".")[0])
+        raw = reader.table(self.path.name.split(".")[0])
+        merged = sum(one.count for one in log.problems if one.kind == "duplicate_time")
+        return replace(raw, rows_read=raw.rows_read + merged)
 
     def _say_late(self, rows: Iterable[Row], log: ProblemLog) -> None:
         """Report columns that were not in the rows that were looked at."""

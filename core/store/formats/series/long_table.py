@@ -6,16 +6,24 @@ column, and the labels name the execution.
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.errors import InputError
 from core.store.formats.base import Format
+from core.store.formats.csv.dialect import EVIDENCE_ROWS
+from core.store.formats.csv.parse_exact import MOST_LINE
 from core.store.formats.csv.reader import CsvSource
-from core.store.formats.series.series_table import SeriesTable, gather, named
+from core.store.formats.opening import open_content
+from core.store.formats.series.names import of_containers
+from core.store.formats.series.series_table import SeriesTable, gather
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, read, style_of
@@ -25,9 +33,10 @@ from core.traces.raw import Coded, RawTable
 from core.units import Unit, file_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.store.formats.opening import Beginning
+    from core.traces.validation import Problem
 
 _METRIC = (
     "__name__",
@@ -45,6 +54,9 @@ _VALUE = ("value", "_value", "val", "metric_value")
 _SERIES = ("series", "metric", "legend")
 # tables of tools have columns that are neither labels nor values
 _IGNORED = frozenset(("step", "is_nan", "result", "table", "_start", "_stop", "", "index"))
+ROWS_OF_SERIES, MOST_FOUND = 10, 50_000
+LOOKED_THROUGH = 2**25
+"""Characters of a table in which series are looked for that its first rows do not have."""
 _LEGEND = re.compile(r"\s*([A-Za-z_:][\w:.]*)?\s*\{(.*)\}\s*")
 _LABEL = re.compile(r'([A-Za-z_]\w*)\s*[=:]\s*"?([^",}]*)"?')
 
@@ -105,22 +117,34 @@ class LongSource(TurnedTable):
     shape: _Shape
 
     @classmethod
-    def of(cls, source: CsvSource) -> LongSource | None:
-        """The same file with one column per metric, where it is a table with one value per row."""
+    def of(cls, source: CsvSource, further: bool = False) -> LongSource | None:
+        """The same file with one column per metric, where it is a table with one value per row.
+
+        Parameters
+        ----------
+        source
+            The file as it is written.
+        further
+            Whether series behind its first rows are looked for, too.
+        """
         whole = [row for row in source.rows if len(row) == len(source.header)]
         shape = _shape(source.header, whole)
         if shape is None or not whole:
             return None
+        if further and len(source.rows) >= EVIDENCE_ROWS:
+            whole += _begun(source, shape, whole)
         place = {name: i for i, name in enumerate(source.header)}
 
         def cell(row: Sequence[str], name: str) -> str:
             return row[place[name]].strip() if name else ""
 
         said = [(cell(row, shape.metric), tuple(cell(row, name) for name in shape.labels)) for row in whole]
-        pairs = _pairs(list(dict.fromkeys(said)), shape)
-        metrics = tuple(dict.fromkeys(pairs[one][1] for one in said))
+        pairs, _ = _pairs(list(dict.fromkeys(said)), shape)
+        metrics = tuple(dict.fromkeys(pairs[one][1] for one in said if one in pairs))
         seen: dict[tuple[str, str], dict[str, str]] = {}
         for one, row in zip(said, whole, strict=True):
+            if one not in pairs:
+                continue
             execution, metric = pairs[one]
             seen.setdefault((execution, cell(row, shape.time)), {})[metric] = cell(row, shape.value)
         rows = tuple((*key, *(cells.get(one, "") for one in metrics)) for key, cells in seen.items())
@@ -147,7 +171,35 @@ class LongSource(TurnedTable):
             ),
             progress,
         )
-        return _table(long, shape).raw(mapping, self.path.name, long)
+        return _table(long, shape).raw(mapping, self.path.name, self.header, long)
+
+
+def _begun(source: CsvSource, shape: _Shape, known: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The first rows of series that the first rows of the table lack: one metric may be behind another."""
+    width = len(source.header)
+    places = [source.header.index(name) for name in (shape.metric, *shape.labels) if name]
+    series = itemgetter(*places)
+    # how many rows of a series are still to be taken; none of those that are known, or of a header again
+    wanted = dict.fromkeys((series(row) for row in (source.header, *known)), 0)
+    found: list[tuple[str, ...]] = []
+    with open_content(source.path) as stream, suppress(csv.Error):
+        text = io.TextIOWrapper(stream, source.head.encoding, errors="replace", newline="")
+        for _ in range(source.head.header_lines):
+            text.readline(MOST_LINE)
+        for row in csv.reader(_lines(text), delimiter=source.head.separator):
+            if len(row) == width and (left := wanted.setdefault(series(row), ROWS_OF_SERIES)):
+                wanted[series(row)] = left - 1
+                found.append(tuple(row))
+            if len(found) >= MOST_FOUND:
+                break
+    return found
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    done = 0
+    while done < LOOKED_THROUGH and (line := text.readline(MOST_LINE)):
+        done += len(line)
+        yield line
 
 
 def check_written(
@@ -184,15 +236,14 @@ def check_written(
 
 def _pairs(
     said: Sequence[tuple[str, tuple[str, ...]]], shape: _Shape
-) -> dict[tuple[str, tuple[str, ...]], tuple[str, str]]:
-    """The execution and the column of every kind of row."""
+) -> tuple[dict[tuple[str, tuple[str, ...]], tuple[str, str]], tuple[Problem, ...]]:
+    """The execution and the column of every kind of row that is of a container, and which are of none."""
     series = [
         _series(metric, {key: text for key, text in zip(shape.labels, labels, strict=True) if text})
         for metric, labels in said
     ]
-    return dict(
-        zip(said, named([labels for _, labels in series], [metric for metric, _ in series]), strict=True)
-    )
+    found = of_containers([labels for _, labels in series], [metric for metric, _ in series])
+    return dict(zip((said[i] for i in found.kept), found.names, strict=True)), found.problems
 
 
 def _table(long: RawTable, shape: _Shape) -> SeriesTable:
@@ -204,12 +255,15 @@ def _table(long: RawTable, shape: _Shape) -> SeriesTable:
         for row in unique
     ]
     said = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
-    pairs = _pairs(said, shape)
-    which = inverse.reshape(-1)
-    executions, metrics = (_coded([pairs[one][i] for one in said], which) for i in (0, 1))
+    pairs, left_out = _pairs(said, shape)
+    there = np.array([one in pairs for one in said])
+    kept = there[inverse.reshape(-1)]
+    which = (np.cumsum(there) - 1)[inverse.reshape(-1)[kept]]
+    executions, metrics = (_coded([pairs[one][i] for one in said if one in pairs], which) for i in (0, 1))
     time = long.time if long.time is not None else np.zeros(long.n_rows)
     rows = long.rows if long.rows is not None else np.arange(long.n_rows)
-    return gather(executions, metrics, time, long.columns[0], rows)
+    table = gather(executions, metrics, time[kept], long.columns[0][kept], rows[kept])
+    return replace(table, left_out=left_out)
 
 
 def _coded(names: Sequence[str], which: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Coded:
@@ -219,7 +273,7 @@ def _coded(names: Sequence[str], which: np.ndarray[tuple[int], np.dtype[np.intp]
 
 
 def _open(start: Beginning) -> LongSource:
-    found = LongSource.of(start.opened(CsvSource.open))
+    found = LongSource.of(start.opened(CsvSource.open), further=True)
     if found is None:
         raise InputError(f"“{start.path.name}” is not a table of metrics.", "Import it as it was recognised.")
     return found

@@ -22,12 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from core.store.formats.series.series_table import SeriesTable
     from core.traces.mapping import ColumnMapping
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
 
 MOST_JSON = 2 * 2**30
-SAMPLE_ROWS = 50
+SAMPLE_ROWS, ROWS_OF_METRIC = 50, 10
+LOOKED_THROUGH = 2**28
+"""Bytes of a large response in which the names of its series are looked for."""
+_BLOCK, _OVERLAP, _FEW = 2**22, 2**14, 500
+_START = re.compile(rb'"metric"\s*:\s*(\{[^{}]*\})\s*,\s*"values?"\s*:\s*\[')
+_SAMPLE = re.compile(rb'\[\s*(\d+(?:\.\d+)?)\s*,\s*"([^"]*)"\s*\]')
+_NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
@@ -51,11 +58,15 @@ class PrometheusSource:
         data = read_head(path)
         whole = len(data) < HEAD_BYTES
         text = data.decode("utf-8-sig", "replace")
-        found = _series(_answers(text, path), path) if whole else _first_series(text, path)
+        if whole:
+            found = _series(_answers(text, path), path)
+        else:
+            found = _first_series(text, path)
+            found += _further_series(path, [one.labels for one in found])
         table = pivot(found, None)
         header = ("execution", "timestamp", *table.metrics)
         rows = []
-        for i in range(min(SAMPLE_ROWS, len(table.time))):
+        for i in _shown_rows(table):
             name = table.executions.names[table.executions.codes[i]]
             values = (repr(float(column[i])) for column in table.columns)
             rows.append((name, repr(float(table.time[i])), *values))
@@ -90,7 +101,7 @@ class PrometheusSource:
             )
         series = _series(_answers(data.decode("utf-8-sig", "replace"), self.path), self.path)
         table = pivot(series, mapping)
-        return table.raw(mapping, self.path.name)
+        return table.raw(mapping, self.path.name, self.header)
 
 
 def _answers(text: str, path: Path) -> list[dict[str, Any]]:
@@ -204,6 +215,50 @@ def _first_series(text: str, path: Path) -> list[Series]:
     if not found:
         raise _not_an_answer(path)
     return found
+
+
+def _further_series(path: Path, known: Sequence[dict[str, str]]) -> list[Series]:
+    """The series behind the first part of a large response, with the first few samples of each."""
+    seen = {tuple(sorted(labels.items())) for labels in known}
+    found: list[Series] = []
+    kept, left = b"", LOOKED_THROUGH
+    with open_content(path) as stream:
+        while left > 0 and (block := stream.read(_BLOCK)):
+            left -= len(block)
+            data = kept + block
+            for start in _START.finditer(data):
+                if start.end() + _FEW > len(data) and len(block) == _BLOCK:
+                    continue  # it is in the next block again, as a whole
+                labels = _labels(start[1])
+                key = tuple(sorted(labels.items()))
+                if labels and key not in seen:
+                    seen.add(key)
+                    found.append(_begun(labels, data[start.end() - 1 : start.end() + _FEW]))
+            kept = data[-_OVERLAP:]
+    return found
+
+
+def _labels(text: bytes) -> dict[str, str]:
+    try:
+        return {str(key): str(value) for key, value in json.loads(text).items()}
+    except ValueError:
+        return {}
+
+
+def _begun(labels: dict[str, str], text: bytes) -> Series:
+    """A series of the samples with which it begins."""
+    pairs = [(float(time), value.decode("ascii", "replace")) for time, value in _SAMPLE.findall(text)]
+    numbers = [(time, float(value)) for time, value in pairs if _NUMBER.fullmatch(value)]
+    table = np.array(numbers, dtype=np.float64).reshape(-1, 2)
+    return Series(labels, table[:, 0], table[:, 1])
+
+
+def _shown_rows(table: SeriesTable) -> list[int]:
+    """The first rows, and the first of every metric."""
+    rows = set(range(min(SAMPLE_ROWS, len(table.time))))
+    for values in table.columns:
+        rows |= set(np.flatnonzero(np.isfinite(values))[:ROWS_OF_METRIC].tolist())
+    return sorted(rows)
 
 
 FORMATS = (

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.errors import InputError
+from core.errors import InputError, listed
+from core.store.formats.series.names import of_containers
 from core.traces.mapping import TIME_FACTORS
+from core.traces.model import Role
 from core.traces.raw import Coded, RawTable
 from core.traces.validation import MOST_ROWS, many, problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from core.traces.mapping import ColumnMapping
     from core.traces.model import FloatArray, IntArray
     from core.traces.validation import Problem
-
-_POD = ("pod", "pod_name", "exported_pod", "pod_id")
-_CONTAINER = ("container", "container_name", "exported_container")
-_ALONE = ("name", "container_label_com_docker_compose_service", "run", "run_id", "Series", "series", "id",
-          "Hostname", "hostname", "instance")  # fmt: skip
-# what one container has several of: each is a column of its own
-_PARTS = ("gpu", "GPU", "minor_number", "index", "device", "interface", "UUID", "uuid", "direction")
 
 
 @dataclass(frozen=True)
@@ -42,7 +37,10 @@ class Series:
 
 @dataclass(frozen=True)
 class SeriesTable:
-    """Rows by container and time, a column per metric; `merged` are rows whose value another one replaced."""
+    """Rows by container and time, a column per metric.
+
+    `merged` are rows whose value another one replaced, `left_out` says which series are not in it.
+    """
 
     executions: Coded
     time: FloatArray
@@ -50,9 +48,23 @@ class SeriesTable:
     columns: tuple[FloatArray, ...]
     rows: IntArray
     merged: IntArray
+    left_out: tuple[Problem, ...] = ()
 
-    def raw(self, mapping: ColumnMapping, name: str, long: RawTable | None = None) -> RawTable:
+    def raw(
+        self, mapping: ColumnMapping, name: str, header: Sequence[str], long: RawTable | None = None
+    ) -> RawTable:
         """The mapped columns of this table.
+
+        Parameters
+        ----------
+        mapping
+            Which they are.
+        name
+            The file's name.
+        header
+            The columns that its first part showed: others came too late to be mapped, which is said.
+        long
+            The table as it is written, where it is one.
 
         Raises
         ------
@@ -71,24 +83,63 @@ class SeriesTable:
                 "Map only metrics to features, and no attributes.",
             )
         place = {metric: i for i, metric in enumerate(self.metrics)}
-        n = len(self.time)
+        table = self._with_steps(mapping)
+        n = len(table.time)
         return RawTable(
             n_rows=n,
-            executions=self.executions if mapping.execution else Coded.constant(name.partition(".")[0], n),
-            time=self.time if mapping.time else None,
-            columns=tuple(self.columns[place[one.column]] for one in mapping.features),
-            rows=self.rows,
+            executions=table.executions if mapping.execution else Coded.constant(name.partition(".")[0], n),
+            time=table.time if mapping.time else None,
+            columns=tuple(table.columns[place[one.column]] for one in mapping.features),
+            rows=table.rows,
             rows_read=n if long is None else long.rows_read - long.n_rows + n,
-            problems=(*(() if long is None else long.problems), *self._problems()),
+            problems=(*(() if long is None else long.problems), *self._late(header), *self._problems()),
         )
+
+    def _with_steps(self, mapping: ColumnMapping) -> SeriesTable:
+        """The table without rows of nothing but a loss; the last loss is in the rows behind them.
+
+        A program logs its loss when a step ends, and its tracker the machine's metrics at times of their own.
+        """
+        where = {metric: i for i, metric in enumerate(self.metrics)}
+        losses = [where[one.column] for one in mapping.features if one.role is Role.LOSS]
+        others = [where[one.column] for one in mapping.features if one.role is not Role.LOSS]
+        if not losses or not others:
+            return self
+        sampled = np.isfinite([self.columns[i] for i in others]).any(axis=0)
+        logged = np.isfinite([self.columns[i] for i in losses]).any(axis=0)
+        known = np.bincount(self.executions.codes, sampled, len(self.executions.names)) > 0
+        alone = logged & ~sampled & known[self.executions.codes]
+        if not alone.any():
+            return self
+        starts = np.searchsorted(self.executions.codes, self.executions.codes)
+        columns = [
+            (_last(values, starts) if i in losses else values)[~alone]
+            for i, values in enumerate(self.columns)
+        ]
+        return replace(
+            self,
+            executions=Coded(self.executions.codes[~alone], self.executions.names),
+            time=self.time[~alone],
+            columns=tuple(columns),
+            rows=self.rows[~alone],
+        )
+
+    def _late(self, header: Sequence[str]) -> tuple[Problem, ...]:
+        """The metrics that the file's first part did not show, so that nobody could map them."""
+        late = [metric for metric in self.metrics if metric not in header]
+        if not late:
+            return ()
+        message = f"{listed(late[:4])} first appear{'s' if len(late) == 1 else ''} too late to be seen."
+        return (problem("late_column", message, column=late[0], count=len(late)),)
 
     def _problems(self) -> tuple[Problem, ...]:
         if not len(self.merged):
-            return ()
+            return self.left_out
         message = (
             f"{many(len(self.merged), 'value')} of a metric, container and time that have another one, too."
         )
         return (
+            *self.left_out,
             problem(
                 "duplicate_time",
                 message,
@@ -98,99 +149,25 @@ class SeriesTable:
         )
 
 
-def execution_of(labels: Mapping[str, str]) -> str:
-    """The container that labels identify: pod and container, or a name, or all labels."""
-    parts = [next((labels[key] for key in keys if labels.get(key)), "") for keys in (_POD, _CONTAINER)]
-    named = "/".join(part for part in parts if part)
-    if not named:
-        named = next((labels[key] for key in _ALONE if labels.get(key)), "")
-    return named or all_labels(labels, [key for key in labels if key not in _PARTS])
-
-
-def all_labels(labels: Mapping[str, str], keys: Iterable[str]) -> str:
-    """A name from several labels: ``container=a, pod=b``."""
-    return ", ".join(f"{key}={labels[key]}" for key in sorted(keys) if labels.get(key)) or "all"
-
-
-def named(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> list[tuple[str, str]]:
-    """The execution and the column of every series.
-
-    Parameters
-    ----------
-    labels, metrics
-        Of each series, its labels without the metric's name, and that name.
-
-    Returns
-    -------
-    list
-        All different, as long as the labels are. Series of one container that differ in a label of its parts
-        (two GPUs, two network interfaces) are two columns of it, other ones are two executions.
-    """
-    labels = _with_containers(labels, metrics)
-    names = [(execution_of(one), metric) for one, metric in zip(labels, metrics, strict=True)]
-    if len(set(names)) == len(names):
-        return names
-    keys = {key for one in labels for key in one}
-    varying = {key for key in keys if len({one.get(key) for one in labels}) > 1}
-    parts = [key for key in _PARTS if key in varying and _tells_apart(names, labels, key)]
-    names = [
-        (name, f"{metric} {' '.join(_part(one, parts[:1]))}".strip())
-        for (name, metric), one in zip(names, labels, strict=True)
-    ]
-    if len(set(names)) == len(names):
-        return names
-    others = [key for key in varying if key not in parts[:1]]
-    return [(all_labels(one, others), metric) for one, (_, metric) in zip(labels, names, strict=True)]
-
-
-def _tells_apart(names: Sequence[tuple[str, str]], labels: Sequence[Mapping[str, str]], key: str) -> bool:
-    """Whether a label differs between series that share execution and metric."""
-    seen: dict[tuple[str, str], set[str | None]] = {}
-    for name, one in zip(names, labels, strict=True):
-        seen.setdefault(name, set()).add(one.get(key))
-    return any(len(values) > 1 for values in seen.values())
-
-
-def _part(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
-    return [f"{key.lower()} {labels[key]}" for key in keys if labels.get(key)]
-
-
-def _with_containers(
-    labels: Sequence[Mapping[str, str]], metrics: Sequence[str]
-) -> Sequence[Mapping[str, str]]:
-    """Labels in which a metric that knows only pods gets the container of a pod that has one."""
-    known: dict[str, set[str]] = {}
-    labelled: set[tuple[str, str]] = set()
-    for one, metric in zip(labels, metrics, strict=True):
-        pod, container = _first(one, _POD), _first(one, _CONTAINER)
-        if pod and container:
-            known.setdefault(pod, set()).add(container)
-            labelled.add((pod, metric))
-    completed = []
-    for one, metric in zip(labels, metrics, strict=True):
-        pod = _first(one, _POD)
-        alone = pod and not _first(one, _CONTAINER) and len(known.get(pod, ())) == 1
-        take = alone and (pod, metric) not in labelled
-        completed.append({**one, "container": next(iter(known[pod]))} if take else one)
-    return completed
-
-
-def _first(labels: Mapping[str, str], keys: Sequence[str]) -> str:
-    return next((labels[key] for key in keys if labels.get(key)), "")
+def _last(values: FloatArray, starts: IntArray) -> FloatArray:
+    """Each row's last number at or before it, back to the row at which its execution starts."""
+    place = np.maximum.accumulate(np.where(np.isfinite(values), np.arange(len(values)), -1))
+    return np.where(place >= starts, values[place], np.nan)
 
 
 def pivot(series: Sequence[Series], mapping: ColumnMapping | None) -> SeriesTable:
     """Bring series together by container and time."""
     metrics = [one.labels.get("__name__") or one.metric for one in series]
     labels = [{k: v for k, v in one.labels.items() if k != "__name__"} for one in series]
+    found = of_containers(labels, metrics)
+    series, pairs = [series[i] for i in found.kept], found.names
     lengths = [len(one.time) for one in series]
-    pairs = named(labels, metrics)
     time = np.concatenate([one.time for one in series])
     scale = TIME_FACTORS.get(mapping.time_unit, 1.0) if mapping is not None else 1.0
     values = np.concatenate([one.values for one in series])
     rows = np.arange(1, len(time) + 1)
     executions, columns = (coded([pair[i] for pair in pairs], lengths) for i in (0, 1))
-    return gather(executions, columns, time * scale, values, rows)
+    return replace(gather(executions, columns, time * scale, values, rows), left_out=found.problems)
 
 
 def coded(names: Sequence[str], lengths: Sequence[int]) -> Coded:

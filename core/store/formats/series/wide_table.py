@@ -2,12 +2,15 @@
 
 Grafana exports panels so, its columns named by legends: ``{pod="a"}``, ``train-1``, ``CPU train-1``.
 They are turned: the legends name the executions, and what they share names the column.
+
+W&B exports its charts so, too: ``run-1 - system.cpu``, and beside it the lowest and highest value of what it
+drew as one point, ``__MIN`` and ``__MAX``, which are left out. Its axis may be steps, which are no times.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +19,8 @@ from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.csv.reader import CsvSource
 from core.store.formats.series.long_table import check_written, legend
-from core.store.formats.series.series_table import coded, gather, named
+from core.store.formats.series.names import of_containers
+from core.store.formats.series.series_table import coded, gather
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.numbers import EMPTY
 from core.traces.cells.quantities import WRITTEN
@@ -28,12 +32,17 @@ from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from core.store.formats.opening import Beginning
     from core.traces.raw import RawTable
+    from core.traces.validation import Problem
 
 _TIMES = ("time", "timestamp", "datetime", "date", "_time")
+# W&B's axes that are times; the relative ones are in seconds
+_RUN_TIMES = ("relative time (process)", "relative time (wall)", "wall time", "_timestamp", "_runtime")
+_RUN = re.compile(r"(?P<name>.*\S) - (?P<metric>\S.*)")
+_EXTREMES = ("__MIN", "__MAX")
 _QUANTITY = (
     r"(?:container|pod|node|process)?[ _.]*(?:cpu|mem|memory|ram|gpu|network|net|disk|rss)"
     r"(?:[ _.%]*(?:usage|used|utili[sz]ation|util|percent|pct|bytes|cores|millicores|seconds|total|working|"
@@ -77,12 +86,67 @@ def _instance(name: str) -> bool:
     return bool(_INSTANCE.fullmatch(name.strip())) and not _STATISTIC.fullmatch(name.strip())
 
 
+def _runs(names: Sequence[str]) -> list[tuple[str, dict[str, str]]] | None:
+    """What the columns of a chart of W&B are; None where one has no run and metric."""
+    found = [_RUN.fullmatch(name.strip()) for name in names]
+    if not all(found):
+        return None
+    return [(one["metric"], {"run": one["name"]}) for one in found if one is not None]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """The column of time (None where there is none), and what each of the others is."""
+
+    time: str | None
+    said: dict[str, tuple[str, dict[str, str]]]
+
+
+def _shape(cells: dict[str, list[str]]) -> _Shape | None:
+    """What the columns of a table are; None where they are no series."""
+    chart = _chart(cells)
+    if chart is not None:
+        return chart
+    time = next((name for name in cells if name.strip().lower() in _TIMES), None)
+    if time is None or not is_time(cells[time]):
+        return None
+    every = [name for name in cells if name != time]
+    filled = [name for name in every if _filled(cells[name])]
+    # a container that begins after the first rows has empty cells there, and a name like the others
+    for names in (every, filled):
+        said = _said(names) if filled else None
+        if said is not None:
+            return _Shape(time, dict(zip(names, said, strict=True)))
+    return None
+
+
+def _chart(cells: dict[str, list[str]]) -> _Shape | None:
+    """The shape of a chart that W&B exported, None where it is none."""
+    axis, *others = cells
+    names = [name for name in others if not _is_extreme(name, cells)]
+    said = _runs(names) if names else None
+    timed = axis.strip().lower() in (*_RUN_TIMES, *_TIMES) and is_time(cells[axis])
+    drawn = len(names) < len(others) or axis.strip().lower() in _RUN_TIMES
+    if said is None or not drawn or _RUN.fullmatch(axis):
+        return None
+    return _Shape(axis if timed else None, dict(zip(names, said, strict=True)))
+
+
+def _is_extreme(name: str, cells: Container[str]) -> bool:
+    return any(name.endswith(end) and name.removesuffix(end) in cells for end in _EXTREMES)
+
+
+def _filled(cells: Sequence[str]) -> bool:
+    return any(cell.strip() not in EMPTY for cell in cells)
+
+
 @dataclass(frozen=True, kw_only=True)
 class WideSource(TurnedTable):
     """A text table with one column per container, seen with one column per metric."""
 
-    time: str
+    time: str | None
     series: tuple[tuple[str, tuple[str, str]], ...]
+    left_out: tuple[Problem, ...] = ()
 
     @classmethod
     def of(cls, source: CsvSource) -> WideSource | None:
@@ -90,27 +154,30 @@ class WideSource(TurnedTable):
         cells = {
             name: [row[i] for row in source.rows if i < len(row)] for i, name in enumerate(source.header)
         }
-        time = next((name for name in source.header if name.strip().lower() in _TIMES), None)
-        if time is None or not is_time(cells[time]):
+        shape = _shape(cells)
+        if shape is None:
             return None
-        names = [
-            name
-            for name in source.header
-            if name != time and any(c.strip() not in EMPTY for c in cells[name])
-        ]
-        said = _said(names) if names else None
         style = source.head.style
-        columns = (Column(name, tuple(map(str.strip, cells[name])), style) for name in names)
-        if said is None or not all(column.numeric for column in columns):
+        columns = (Column(name, tuple(map(str.strip, cells[name])), style) for name in shape.said)
+        if not all(column.numeric for column in columns if _filled(column.cells)):
             return None
-        pairs = named([labels for _, labels in said], [metric for metric, _ in said])
+        said = tuple(shape.said.values())
+        found = of_containers([labels for _, labels in said], [metric for metric, _ in said])
+        names, pairs = tuple(shape.said), found.names
         if len(set(pairs)) < len(pairs):
             return None  # two columns of one name: nobody can say which is which
         metrics = tuple(dict.fromkeys(metric for _, metric in pairs))
-        series = tuple(zip(names, pairs, strict=True))
-        header = ("execution", "timestamp", *metrics)
-        rows = _rows(cells, time, series, metrics)
-        return cls(source=source, time=time, series=series, header=header, rows=rows)
+        series = tuple(zip((names[i] for i in found.kept), pairs, strict=True))
+        header = ("execution", *(("timestamp",) if shape.time else ()), *metrics)
+        rows = _rows(cells, shape.time, series, metrics)
+        return cls(
+            source=source,
+            time=shape.time,
+            series=series,
+            header=header,
+            rows=rows,
+            left_out=found.problems,
+        )
 
     def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
         """Read the mapped columns; a row is a time of a container.
@@ -125,7 +192,7 @@ class WideSource(TurnedTable):
             ColumnMapping(
                 features=tuple(MappedColumn(name, unit_key=WRITTEN) for name, _ in self.series),
                 time=self.time,
-                time_unit=mapping.time_unit if mapping.time else "s",
+                time_unit=("none" if self.time is None else mapping.time_unit if mapping.time else "s"),
             ),
             progress,
         )
@@ -144,12 +211,12 @@ class WideSource(TurnedTable):
             values[there],
             np.tile(rows, every)[there],
         )
-        return table.raw(mapping, self.path.name, wide)
+        return replace(table, left_out=self.left_out).raw(mapping, self.path.name, self.header, wide)
 
 
 def _rows(
     cells: dict[str, list[str]],
-    time: str,
+    time: str | None,
     series: Sequence[tuple[str, tuple[str, str]]],
     metrics: Sequence[str],
 ) -> tuple[tuple[str, ...], ...]:
@@ -160,12 +227,13 @@ def _rows(
     few = max(20, 2_000 // max(len(columns), 1))
     rows = []
     for execution, there in columns.items():
-        for i, moment in enumerate(cells[time][:few]):
+        moments = cells[time] if time else [""] * len(next(iter(cells.values())))
+        for i, moment in enumerate(moments[:few]):
             values = [
                 there[metric][i] if metric in there and i < len(there[metric]) else "" for metric in metrics
             ]
             if any(value.strip() not in EMPTY for value in values):
-                rows.append((execution, moment, *values))
+                rows.append((execution, *((moment,) if time else ()), *values))
     return tuple(rows)
 
 

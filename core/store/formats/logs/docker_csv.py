@@ -1,0 +1,262 @@
+"""Cells of ``docker stats --format`` between separators, in any order, with a header or without one.
+
+A header says what the columns are. Without one, their cells do: docker writes memory in KiB, MiB and GiB,
+what goes through network and disk in kB and MB, and the percentage of memory is what is used of the limit.
+What neither tells is left out and reported, or the file is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+from core.store.formats.base import Format
+from core.store.formats.logs.docker_stats import as_bytes, as_row
+from core.store.formats.logs.text_table import TextTable
+from core.traces.cells.dates import is_clock, is_date
+from core.traces.validation import many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from core.store.formats.logs.text_table import Line, Row
+    from core.traces.validation import ProblemLog
+
+LOOKED_AT = 1_000
+"""From so many lines it is told which column is what."""
+_PAIR = re.compile(r"[\d.]+\s*[kKMGTP]?i?B\s*/\s*[\d.]+\s*[kKMGTP]?i?B|-- / --")
+_SHARE = re.compile(r"\d+(?:\.\d+)?%|--")
+_HEADER = re.compile(r"CPU|MEM", re.IGNORECASE)
+_ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{64}")
+_NONE = frozenset(("", "--", "-- / --"))
+_NEXT = "Write a line with the columns' names above the rows, such as time,name,cpu,mem,net."
+# by what a column's cells are: docker's name of a field, and what its header has in it
+_FIELDS = {
+    "share": (("CPUPerc", r"cpu"), ("MemPerc", r"mem|\bram")),
+    "pair": (("MemUsage", r"mem|\bram"), ("NetIO", r"net"), ("BlockIO", r"block|blk|disk")),
+    "text": (("Name", r"^(container[ _]?)?names?$|^(container|service|task)$"),),
+    "id": (("ID", r""),),
+    "time": (("stamp", r"time|date|^ts$|^when$|^read$"),),
+    "number": (("PIDs", r"pid"), ("stamp", r"time|^ts$|second|elapsed"), ("Name", r"name|container")),
+}
+
+
+def is_csv(start: str) -> bool:
+    """Tell whether a text begins with cells of docker stats between commas, semicolons or tabs."""
+    first = [line for line in start[:4_000].splitlines() if line.strip()][:3]
+    return len(first) > 1 and any(_is_sample(_cells(line)) for line in first)
+
+
+def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
+    """Rows of ``docker stats --format`` with a separator.
+
+    Raises
+    ------
+    InputError
+        If nothing tells which percentage is CPU or which sizes are memory, or where the columns change.
+    """
+    lines = iter(lines)
+    first = list(islice(lines, LOOKED_AT))
+    columns = _columns([_cells(line.text) for line in first])
+    if columns is None:
+        return
+    if columns.unnamed:
+        message = f"{many(len(columns.unnamed), 'column')} of sizes: nothing says whether of network or disk."
+        log.add("unnamed_io", message, count=len(columns.unnamed))
+    for number, text in chain(first, lines):
+        cells = _cells(text)
+        if _is_sample(cells) and len(cells) == columns.width:
+            entry = {field: cells[place] for field, place in columns.places.items()}
+            yield as_row(number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", ""))
+        elif len(cells) == columns.width and _is_header(cells):
+            if tuple(cells) != columns.header:
+                raise InputError(
+                    f"Row {number} names other columns than the rows before it have.",
+                    "Split the file there and import its parts.",
+                )
+        elif text.strip() and number > 1:
+            log.add("ragged", f"Row {number} has no cells of docker stats.", row=number)
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which cell of a line is what.
+
+    Parameters
+    ----------
+    width
+        Cells of a line.
+    header
+        The line with the columns' names; empty where there is none.
+    places
+        By docker's name of a field, the position of its cell.
+    names
+        The positions of the cells that name the container together.
+    unnamed
+        Positions of sizes that may be of network or disk.
+    """
+
+    width: int
+    header: tuple[str, ...]
+    places: Mapping[str, int]
+    names: tuple[int, ...]
+    unnamed: tuple[int, ...]
+
+    def name(self, cells: Sequence[str]) -> str:
+        """The name of the container that a line is of."""
+        return "/".join(dict.fromkeys(cells[i] for i in self.names if cells[i]))
+
+
+def _cells(text: str) -> list[str]:
+    separator = next((mark for mark in (",", ";", "\t", "|") if mark in text), None)
+    return [cell.strip().strip('"') for cell in text.split(separator)] if separator else []
+
+
+def _is_sample(cells: Sequence[str]) -> bool:
+    return any(map(_PAIR.fullmatch, cells)) and any(map(_SHARE.fullmatch, cells))
+
+
+def _is_header(cells: Sequence[str]) -> bool:
+    return any(map(_HEADER.search, cells)) and not any(
+        re.fullmatch(r"[\d.]+\D{0,3}", cell) or _is_time(cell) for cell in cells
+    )
+
+
+def _columns(lines: Sequence[Sequence[str]]) -> _Columns | None:
+    """What the columns are, from the first lines; None where none of these is a sample."""
+    samples = [cells for cells in lines if _is_sample(cells)]
+    if not samples:
+        return None
+    width = Counter(map(len, samples)).most_common(1)[0][0]
+    rows = [cells for cells in samples if len(cells) == width]
+    header = next((tuple(cells) for cells in lines if len(cells) == width and _is_header(cells)), ())
+    kinds = [_kind([row[i] for row in rows]) for i in range(width)]
+    places = _named(header, kinds)
+    if "stamp" not in places and "time" in kinds:
+        places["stamp"] = kinds.index("time")
+    places |= _told_by_cells(rows, kinds, places)
+    unnamed = [i for i, kind in enumerate(kinds) if kind == "pair" and i not in places.values()]
+    return _Columns(width, header, places, _names(kinds, places), tuple(unnamed))
+
+
+def _kind(cells: Sequence[str]) -> str:
+    """What the cells of a column are; those of a container that does not run say nothing."""
+    filled = [cell for cell in cells if cell not in _NONE]
+    if not filled:
+        return "pair" if "-- / --" in cells else "text"
+    kinds = (
+        ("pair", _PAIR.fullmatch),
+        ("share", _SHARE.fullmatch),
+        ("id", _ID.fullmatch),
+        ("time", _is_time),
+        ("number", re.compile(r"\d+(?:\.\d+)?").fullmatch),
+    )
+    return next((kind for kind, fits in kinds if all(map(fits, filled))), "text")
+
+
+def _is_time(text: str) -> bool:
+    return bool(re.fullmatch(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}", text)) or (
+        len(text) > 7 and (is_date(text) or is_clock(text))
+    )
+
+
+def _named(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
+    """The fields that a header names, where the cells below can be them."""
+    places: dict[str, int] = {}
+    for i, (name, kind) in enumerate(zip(header, kinds, strict=False)):
+        fits = (field for field, words in _FIELDS[kind] if re.search(words, name.lower()))
+        field = next(fits, None)
+        if field is not None:
+            places.setdefault(field, i)
+    return places
+
+
+def _names(kinds: Sequence[str], places: Mapping[str, int]) -> tuple[int, ...]:
+    """The cells that name the container: the one called so, else all texts; an id where there is no name."""
+    if "Name" in places:
+        return (places["Name"],)
+    texts, ids = ([i for i, kind in enumerate(kinds) if kind == wanted] for wanted in ("text", "id"))
+    return tuple(texts or ids[:1])
+
+
+def _told_by_cells(
+    rows: Sequence[Sequence[str]], kinds: Sequence[str], named: Mapping[str, int]
+) -> dict[str, int]:
+    """Memory and the percentages that no header names.
+
+    Raises
+    ------
+    InputError
+        If they could be more than one of the columns.
+    """
+    free = [i for i in range(len(kinds)) if i not in named.values()]
+    shares, pairs = ([i for i in free if kinds[i] == kind] for kind in ("share", "pair"))
+    found: dict[str, int] = {}
+    if "MemUsage" not in named and pairs:
+        found["MemUsage"] = _memory(rows, pairs, shares)
+    memory = {**named, **found}.get("MemUsage")
+    if "CPUPerc" in named or not shares:
+        return found
+    if "MemPerc" not in named and memory is not None:
+        return found | _percentages(rows, memory, shares)
+    if len(shares) > 1:
+        raise InputError("Nothing says which of the percentages is CPU.", _NEXT)
+    return found | {"CPUPerc": shares[0]}
+
+
+def _memory(rows: Sequence[Sequence[str]], pairs: Sequence[int], shares: Sequence[int]) -> int:
+    """The sizes that are memory: those in KiB, MiB and GiB, else those of which a percentage is the share."""
+    binary = [i for i in pairs if any("iB" in row[i] for row in rows)]
+    if len(binary) == 1:
+        return binary[0]
+    fitting = [i for i in binary or pairs if any(_is_share(rows, i, share) for share in shares)]
+    if len(fitting) != 1:
+        raise InputError("Nothing says which of the sizes are memory.", _NEXT)
+    return fitting[0]
+
+
+def _percentages(rows: Sequence[Sequence[str]], memory: int, shares: Sequence[int]) -> dict[str, int]:
+    """CPU is the percentage that is not the share of memory in use."""
+    fits = {i: _is_share(rows, memory, i) for i in shares}
+    if len(shares) == 1:
+        return {"MemPerc" if fits[shares[0]] else "CPUPerc": shares[0]}
+    others = [i for i in shares if fits[i] is False]
+    if len(shares) != 2 or len(others) != 1:
+        raise InputError("Nothing says which percentage is CPU and which is memory.", _NEXT)
+    return {"CPUPerc": others[0], "MemPerc": next(i for i in shares if i not in others)}
+
+
+def _is_share(rows: Sequence[Sequence[str]], pair: int, share: int) -> bool | None:
+    """Whether a percentage is the first of two sizes in the second; None where it is about zero."""
+    off, telling, known = 0, False, 0
+    for row in rows:
+        used, limit = (as_bytes(text) for text in row[pair].partition("/")[::2])
+        percent = row[share].rstrip("%")
+        try:
+            ratio, said = float(used) / float(limit) * 100, float(percent)
+        except (ValueError, ZeroDivisionError):
+            continue
+        # sizes have four digits or fewer, percentages as many as are written
+        rounding = 10.0 ** -len(percent.partition(".")[2]) + 0.005 * ratio
+        known += 1
+        off += abs(ratio - said) > rounding
+        telling = telling or ratio > 4 * rounding
+    if off > 0.1 * known:
+        return False
+    return True if telling else None
+
+
+FORMATS = (
+    Format(
+        "docker_stats_csv",
+        "docker stats",
+        (".csv", ".txt"),
+        lambda start: is_csv(start.text),
+        lambda start: TextTable.open(start.path, parse_csv, "docker stats between separators"),
+        "name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
+    ),
+)

@@ -1,0 +1,193 @@
+"""What the labels of series say: which container each is of, and what its column is called.
+
+Prometheus has more series of a pod than it has containers: cAdvisor counts the pod as a whole, too, and the
+container that only keeps its network open (``POD``). Where a pod's containers are read, these say no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.traces.validation import problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from core.traces.validation import Problem
+
+_POD = ("pod", "pod_name", "pod_id")
+_CONTAINER = ("container", "container_name")
+_EXPORTED = "exported_"
+"""What labels of a container begin with that another one measures, as DCGM's exporter does a job's GPUs."""
+_ALONE = ("name", "container_label_com_docker_compose_service", "run", "run_id", "Series", "series", "id",
+          "Hostname", "hostname", "instance")  # fmt: skip
+# what one container has several of: each is a column of its own
+_PARTS = ("gpu", "GPU", "minor_number", "index", "device", "interface", "UUID", "uuid", "direction")
+
+
+_PAUSE = "POD"
+
+
+@dataclass(frozen=True)
+class OfContainers:
+    """Those of some series that are of containers.
+
+    Parameters
+    ----------
+    kept
+        Their positions among all.
+    names
+        The execution and the column of each that is kept.
+    problems
+        What was left out.
+    """
+
+    kept: tuple[int, ...]
+    names: tuple[tuple[str, str], ...]
+    problems: tuple[Problem, ...]
+
+
+def of_containers(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> OfContainers:
+    """The series of containers, named; without what counts a pod whose containers are there as well.
+
+    Parameters
+    ----------
+    labels, metrics
+        Of each series, its labels without the metric's name, and that name.
+    """
+    known: dict[tuple[str, str], set[str]] = {}
+    counted: set[tuple[tuple[str, str], str]] = set()
+    for one, metric in zip(labels, metrics, strict=True):
+        place, container = _place(one)
+        if place[1] and container not in ("", _PAUSE):
+            known.setdefault(place, set()).add(container)
+            counted.add((place, metric))
+    kept: dict[int, Mapping[str, str]] = {}
+    sums, shared = list[str](), list[str]()
+    for i, (one, metric) in enumerate(zip(labels, metrics, strict=True)):
+        place, container = _place(one)
+        network = "network" in metric.lower()
+        if container in ("", _PAUSE) and (place, metric) in counted:
+            sums.append(place[1])
+        elif container in ("", _PAUSE) and network and len(known.get(place, ())) > 1:
+            shared.append(place[1])
+        else:
+            kept[i] = _without_container(one) if container == _PAUSE and network else one
+    names = named(list(kept.values()), [metrics[i] for i in kept])
+    return OfContainers(tuple(kept), tuple(names), _left_out(sums, shared))
+
+
+def _left_out(sums: Sequence[str], shared: Sequence[str]) -> tuple[Problem, ...]:
+    said = []
+    if sums:
+        message = f"{len(sums):,} series of pods as a whole beside their containers, first of “{sums[0]}”."
+        said.append(problem("pod_sums", message, count=len(sums)))
+    if shared:
+        message = (
+            f"{len(shared):,} series of a network that several containers share, first of “{shared[0]}”."
+        )
+        said.append(problem("pod_network", message, count=len(shared)))
+    return tuple(said)
+
+
+def _place(labels: Mapping[str, str]) -> tuple[tuple[str, str], str]:
+    """The namespace and the pod, and the container in it."""
+    before = _EXPORTED if _is_exported(labels) else ""
+    pod, container = _pod_and_container(labels)
+    return (labels.get(f"{before}namespace", ""), pod), container
+
+
+def _without_container(labels: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: text for key, text in labels.items() if key.removeprefix(_EXPORTED) not in _CONTAINER}
+
+
+def execution_of(labels: Mapping[str, str]) -> str:
+    """The container that labels identify: pod and container, or a name, or all labels."""
+    named = "/".join(part for part in _pod_and_container(labels) if part)
+    if not named:
+        named = next((labels[key] for key in _ALONE if labels.get(key)), "")
+    return named or all_labels(labels, [key for key in labels if key not in _PARTS])
+
+
+def all_labels(labels: Mapping[str, str], keys: Iterable[str]) -> str:
+    """A name from several labels: ``container=a, pod=b``."""
+    return ", ".join(f"{key}={labels[key]}" for key in sorted(keys) if labels.get(key)) or "all"
+
+
+def named(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> list[tuple[str, str]]:
+    """The execution and the column of every series.
+
+    Parameters
+    ----------
+    labels, metrics
+        Of each series, its labels without the metric's name, and that name.
+
+    Returns
+    -------
+    list
+        All different, as long as the labels are. Series of one container that differ in a label of its parts
+        (two GPUs, two network interfaces) are two columns of it, other ones are two executions.
+    """
+    labels = _with_containers(labels, metrics)
+    names = [(execution_of(one), metric) for one, metric in zip(labels, metrics, strict=True)]
+    if len(set(names)) == len(names):
+        return names
+    keys = {key for one in labels for key in one}
+    varying = {key for key in keys if len({one.get(key) for one in labels}) > 1}
+    parts = [key for key in _PARTS if key in varying and _tells_apart(names, labels, key)]
+    names = [
+        (name, f"{metric} {' '.join(_part(one, parts[:1]))}".strip())
+        for (name, metric), one in zip(names, labels, strict=True)
+    ]
+    if len(set(names)) == len(names):
+        return names
+    others = [key for key in varying if key not in parts[:1]]
+    return [(all_labels(one, others), metric) for one, (_, metric) in zip(labels, names, strict=True)]
+
+
+def _tells_apart(names: Sequence[tuple[str, str]], labels: Sequence[Mapping[str, str]], key: str) -> bool:
+    """Whether a label differs between series that share execution and metric."""
+    seen: dict[tuple[str, str], set[str | None]] = {}
+    for name, one in zip(names, labels, strict=True):
+        seen.setdefault(name, set()).add(one.get(key))
+    return any(len(values) > 1 for values in seen.values())
+
+
+def _part(labels: Mapping[str, str], keys: Sequence[str]) -> list[str]:
+    return [f"{key.lower()} {labels[key]}" for key in keys if labels.get(key)]
+
+
+def _with_containers(
+    labels: Sequence[Mapping[str, str]], metrics: Sequence[str]
+) -> Sequence[Mapping[str, str]]:
+    """Labels in which a metric that knows only pods gets the container of a pod that has one."""
+    known: dict[str, set[str]] = {}
+    labelled: set[tuple[str, str]] = set()
+    for one, metric in zip(labels, metrics, strict=True):
+        pod, container = _pod_and_container(one)
+        if pod and container:
+            known.setdefault(pod, set()).add(container)
+            labelled.add((pod, metric))
+    completed = []
+    for one, metric in zip(labels, metrics, strict=True):
+        pod, container = _pod_and_container(one)
+        alone = pod and not container and len(known.get(pod, ())) == 1
+        take = alone and (pod, metric) not in labelled
+        key = f"{_EXPORTED if _is_exported(one) else ''}container"
+        completed.append({**one, key: next(iter(known[pod]))} if take else one)
+    return completed
+
+
+def _pod_and_container(labels: Mapping[str, str]) -> tuple[str, str]:
+    """The pod and the container that were measured, not those of who measured them."""
+    before = _EXPORTED if _is_exported(labels) else ""
+    pod, container = (
+        next((labels[f"{before}{key}"] for key in keys if labels.get(f"{before}{key}")), "")
+        for keys in (_POD, _CONTAINER)
+    )
+    return pod, container
+
+
+def _is_exported(labels: Mapping[str, str]) -> bool:
+    return any(labels.get(f"{_EXPORTED}{key}") for key in (*_POD, *_CONTAINER))
