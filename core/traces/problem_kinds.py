@@ -356,10 +356,11 @@ KINDS: dict[str, Kind] = {
         Severity.INFO, Action.GROUPED, "Each pod has one container.", "Import the files one by one if not."
     ),
     "unnamed_io": Kind(
-        Severity.INFO,
+        Severity.WARNING,
         Action.IGNORED,
         "They were left out.",
         "Write a line with the columns' names above the rows if you need them.",
+        harm=Harm.ALWAYS,
     ),
     "pod_sums": Kind(
         Severity.INFO,
@@ -372,5 +373,6 @@ KINDS: dict[str, Kind] = {
         Action.IGNORED,
         "They were left out.",
         "Import the network metrics alone to see them per pod.",
+        harm=Harm.ALWAYS,
     ),
 }

@@ -82,9 +82,9 @@ def test_the_network_of_several_containers_is_that_of_none(tmp_path):
     assert of(traces, Role.CPU, "p1/side") == pytest.approx([2.0] * 5)
     assert of(traces, Role.NETWORK_IN, "p2/main") == pytest.approx([100.0] * 5)
     assert all(np.isnan(of(traces, Role.NETWORK_IN, name)).all() for name in ("p1/side", "host/main"))
-    assert report.faultless
     assert report.rows_kept == 20
-    (left,) = [one for one in report.problems if one.kind == "pod_network"]
+    (left,) = report.harmful
+    assert left.kind == "pod_network"
     assert "“p1”" in left.message
 
 
@@ -110,8 +110,8 @@ def test_a_table_of_containers_leaves_out_the_sums_of_their_pods(tmp_path):
     assert traces.ids == ("p1/main", "p2/a", "p2/b")
     assert of(traces, Role.CPU, "p2/b") == pytest.approx([2.0] * 5)
     assert of(traces, Role.NETWORK_IN, "p1/main") == pytest.approx([100.0] * 5)
-    assert report.faultless
     assert (report.count("pod_sums"), report.count("pod_network")) == (8, 1)
+    assert [one.kind for one in report.harmful] == ["pod_network"]
 
 
 def test_several_prometheus_answers_one_per_line(tmp_path):

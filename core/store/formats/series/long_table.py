@@ -58,15 +58,20 @@ ROWS_OF_SERIES, MOST_FOUND = 10, 50_000
 LOOKED_THROUGH = 2**25
 """Characters of a table in which series are looked for that its first rows do not have."""
 _LEGEND = re.compile(r"\s*([A-Za-z_:][\w:.]*)?\s*\{(.*)\}\s*")
+_EXPRESSION = re.compile(r"\s*([a-z_]+\([^{}]*[A-Za-z_:][\w:.]*)\{([^{}]*)\}([^{}]*\))\s*")
 _LABEL = re.compile(r'([A-Za-z_]\w*)\s*[=:]\s*"?([^",}]*)"?')
 
 
 def legend(text: str) -> tuple[str, dict[str, str]] | None:
-    """The metric and the labels of a series as Prometheus and Grafana write it: ``name{pod="a"}``."""
+    """The metric and the labels of a series as Prometheus and Grafana write it: ``name{pod="a"}``.
+
+    Of an expression of one metric, ``rate(name{pod="a"}[5m])``, the metric is the same without the labels.
+    """
     found = _LEGEND.fullmatch(text)
-    if found is None:
-        return None
-    return found[1] or "", dict(_LABEL.findall(found[2]))
+    if found is not None:
+        return found[1] or "", dict(_LABEL.findall(found[2]))
+    found = _EXPRESSION.fullmatch(text)
+    return None if found is None else (f"{found[1]}{found[3]}", dict(_LABEL.findall(found[2])))
 
 
 @dataclass(frozen=True)
