@@ -105,6 +105,13 @@ def _suggested(looks: Sequence[Look], names: Sequence[Mapping[str, str]]) -> Col
             )
     mappings = [one.mapping for one in looks]
     attributes = dict.fromkeys(name for one in mappings for name in one.attributes)
+    timed = (TIME,) if any(one.time in one.assumed for one in mappings) else ()
+    assumed = (
+        called[name]
+        for one, called in zip(mappings, names, strict=True)
+        for name in one.assumed
+        if name in called
+    )
     return ColumnMapping(
         features=tuple(features.values()),
         execution=EXECUTION,
@@ -116,14 +123,7 @@ def _suggested(looks: Sequence[Look], names: Sequence[Mapping[str, str]]) -> Col
         attributes=tuple(
             name for name in attributes if name not in features and name not in (EXECUTION, TIME)
         ),
-        assumed=tuple(
-            dict.fromkeys(
-                called[name]
-                for one, called in zip(mappings, names, strict=True)
-                for name in one.assumed
-                if name in called
-            )
-        ),
+        assumed=tuple(dict.fromkeys((*timed, *assumed))),
     )
 
 

@@ -226,3 +226,14 @@ def test_cores_that_a_person_gives_are_those_of_every_file(tmp_path: Path) -> No
     traces, _ = read_with_report(folder, replace(mapping, cores=8.0))
     assert float(traces.execution("a").columns["cpu_pct_host"][0]) == pytest.approx(0.8)
     assert float(traces.execution("b").columns["cpu_pct_host"][0]) == pytest.approx(4.0)
+
+
+def test_seconds_that_are_only_assumed_are_said_of_joined_files_too(tmp_path: Path) -> None:
+    files = {
+        name: f"pod,t,{column}\n" + "".join(f"a,{5 * i},{value}\n" for i in range(20))
+        for name, column, value in (("cpu.csv", "cpu_cores", 1), ("memory.csv", "memory_mib", 100))
+    }
+    folder = write(tmp_path / "both", files)
+    _, report = read_with_report(folder, inspect_file(folder).mapping)
+    assert [one.kind for one in report.harmful] == ["assumed_unit"]
+    assert report.harmful[0].message.endswith("has no unit in the file; it was read as seconds.")

@@ -66,7 +66,7 @@ def recognise(head: Head) -> ColumnMapping | None:
     return ColumnMapping(
         execution=execution,
         time=time,
-        time_unit="none" if time is None else time_unit_of(head.column(time), time),
+        time_unit="none" if time is None else time_unit_of(head.column(time)),
         period=1.0 if time is None else None,
         assumed=(PERIOD,) if time is None else (),
         features=tuple(sorted(features, key=lambda one: head.header.index(one.column))),
