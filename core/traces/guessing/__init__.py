@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MOST_FEATURES = 64
+FEW = 50
+"""So many cells tell of what kind a column's times are."""
 INDEX = "index"  # the name of a first column that the header leaves out
 
 _TIME = (
@@ -84,10 +86,11 @@ def _assumed_time(time: str | None, cells: dict[str, tuple[str, ...]]) -> tuple[
     """What is assumed of time: the period of a table without, seconds of its numbers, that no date counts."""
     if time is None:
         return (PERIOD,)
-    if assumes_seconds(time, cells[time]):
+    few = cells[time][:FEW]
+    if assumes_seconds(time, few):
         return (time,)
     dated = (texts for texts in cells.values() if len(set(texts) - EMPTY) > 1 and _mostly(is_date, texts))
-    return (time,) if _mostly(is_clock, cells[time]) and any(dated) else ()
+    return (time,) if _mostly(is_clock, few) and any(dated) else ()
 
 
 def _dated(text: str) -> bool:
