@@ -115,8 +115,8 @@ def test_a_role_without_a_unit_is_a_plain_number_and_said():
 
 def test_what_is_assumed_is_said_before_the_import():
     said = table("t,cpu", "1,0.5", "2,0.6").reasons
-    assert "“cpu” has no unit: it is read as cores." in said
-    assert "“t” has no unit or date: it is read as seconds." in said
+    assert "Nothing tells the unit of “cpu”: read as cores." in said
+    assert "Nothing tells the unit of “t”: read as seconds." in said
 
 
 def test_memory_of_a_gpu_is_not_taken_for_that_of_the_container():

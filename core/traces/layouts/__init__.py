@@ -19,6 +19,8 @@ from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 from core.units import file_unit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.traces.mapping import ColumnMapping
 
 _NAMED = 3
@@ -100,21 +102,33 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
         # GPUs or a network are usage enough; a table without any is likelier to be read wrongly
         ask = "" if roles & set(ROLE_UNITS) else ": choose one if there is"
         parts.append(f"No column looks like {what} usage{ask}.")
-    plain = [one.column for one in mapping.features if one.role is Role.OTHER and one.unit_key == "plain"]
-    roles_of = [(name, further_role(name)) for name in plain]
-    unsaid = [f"“{name}” ({ROLE_NAMES[role]})" for name, role in roles_of if role in ROLE_UNITS]
-    if unsaid:
-        what = ", ".join(unsaid[:_NAMED]) + (f" and {len(unsaid) - _NAMED} more" if unsaid[_NAMED:] else "")
-        parts.append(f"Kept as plain numbers, for nothing tells their unit: {what}.")
-    parts += [
-        f"“{one.column}” has no unit: it is read as {file_unit(one.unit_key).label}."
-        for one in mapping.features
-        if one.column in mapping.assumed
-    ]
-    if mapping.time is not None and mapping.time in mapping.assumed:
-        parts.append(f"“{mapping.time}” has no unit or date: it is read as {TIME_UNITS[mapping.time_unit]}.")
+    parts += _of_units(mapping)
     if mapping.time is None:
         parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:
         parts.append("No column names an execution: the whole file is taken as one.")
     return tuple(parts)
+
+
+def _of_units(mapping: ColumnMapping) -> list[str]:
+    """What was assumed of units, and which roles a name has whose unit nothing tells."""
+    plain = [one.column for one in mapping.features if one.role is Role.OTHER and one.unit_key == "plain"]
+    roles = ((name, further_role(name)) for name in plain)
+    unsaid = [f"“{name}” ({ROLE_NAMES[role]})" for name, role in roles if role in ROLE_UNITS]
+    parts = [f"Kept as plain numbers, for nothing tells their unit: {_some(unsaid)}."] if unsaid else []
+    assumed: dict[str, list[str]] = {}
+    for one in mapping.features:
+        if one.column in mapping.assumed:
+            assumed.setdefault(file_unit(one.unit_key).label, []).append(f"“{one.column}”")
+    if mapping.time is not None and mapping.time in mapping.assumed:
+        assumed.setdefault(TIME_UNITS[mapping.time_unit], []).append(f"“{mapping.time}”")
+    parts += [
+        f"Nothing tells the unit of {_some(names)}: read as {label}." for label, names in assumed.items()
+    ]
+    return parts
+
+
+def _some(names: Sequence[str]) -> str:
+    """A few names, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
