@@ -162,7 +162,9 @@ def test_numbers_and_dates_are_told_apart():
 
 def test_at_most_64_features_are_suggested_and_none_is_an_error():
     header = ",".join(f"c{i}" for i in range(5000))
-    assert len(table(header, header.replace("c", "1")).mapping.features) == 64
+    found = table(header, header.replace("c", "1"))
+    assert len(found.mapping.features) == 64
+    assert "Only the first 64 columns of numbers are chosen." in found.reasons
     with pytest.raises(InputError, match="“a”, “b”") as caught:
         table("a,b", "x,y")
     assert caught.value.hint

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
 from core.registry import Registry, declared
+from core.traces.guessing import MOST_FEATURES
 from core.traces.guessing.order import without_false_counters
 from core.traces.guessing.roles import further_role
 from core.traces.layouts.base import Head, Layout
@@ -103,6 +104,8 @@ def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
         ask = "" if roles & set(ROLE_UNITS) else ": choose one if there is"
         parts.append(f"No column looks like {what} usage{ask}.")
     parts += _of_units(mapping)
+    if len(mapping.features) == MOST_FEATURES:
+        parts.append(f"Only the first {MOST_FEATURES} columns of numbers are chosen.")
     if mapping.time is None:
         parts.append("No column looks like a time: rows are counted instead.")
     if mapping.execution is None:
