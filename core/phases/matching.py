@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.errors import InputError, MismatchError
-from core.traces.build.cleaning import BESIDE
-from core.traces.model import Feature, Role, TraceSet
+from core.traces.model import BESIDE, Feature, Role, TraceSet
 from core.units import Unit
 
 if TYPE_CHECKING:

@@ -65,7 +65,9 @@ def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
         if said:
             found.append(Doubt(feature.name, "unit", said))
     if not any(feature.role in ROLE_UNITS for feature in traces.features):
-        found.append(Doubt(None, "unit", "No column is CPU, memory or a GPU: what do they measure?"))
+        found.append(
+            Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
+        )
     found.extend(_of_limits(traces))
     found.extend(_of_time(traces))
     return tuple(found)

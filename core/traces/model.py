@@ -62,6 +62,8 @@ ROLE_UNITS: dict[Role, tuple[Unit, ...]] = {
     Role.BLOCK_OUT: (Unit.BYTES_PER_SECOND,),
 }
 """The canonical units that a feature of a role can have, the usual one first; other roles have any."""
+BESIDE = (Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT)
+"""What goes in or out: it may be missing for a container without costing a sample of its usage."""
 ROLE_NAMES: dict[Role, str] = {
     Role.CPU: "CPU",
     Role.MEMORY: "Memory",

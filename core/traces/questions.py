@@ -92,7 +92,7 @@ def _of_time(name: str, cells: Sequence[str]) -> Question:
     elif CLOCK in choices:
         sentence = f"“{shown}” in “{name}”: is it a time of day, or minutes and seconds?"
     else:
-        apart = cells[1] if len(cells) > 1 else shown
+        apart = next((cell for cell in cells if cell != shown), shown)
         sentence = f"In which unit is the time in “{name}”? It begins with {shown} and {apart}."
     return Question(name, True, sentence, choices)
 

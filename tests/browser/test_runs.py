@@ -239,7 +239,7 @@ def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) 
 
 
 def test_jobs_are_made_of_my_traces(page: Page, stocked: Server) -> None:
-    visit(page, "/runs?look=build&traces=all")
+    visit(page, f"/runs?look=build&{stocked.samples}")
     page.locator('[data-field="count"] input').fill("4")
     page.get_by_role("button", name="Make jobs").click()
     expect(page.locator("#run-made")).to_contain_text("4 jobs made.")

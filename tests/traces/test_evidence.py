@@ -121,7 +121,7 @@ def test_what_the_values_show_is_taken_and_what_is_assumed_is_said(text, units, 
 
 def test_columns_of_no_known_role_are_doubted():
     (said,) = doubts(traces(Role.OTHER, Unit.PLAIN, [1, 2]))
-    assert said.sentence == "No column is CPU, memory or a GPU: what do they measure?"
+    assert said.sentence == "No column is CPU, memory, a GPU, network or disk: what do they measure?"
     assert doubts(traces(Role.NETWORK_IN, Unit.BYTES_PER_SECOND, [1, 2])) == ()
 
 
@@ -193,6 +193,38 @@ def test_a_column_that_takes_turns_tells_executions_apart(other):
     assert [one.column for one in mapping.features] == ["cpu_cores"]
     moved = text.replace(f"p,{values[0]}", f"p,{values[1]}")
     assert guess(*table(moved)).executions == ("pod",)
+
+
+@pytest.mark.parametrize("values", [(0, 100), (90, 95, 0, 97), (10, 11)])
+@pytest.mark.parametrize("name", ["gpu", "replica", "worker", "process"])
+def test_numbers_that_go_to_and_fro_are_no_names(name, values):
+    rows = tuple((f"{1700000000 + i}", "1", f"{values[i % len(values)]}") for i in range(40))
+    mapping = guess(("time", "cpu_cores", name), rows)
+    assert mapping.execution is None
+    assert [one.column for one in mapping.features] == ["cpu_cores", name]
+
+
+def test_empty_cells_are_no_turns():
+    rows = tuple((f"{i}", "a", "" if i % 4 == 0 else f"n{1 + i // 20}", "1") for i in range(40))
+    assert guess(("time_s", "pod", "host", "cpu_cores"), rows).executions == ("pod",)
+
+
+@pytest.mark.parametrize("order", [lambda row: (row[0], row[2]), lambda row: (row[2], row[0])])
+def test_rows_of_one_time_are_told_apart_in_any_order(order):
+    rows = [(f"{1700000000 + i}", "p", f"n{k}", f"{k + 1}") for i in range(8) for k in range(3)]
+    mapping = guess(("time", "pod", "node", "cpu_cores"), tuple(sorted(rows, key=order)))
+    assert mapping.executions == ("pod", "node")
+
+
+def test_times_are_judged_by_all_rows_that_are_looked_at():
+    rows = tuple((f"{60 * i}", f"c{k}", "1") for i in range(20) for k in range(60))
+    mapping = guess(("time", "container", "cpu_cores"), rows)
+    assert (mapping.time_unit, mapping.assumed) == (UNKNOWN, ())
+
+
+def test_the_lowest_of_something_is_no_time_in_minutes():
+    rows = tuple((f"{40 + i}", f"{60 + i}", "1") for i in range(8))
+    assert guess(("t_min", "t_max", "cpu_cores"), rows).time is None
 
 
 def test_the_containers_of_a_pod_are_told_apart():

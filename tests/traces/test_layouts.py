@@ -54,6 +54,7 @@ def test_a_plain_table_is_guessed_by_its_names():
         ("gpu_power_watts", Role.GPU_POWER, "watts"),
         ("gpu0_util_percent", Role.GPU, "percent"),
         ("gpu0_mem_used_mib", Role.GPU_MEMORY, "mib"),
+        ("gpus.1.util_percent", Role.GPU, "percent"),
         ("cuda_mem_used_mib", Role.GPU_MEMORY, "mib"),
         ("gpu_memory_mib", Role.GPU_MEMORY, "mib"),
         ("gpu_memory_total_mib", Role.OTHER, "plain"),

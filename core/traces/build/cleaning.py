@@ -12,7 +12,7 @@ import numpy as np
 
 from core.traces.cells.dates import CLOCK
 from core.traces.guessing.order import MOST_FALLS
-from core.traces.model import ROLE_UNITS, Role
+from core.traces.model import BESIDE, ROLE_UNITS, Role
 from core.traces.validation import many
 from core.units import Unit, file_unit, format_number
 
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 USAGE = tuple(ROLE_UNITS)
 OPTIONAL = (Role.LOSS, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
-BESIDE = (Role.NETWORK_IN, Role.NETWORK_OUT, Role.BLOCK_IN, Role.BLOCK_OUT)
 # More than any conceivable machine has: the unit is wrong, or the file is damaged.
 MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
         Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip
 
-FEW = 0.1
-"""Of what happens at more steps than this, no reader can say that it is the exception."""
+RESTARTS = 0.1
+"""Where time falls at more steps than this, rows are in no order, and no run begins at each of them."""
+LEAST_RUN = 10
+"""So many samples before time starts again make a run; fewer are rows that changed places."""
 _HALF_DAY = 43_200.0
 
 
@@ -145,8 +146,9 @@ def _say_restarts(work: Working, steps: FloatArray) -> None:
     run = np.where(steps < 0, -steps, 0.0)
     begun = np.repeat(work.time[work.offsets[:-1]], np.diff(work.offsets))
     again = run > 0.5 * np.maximum(work.time + run - begun, 0.0)
-    again &= steps < 0
-    if 0 < again.sum() <= FEW * work.n:
+    position = np.arange(work.n) - np.repeat(work.offsets[:-1], np.diff(work.offsets))
+    again &= (steps < 0) & (position >= LEAST_RUN)
+    if 0 < again.sum() <= RESTARTS * work.n:
         column, count, rows = work.mapping.time, int(again.sum()), work.first_rows(again)
         message = f"Column “{column}”: time starts again at {many(count, 'row')}, first in row {rows[0]}."
         work.log.add("starts_again", message, rows=rows, column=column, count=count)

@@ -135,7 +135,7 @@ def resample(
     values = tuple(_values(column, cells, source, rule) for column in columns)
     where = np.searchsorted(bounds, offsets)
     broken = np.searchsorted(bounds, gaps)
-    skipped = len(time) - len(np.unique(source)) if rule is Resampling.HOLD else 0
+    skipped = len(time) - 1 - int(np.count_nonzero(np.diff(source))) if rule is Resampling.HOLD else 0
     return Resampled(grid, values, ends[where], ends[broken], int((~regular).sum()), skipped)
 
 

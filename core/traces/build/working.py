@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from core.traces.guessing.order import IDENTITIES, TURNS
-from core.traces.guessing.words import key
+from core.traces.guessing.order import TURNS, is_identity
 from core.traces.model import TraceSet
 from core.traces.validation import MOST_ROWS, many
 
@@ -143,9 +142,7 @@ class Working:
                 mixed = len(np.unique(np.searchsorted(self.offsets, np.flatnonzero(differs), side="right")))
                 row = self.first_row(differs)
                 which = f"within {many(mixed, 'execution')}, first in row {row}"
-                kind = (
-                    "mixed_identity" if key(name) in IDENTITIES and self._turns(codes) else "mixed_attribute"
-                )
+                kind = "mixed_identity" if is_identity(name) and self._turns(codes) else "mixed_attribute"
                 message = f"Column “{name}” has more than one value {which}."
                 self.log.add(kind, message, row=row, column=name, count=mixed)
             found[name] = [raw.names[code] if code >= 0 else "" for code in first]
@@ -153,6 +150,7 @@ class Working:
 
     def _turns(self, codes: IntArray) -> bool:
         """Whether a column goes to and fro within executions, as that of several series does."""
-        changes = np.diff(codes, prepend=codes[:1]) != 0
-        changes[self.offsets[:-1]] = False
+        owner = np.repeat(np.arange(len(self.ids)), np.diff(self.offsets))[codes >= 0]
+        there = codes[codes >= 0]
+        changes = (np.diff(there) != 0) & (np.diff(owner) == 0)
         return int(changes.sum()) > TURNS * self.n

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.traces.cells.dates import is_clock, is_date
+from core.traces.cells.dates import CLOCK, MINUTES, is_clock, is_date
 from core.traces.cells.numbers import EMPTY, style_of
-from core.traces.guessing.order import IDENTITIES, telling_apart
+from core.traces.guessing.order import is_identity, telling_apart
 from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score, unnamed
-from core.traces.guessing.times import assumes_seconds, time_unit_of, without_unit
+from core.traces.guessing.times import Times, look_at, without_unit
 from core.traces.guessing.units import Column, UnitGuess, unit_of
 from core.traces.guessing.words import key, words
 from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 MOST_FEATURES = 64
-FEW = 50
-"""So many cells tell of what kind a column's times are."""
 INDEX = "index"  # the name of a first column that the header leaves out
 
 _TIME = (
@@ -55,7 +53,13 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     columns = {name: Column(name, cells[name], style) for name in header}
     numeric = [name for name in header if columns[name].numeric]
     timed = (*_TIME, INDEX)
-    time = _first(header, timed, lambda n: n in numeric or _mostly(_dated, cells[n]), without_unit)
+    lowest = [name for name in header if _has_highest(name, header)]
+    time = _first(
+        [name for name in header if name not in lowest],
+        timed,
+        lambda name: name in numeric or _mostly(_dated, cells[name]),
+        without_unit,
+    )
     if time is None:
         time = next((name for name in header if _mostly(is_date, cells[name])), None)
     names = [name for name in header if name != time]
@@ -64,33 +68,37 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     texts = [n for n in header if n not in taken and any(cells[n]) and not _mostly(_dated, cells[n])]
     parts = _further_parts(execution, texts, cells)
     named = () if execution is None else (execution, *parts)
-    others = [n for n in names if key(n) in IDENTITIES and n not in named and _names(cells[n], n in numeric)]
-    named = (*named, *telling_apart(named, others, whole, rows))
+    others = [n for n in names if is_identity(n) and n not in named and _names(cells[n], n in numeric)]
+    named = (*named, *telling_apart(named, others, time, whole, rows))
     features = [name for name in numeric if name != time and name not in named]
     mapped = _features([columns[name] for name in features])
     if not mapped:
         return None
+    times = Times(("none",)) if time is None else look_at(time, cells[time])
     return ColumnMapping(
         features=tuple(one for one, _ in mapped),
         execution=named[0] if named else None,
         execution_parts=named[1:],
         time=time,
-        time_unit="none" if time is None else time_unit_of(cells[time], time),
+        time_unit=times.units[0] if len(times.units) == 1 else UNKNOWN,
         period=1.0 if time is None else None,
         attributes=tuple(name for name in texts if name not in named)[:8],
-        assumed=(*_assumed_time(time, cells), *(one.column for one, sure in mapped if not sure)),
+        assumed=(*_assumed_time(time, times, cells), *(one.column for one, sure in mapped if not sure)),
     )
 
 
-def _assumed_time(time: str | None, cells: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
+def _assumed_time(time: str | None, times: Times, cells: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """What is assumed of time: the period of a table without, seconds of its numbers, that no date counts."""
     if time is None:
         return (PERIOD,)
-    few = cells[time][:FEW]
-    if assumes_seconds(time, few):
-        return (time,)
-    dated = (texts for texts in cells.values() if len(set(texts) - EMPTY) > 1 and _mostly(is_date, texts))
-    return (time,) if _mostly(is_clock, few) and any(dated) else ()
+    clock = times.units[0] in (CLOCK, MINUTES) and any(_mostly(is_date, texts) for texts in cells.values())
+    return (time,) if times.assumed or clock else ()
+
+
+def _has_highest(name: str, header: Sequence[str]) -> bool:
+    """Whether a name ends with the lowest of something whose highest is there, too, and not with minutes."""
+    said = words(name)
+    return said[-1:] == ("min",) and any(words(other) == (*said[:-1], "max") for other in header)
 
 
 def _dated(text: str) -> bool:

@@ -7,11 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.guessing.words import key
 from core.traces.mapping import UNKNOWN
 from core.units import FILE_UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from core.traces.cells.numbers import NumberStyle
     from core.traces.mapping import ColumnMapping
@@ -19,49 +20,20 @@ if TYPE_CHECKING:
 MOST_FALLS = 0.05
 """What falls at more of its steps than this has only a counter's name: counters rarely start again."""
 TURNS = 0.1
-"""Columns take turns within an execution where they change at more of its steps than this."""
+"""A column goes to and fro within an execution where it changes at more of its steps than this."""
+ROTATES = 0.8
+"""Series take turns where this share of cells are those of one round before."""
+_IDENTITIES = frozenset(
+    ("namespace", "cluster", "host", "hostname", "host_name", "node", "node_name", "instance", "machine",
+     "machine_id", "vm", "vm_id", "pod", "pod_name", "container", "container_name", "container_id", "job_id",
+     "task_id", "run", "run_id", "replica", "worker", "rank", "local_rank", "pid", "gpu", "gpu_id",
+     "gpu_index", "gpu_idx", "gpu_uuid", "uuid", "device", "device_id", "index")
+)  # fmt: skip
 
-IDENTITIES = frozenset(
-    (
-        *(
-            "namespace",
-            "cluster",
-            "host",
-            "hostname",
-            "host_name",
-            "node",
-            "node_name",
-            "instance",
-            "machine",
-        ),
-        *(
-            "machine_id",
-            "vm",
-            "vm_id",
-            "pod",
-            "pod_name",
-            "container",
-            "container_name",
-            "container_id",
-            "service",
-        ),
-        *(
-            "job",
-            "job_id",
-            "task",
-            "task_id",
-            "run",
-            "run_id",
-            "replica",
-            "worker",
-            "rank",
-            "local_rank",
-            "process",
-        ),
-        *("pid", "gpu", "gpu_id", "gpu_index", "gpu_idx", "gpu_uuid", "uuid", "device", "device_id", "index"),
-    )
-)
-"""What a column is called that names a part of an execution, or the place of one."""
+
+def is_identity(name: str) -> bool:
+    """Whether a column is called like a part of an execution, or like the place of one."""
+    return key(name).removeprefix("exported_") in _IDENTITIES
 
 
 def by_execution(
@@ -113,21 +85,58 @@ def _falls(groups: Sequence[Sequence[Sequence[str]]], place: int, style: NumberS
 
 
 def telling_apart(
-    names: Sequence[str], others: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
+    names: Sequence[str],
+    others: Sequence[str],
+    time: str | None,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
 ) -> list[str]:
-    """Those of other columns that tell apart what the names of executions do not: their rows take turns."""
+    """Those of other columns that tell apart what the names of executions do not.
+
+    Parameters
+    ----------
+    names, others
+        The columns that name executions, and those that may do so, too.
+    time
+        The column of time: rows of one execution at one time are of several series.
+    header, rows
+        The table's first rows.
+    """
     found: list[str] = []
+    moment = None if time is None else header.index(time)
     for name in others:
-        if _takes_turns(by_execution([*names, *found], header, rows), header.index(name)):
+        groups, place = by_execution([*names, *found], header, rows), header.index(name)
+        cells = {row[place].strip() for group in groups for row in group} - EMPTY
+        if not _may_name(name, cells):
+            continue
+        if any(_rotates([row[place].strip() for row in group]) for group in groups) or (
+            moment is not None and _settles(groups, place, moment)
+        ):
             found.append(name)
     return found
 
 
-def _takes_turns(groups: Sequence[Sequence[Sequence[str]]], place: int) -> bool:
-    """Whether a column goes to and fro within executions."""
-    for rows in groups:
-        cells = [row[place].strip() for row in rows]
-        changes = sum(before != after for before, after in pairwise(cells))
-        if changes >= len(set(cells) - EMPTY) > 1 and changes > TURNS * len(cells):
-            return True
-    return False
+def _may_name(name: str, cells: Collection[str]) -> bool:
+    """Whether cells can be names: numbers only where they are ids, or count from 0 or 1."""
+    if not all(cell.isdigit() for cell in cells) or key(name).endswith("id"):
+        return True
+    numbers = sorted({int(cell) for cell in cells if len(cell) < 9})
+    return bool(numbers) and numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
+
+
+def _rotates(cells: Sequence[str]) -> bool:
+    """Whether values come in turns: each is that of one round before, and not the one just before."""
+    filled = [cell for cell in cells if cell not in EMPTY]
+    kinds = len(set(filled))
+    again = sum(before == after for before, after in zip(filled, filled[kinds:], strict=False))
+    changes = sum(before != after for before, after in pairwise(filled))
+    rounds = len(filled) - kinds
+    return kinds > 1 and rounds >= kinds and min(again, changes) >= ROTATES * rounds
+
+
+def _settles(groups: Sequence[Sequence[Sequence[str]]], place: int, moment: int) -> bool:
+    """Whether rows of one time are told apart by a column."""
+    rows = sum(map(len, groups))
+    apart = sum(len({row[moment] for row in group}) for group in groups)
+    told = sum(len({(row[moment], row[place]) for row in group}) for group in groups)
+    return rows - apart > TURNS * rows and rows - told < TURNS * (rows - apart)

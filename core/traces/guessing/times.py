@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.traces.cells.dates import kind_of
 from core.traces.cells.numbers import EMPTY, read
@@ -28,8 +28,15 @@ _NAMED = {
 }
 
 
-def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
-    """The units that a column of time can have: one where it is known, several where a person must say.
+class Times(NamedTuple):
+    """The units that a column of time can have, several where a person must say; whether one is assumed."""
+
+    units: tuple[str, ...]
+    assumed: bool = False
+
+
+def look_at(name: str, cells: Sequence[str]) -> Times:
+    """How a column of time can be read.
 
     Parameters
     ----------
@@ -42,15 +49,16 @@ def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
     numbers = [abs(found.value) for found in map(read, filled) if found is not None and not found.suffix]
     compact = numbers and all(len(cell) == 14 and cell.isdigit() for cell in filled)
     if compact or len(numbers) * 2 <= len(filled):
-        return kind_of(filled) or ("s",)
+        return Times(kind_of(filled) or ("s",))
     sure = _of_epoch(numbers) or _named(name)
-    return (sure,) if sure else ("s",) if not name or _usual(numbers) else _OF_SPANS
+    if sure or not name:
+        return Times((sure or "s",))
+    return Times(("s",), assumed=True) if _usual(numbers) else Times(_OF_SPANS)
 
 
-def assumes_seconds(name: str, cells: Sequence[str]) -> bool:
-    """Whether a column of time is read as seconds though neither its name nor its size tells its unit."""
-    numbers = [abs(found.value) for found in map(read, cells) if found is not None and not found.suffix]
-    return time_units(name, cells) == ("s",) and bool(numbers) and not (_of_epoch(numbers) or _named(name))
+def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
+    """The units that a column of time can have: one where it is known, several where a person must say."""
+    return look_at(name, cells).units
 
 
 def _of_epoch(numbers: Sequence[float]) -> str | None:

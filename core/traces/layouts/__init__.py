@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
 from core.registry import Registry, declared
+from core.traces.cells.dates import CLOCK, MINUTES
 from core.traces.guessing import MOST_FEATURES
 from core.traces.guessing.order import without_false_counters
 from core.traces.guessing.roles import further_role
@@ -123,8 +124,13 @@ def _of_units(mapping: ColumnMapping) -> list[str]:
     for one in mapping.features:
         if one.column in mapping.assumed:
             assumed.setdefault(file_unit(one.unit_key).label, []).append(f"“{one.column}”")
-    if mapping.time is not None and mapping.time in mapping.assumed:
-        assumed.setdefault(TIME_UNITS[mapping.time_unit], []).append(f"“{mapping.time}”")
+    timed = mapping.time is not None and mapping.time in mapping.assumed
+    if timed and mapping.time_unit in (CLOCK, MINUTES):
+        parts.append(f"The dates beside “{mapping.time}” are not used.")
+    elif timed:
+        assumed.setdefault(TIME_UNITS.get(mapping.time_unit, mapping.time_unit), []).append(
+            f"“{mapping.time}”"
+        )
     parts += [
         f"Nothing tells the unit of {_some(names)}: read as {label}." for label, names in assumed.items()
     ]

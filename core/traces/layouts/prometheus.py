@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.traces.guessing import guess
+from core.traces.guessing.order import is_identity, telling_apart
 from core.traces.layouts.base import Layout
 from core.traces.mapping import MappedColumn
 from core.traces.model import Role
@@ -38,8 +39,18 @@ def _of_measured(guessed: ColumnMapping, head: Head) -> ColumnMapping:
         return guessed
     several = container in head.header and len(set(head.column(container))) > 1
     parts = (container,) if several else ()
-    rest = tuple(name for name in guessed.attributes if name not in (pod, *parts))
-    return replace(guessed, execution=pod, execution_parts=parts, attributes=rest)
+    others = [name for name in head.header if is_identity(name) and name not in (pod, *parts, *_MEASURING)]
+    parts = (*parts, *telling_apart((pod, *parts), others, guessed.time, head.header, head.rows))
+    return replace(
+        guessed,
+        execution=pod,
+        execution_parts=parts,
+        attributes=tuple(name for name in guessed.attributes if name not in (pod, *parts)),
+        features=tuple(one for one in guessed.features if one.column not in (pod, *parts)),
+    )
+
+
+_MEASURING = ("pod", "container", "namespace", "instance")
 
 
 # The first one present is the memory in use; the working set is what the kernel cannot reclaim.

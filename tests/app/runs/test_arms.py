@@ -18,6 +18,7 @@ from app.pages.runs import page, stored
 from app.pages.runs.arms import board, choice, standings
 from app.pages.runs.arms.jobs import usual
 from app.pages.runs.build import callbacks
+from app.pages.runs.build.from_traces import traces_part
 from app.pages.runs.compare.differences import kind_of
 from app.pages.runs.query import View
 from app.pages.runs.words import change
@@ -25,6 +26,7 @@ from app.ui.links import Query
 from core.experiments.published import Published
 from core.experiments.reading.experiment import read_experiment
 from core.runtime.tasks.worker import Worker
+from core.traces.model import Role
 from tests.app.runs.test_run_figures import series
 from tests.app.runs.test_run_form import fields_in
 from tests.builders import SIX_JOBS, small_traces
@@ -268,3 +270,22 @@ def test_jobs_are_made_of_a_trace_set(place: Workspace) -> None:
     assert wrong[0] is not None
     assert "My traces as jobs" in text_of(look="build", traces=traces.id)
     assert "From my traces" in text_of()
+
+
+def test_the_first_set_with_cpu_is_offered_for_jobs(place: Workspace) -> None:
+    mine = place.traces.add(small_traces(4), None, name="mine")
+    made = small_traces(3)
+    without = [index for index, one in enumerate(made.features) if one.role is not Role.CPU]
+    features, columns = (tuple(all_[i] for i in without) for all_ in (made.features, made.columns))
+    place.traces.add(replace(made, features=features, columns=columns), None, name="GPUs only")
+    (offered,) = [one for one in found(traces_part(None)) if getattr(one, "id", None) == "run-traces"]
+    assert [one["label"] for one in offered.data] == ["GPUs only", "mine"]
+    assert offered.value == mine.id
+
+
+def found(node: Any) -> list[Any]:
+    """A part of a page and all that is in it."""
+    if isinstance(node, list | tuple):
+        return [one for each in node for one in found(each)]
+    inside = getattr(node, "children", None)
+    return [node, *([] if inside is None else found(inside))]

@@ -142,3 +142,22 @@ def test_only_the_share_of_memory_is_no_cpu(tmp_path):
     text = cells(("time", "name", "mem", "mem%"), header=False)
     names = [one.column for one in inspect_file(write(tmp_path, "stats.csv", text)).mapping.features]
     assert "cpu_percent" not in names
+
+
+@pytest.mark.parametrize("header", ["timestamp,container_id,image,cpu,mem\n", ""])
+def test_an_id_names_containers_of_one_image(tmp_path, header):
+    rows = [
+        f"2026-01-31T12:00:{10 + i}Z,{'ab'[i % 2] * 12},pytorch:2,{5 + 145 * (i % 2)}.00%,{100 + i}MiB / 2GiB"
+        for i in range(20)
+    ]
+    traces, _ = read_with_report(write(tmp_path, "stats.csv", header + "\n".join(rows)))
+    assert traces.ids == ("a" * 12, "b" * 12)
+    assert of(traces, Role.CPU, "b" * 12) == [1.5] * 10
+
+
+def test_a_limit_is_not_taken_for_cpu(tmp_path):
+    text = "time,name,mem_usage,cpu_limit_pct,cpu_pct\n" + "".join(
+        f"2026-01-31T12:00:{10 + i}Z,web,{100 + i}MiB / 2GiB,100.00%,{5 + i}.00%\n" for i in range(10)
+    )
+    traces, _ = read_with_report(write(tmp_path, "stats.csv", text))
+    assert of(traces, Role.CPU) == pytest.approx([(5 + i) / 100 for i in range(10)])

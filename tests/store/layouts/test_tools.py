@@ -429,7 +429,7 @@ def test_json_lines_name_columns_by_their_path(tmp_path):
             "ts": 1.7e9 + 5 * i,
             "pod": {"name": name},
             "cpu": {"cores": 0.25 * i},
-            "gpus": [{"util": 5}, {"util": 9}],
+            "gpus": [{"util_percent": 5}, {"util_percent": 9}],
         }
         for i in range(4)
         for name in "ab"
@@ -440,14 +440,24 @@ def test_json_lines_name_columns_by_their_path(tmp_path):
         "ts",
         "pod.name",
         "cpu.cores",
-        "gpus.0.util",
-        "gpus.1.util",
+        "gpus.0.util_percent",
+        "gpus.1.util_percent",
     ]
     traces, report = read_with_report(path)
     assert traces.ids == ("a", "b")
     assert of(traces, Role.CPU, "b") == [0.0, 0.25, 0.5, 0.75]
     assert traces.time[0] == 1.7e9
     assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 9)]
+
+
+def test_objects_in_lists_are_called_by_their_names_in_any_order(tmp_path):
+    lines = []
+    for i in range(6):
+        both = [{"name": name, "cpu_cores": cores} for name, cores in (("a", 1.1), ("b", 2.1))]
+        lines.append(json.dumps({"ts": 1.7e9 + i, "containers": both[:: (-1) ** i]}))
+    traces, _ = read_with_report(write(tmp_path, "own.jsonl", "\n".join(lines)))
+    assert traces.column("containers.a.cpu_cores").tolist() == [1.1] * 6
+    assert traces.column("containers.b.cpu_cores").tolist() == [2.1] * 6
 
 
 @pytest.mark.parametrize(

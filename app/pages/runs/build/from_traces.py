@@ -11,6 +11,7 @@ from app.ui.basics import Node, button, icon, notice
 from app.ui.forms import ORDER, controls, select
 from core.experiments.recorded.execution import TraceJobs
 from core.experiments.recorded.jobs import experiment_values, jobs_from_traces
+from core.traces.model import Role
 from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ def traces_part(chosen: str | None) -> html.Details:
     """The section, folded unless a trace set is chosen; without trace sets it says where to get one."""
     sets = workspace().traces.list()
     known = [info.id for info in sets]
+    with_work = (info.id for info in sets if any(one.role is Role.CPU for one in info.features))
     summary = html.Summary([icon("chevron-right", "sm"), "My traces as jobs"])
     if not sets:
         return html.Details(
             [summary, html.P("Import a trace set first.", className="ink3 small")],
             className="unfold tracesjobs",
         )
-    picked = chosen if chosen in known else known[0]
+    picked = chosen if chosen in known else next(with_work, known[0])
     which = select(
         "run-traces",
         ((info.id, info.name) for info in sets),

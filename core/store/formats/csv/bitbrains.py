@@ -7,6 +7,7 @@ rows. The table gets a column more, ``CPU usage [cores]``.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +47,7 @@ class BitbrainsSource:
         """The columns' names."""
         return (*self.source.header, USED)
 
-    @property
+    @cached_property
     def rows(self) -> tuple[tuple[str, ...], ...]:
         """The first rows as strings; rows of another width stay as they are."""
         width, style = len(self.source.header), self.source.head.style
@@ -97,8 +98,9 @@ def _shown(percent: str, cores: str, style: NumberStyle) -> str:
     share, many = read(percent, style), read(cores, style)
     if share is None or many is None:
         return ""
-    used = float(_used(np.array([share.value]), np.array([many.value]))[0])
-    return "" if np.isnan(used) else f"{used:.6g}".replace(".", style.decimal)
+    if many.value <= 0 and share.value != 0:
+        return ""  # as `_used`
+    return f"{share.value / 100 * many.value:.6g}".replace(".", style.decimal)
 
 
 def _used(percent: FloatArray, cores: FloatArray) -> FloatArray:

@@ -82,6 +82,9 @@ def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             log.add("ragged", f"Row {number} has no cells of docker stats.", row=number)
 
 
+_LIMIT = re.compile(r"limit|quota|request")
+
+
 @dataclass(frozen=True)
 class _Columns:
     """Which cell of a line is what.
@@ -140,7 +143,7 @@ def _columns(lines: Sequence[Sequence[str]]) -> _Columns | None:
         places["stamp"] = kinds.index("time")
     places |= _told_by_cells(rows, kinds, places)
     unnamed = [i for i, kind in enumerate(kinds) if kind == "pair" and i not in places.values()]
-    return _Columns(width, header, places, _names(kinds, places), tuple(unnamed))
+    return _Columns(width, header, places, _names(rows, kinds, places), tuple(unnamed))
 
 
 def _kind(cells: Sequence[str]) -> str:
@@ -168,6 +171,8 @@ def _named(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
     """The fields that a header names, where the cells below can be them."""
     places: dict[str, int] = {}
     for i, (name, kind) in enumerate(zip(header, kinds, strict=False)):
+        if kind == "share" and _LIMIT.search(name.lower()):
+            continue
         fits = (field for field, words in _FIELDS[kind] if re.search(words, name.lower()))
         field = next(fits, None)
         if field is not None:
@@ -175,12 +180,16 @@ def _named(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
     return places
 
 
-def _names(kinds: Sequence[str], places: Mapping[str, int]) -> tuple[int, ...]:
-    """The cells that name the container: the one called so, else all texts; an id where there is no name."""
+def _names(rows: Sequence[Sequence[str]], kinds: Sequence[str], places: Mapping[str, int]) -> tuple[int, ...]:
+    """The cells that name the container: the one called so, else the id, or texts that say as much as it."""
     if "Name" in places:
         return (places["Name"],)
-    texts, ids = ([i for i, kind in enumerate(kinds) if kind == wanted] for wanted in ("text", "id"))
-    return tuple(texts or ids[:1])
+    texts, ids = (tuple(i for i, kind in enumerate(kinds) if kind == wanted) for wanted in ("text", "id"))
+    if not ids or not texts:
+        return texts or ids[:1]
+    pairs = {(row[ids[0]], *(row[i] for i in texts)) for row in rows}
+    as_much = len(pairs) == len({pair[0] for pair in pairs}) == len({pair[1:] for pair in pairs})
+    return texts if as_much else ids[:1]
 
 
 def _told_by_cells(

@@ -1,12 +1,12 @@
 """Samples as JSON lines: an object per line, as programs and log shippers write them.
 
 Objects inside objects, and lists, become columns whose names are the path: ``cpu.percent``, ``gpus.0.util``.
+An object in a list is called by its name, id or index where it has one, and else by its place.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
-_IN_LIST = re.compile(r"\.\d+(?:\.|$)")
+_NAMES = ("name", "id", "uuid", "index")
 MOST_VALUES = 256
 """A line with more values than this is a document, and no sample."""
 
@@ -29,10 +29,13 @@ def is_samples(start: str) -> bool:
     An answer of Prometheus has its numbers in lists, but for statistics of the query.
     """
     first = start.split("\n", 1)[0]
-    values = _values(first) if '"resultType"' not in first else None
-    return values is not None and any(
-        isinstance(value, int | float) and not _IN_LIST.search(name) for name, value in values.items()
-    )
+    return '"resultType"' not in first and _values(first) is not None and _has_number(json.loads(first))
+
+
+def _has_number(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_number, value.values()))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
@@ -62,10 +65,20 @@ def _values(text: str) -> dict[str, object] | None:
         if isinstance(value, dict):
             inner += [(f"{name}.{key}", one) for key, one in reversed(value.items())]
         elif isinstance(value, list):
-            inner += [(f"{name}.{place}", one) for place, one in reversed(list(enumerate(value)))]
+            names = _names(value)
+            inner += [(f"{name}.{part}", one) for part, one in zip(names[::-1], value[::-1], strict=True)]
         else:
             found[name] = value
     return found if 0 < len(found) <= MOST_VALUES else None
+
+
+def _names(items: list[object]) -> list[str]:
+    """What the items of a list are called: by a name or number of their own, else by their places."""
+    for key in _NAMES:
+        found = [str(one[key]) for one in items if isinstance(one, dict) and key in one]
+        if len(set(found)) == len(items):
+            return found
+    return [str(place) for place in range(len(items))]
 
 
 FORMATS = (

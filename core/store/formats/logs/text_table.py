@@ -1,4 +1,4 @@
-"""Files that are tables only after a look at each line: sar and docker stats.
+"""Files that are tables only after a look at each line, such as those of sar, docker stats and nvidia-smi.
 
 A parser turns numbered lines into rows of cells under one header. Here those rows become a source
 like any other, read to the end only when it is asked for.

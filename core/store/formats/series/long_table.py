@@ -58,7 +58,8 @@ ROWS_OF_SERIES, MOST_FOUND = 10, 50_000
 LOOKED_THROUGH = 2**25
 """Characters of a table in which series are looked for that its first rows do not have."""
 _LEGEND = re.compile(r"\s*([A-Za-z_:][\w:.]*)?\s*\{(.*)\}\s*")
-_EXPRESSION = re.compile(r"\s*([a-z_]+\([^{}]*[A-Za-z_:][\w:.]*)\{([^{}]*)\}([^{}]*\))\s*")
+MOST_LEGEND = 4_000
+_EXPRESSION = re.compile(r"\s*([a-z_]+\([^{}]*(?<=[\w:.]))\{([^{}]*)\}([^{}]*\))\s*")
 _LABEL = re.compile(r'([A-Za-z_]\w*)\s*[=:]\s*"?([^",}]*)"?')
 
 
@@ -67,6 +68,8 @@ def legend(text: str) -> tuple[str, dict[str, str]] | None:
 
     Of an expression of one metric, ``rate(name{pod="a"}[5m])``, the metric is the same without the labels.
     """
+    if len(text) > MOST_LEGEND:
+        return None
     found = _LEGEND.fullmatch(text)
     if found is not None:
         return found[1] or "", dict(_LABEL.findall(found[2]))

@@ -162,17 +162,16 @@ def _with_containers(
     labels: Sequence[Mapping[str, str]], metrics: Sequence[str]
 ) -> Sequence[Mapping[str, str]]:
     """Labels in which a metric that knows only pods gets the container of a pod that has one."""
-    known: dict[str, set[str]] = {}
-    labelled: set[tuple[str, str]] = set()
-    for one, metric in zip(labels, metrics, strict=True):
-        pod, container = _pod_and_container(one)
-        if pod and container:
+    known: dict[tuple[str, str], set[str]] = {}
+    labelled: set[tuple[tuple[str, str], str]] = set()
+    places = [_place(one) for one in labels]
+    for (pod, container), metric in zip(places, metrics, strict=True):
+        if pod[1] and container:
             known.setdefault(pod, set()).add(container)
             labelled.add((pod, metric))
     completed = []
-    for one, metric in zip(labels, metrics, strict=True):
-        pod, container = _pod_and_container(one)
-        alone = pod and not container and len(known.get(pod, ())) == 1
+    for one, (pod, container), metric in zip(labels, places, metrics, strict=True):
+        alone = pod[1] and not container and len(known.get(pod, ())) == 1
         take = alone and (pod, metric) not in labelled
         key = f"{_EXPORTED if _is_exported(one) else ''}container"
         completed.append({**one, key: next(iter(known[pod]))} if take else one)
