@@ -125,6 +125,11 @@ def test_memory_of_a_gpu_is_not_taken_for_that_of_the_container():
     assert [name for name, (role, _) in roles(found).items() if role is Role.MEMORY] == ["memory_mib"]
 
 
+def test_an_infinite_cell_is_no_size():
+    found = table("time_s,memory", "1,100000000", "2,inf")
+    assert roles(found)["memory"] == (Role.MEMORY, UNKNOWN)
+
+
 def test_reasons_say_what_was_not_found():
     text = " ".join(table("a,b", "1,2").reasons)
     for part in (

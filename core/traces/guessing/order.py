@@ -118,7 +118,7 @@ def telling_apart(
 
 def _may_name(name: str, cells: Collection[str]) -> bool:
     """Whether cells can be names: numbers only where they are ids, or count from 0 or 1."""
-    if not all(cell.isdigit() for cell in cells) or key(name).endswith("id"):
+    if not all(cell.isdecimal() for cell in cells) or key(name).endswith("id"):
         return True
     numbers = sorted({int(cell) for cell in cells if len(cell) < 9})
     return bool(numbers) and numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1

@@ -174,7 +174,7 @@ def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
     if named is not None:
         return UnitGuess(named)
     values = column.values()
-    whole = bool(values) and all(value == round(value) for value in values)
+    whole = bool(values) and all(value.is_integer() for value in values)
     if written is None and whole and max(values) >= MANY_BYTES:
         return UnitGuess("bytes", assumed=True)
     return UnitGuess(UNKNOWN)
