@@ -27,6 +27,7 @@ MOST_SHARE = 1.02
 MOST_WATTS = 5_000.0
 LEAST_PERIOD, MOST_PERIOD = 0.01, 86_400.0
 LONGEST = 3 * 366 * 86_400.0
+_SUMS = frozenset(("total", "totals", "sum", "average", "overall"))
 ABOVE_LIMIT = 0.2
 """The share of samples above their limit from which the limit's unit is doubtful."""
 
@@ -68,6 +69,9 @@ def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
         found.append(
             Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
         )
+    sums = [name for name in traces.ids if name.strip().lower() in _SUMS]
+    if sums and traces.n_executions > len(sums):
+        found.append(Doubt(None, "execution", f"“{sums[0]}” is beside other executions: is it their sum?"))
     found.extend(_of_limits(traces))
     found.extend(_of_time(traces))
     return tuple(found)

@@ -119,6 +119,18 @@ def test_what_the_values_show_is_taken_and_what_is_assumed_is_said(text, units, 
     assert mapping.unknown == ()
 
 
+def test_a_sum_beside_its_parts_is_doubted():
+    both = TraceSet(
+        (Feature("x", Role.CPU, Unit.CORES),),
+        (np.ones(4),),
+        np.array([0.0, 10.0, 0.0, 10.0]),
+        ("web", "TOTAL"),
+        np.array([0, 2, 4]),
+        10.0,
+    )
+    assert [one.sentence for one in doubts(both)] == ["“TOTAL” is beside other executions: is it their sum?"]
+
+
 def test_columns_of_no_known_role_are_doubted():
     (said,) = doubts(traces(Role.OTHER, Unit.PLAIN, [1, 2]))
     assert said.sentence == "No column is CPU, memory, a GPU, network or disk: what do they measure?"

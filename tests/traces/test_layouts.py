@@ -120,6 +120,31 @@ def test_what_is_assumed_is_said_before_the_import():
     assert "Nothing tells the unit of “t”: read as seconds." in said
 
 
+@pytest.mark.parametrize(
+    ("header", "cpu", "memory"),
+    [
+        ("cpu_reserved_cores,cpu_allocated_cores,cpu_used,mem_reserved_gb,mem_gb", "cpu_used", "mem_gb"),
+        ("cpu_allocatable_cores,cpu_consumption,memory_active_mb,memory_mb", "cpu_consumption", "memory_mb"),
+        (
+            "min cpu cores,max cpu cores,avg cpu cores,memory_min_mb,memory_avg_mb",
+            "avg cpu cores",
+            "memory_avg_mb",
+        ),
+        ("cpu_user_percent,cpu_sys_percent,memory_delta_mb", None, None),
+    ],
+)
+def test_usage_is_neither_what_is_promised_nor_an_extreme_nor_a_part(header, cpu, memory):
+    names = header.split(",")
+    found = roles(table(header, ",".join("12" for _ in names), ",".join("13" for _ in names)))
+    assert [name for name, (role, _) in found.items() if role is Role.CPU] == ([cpu] if cpu else [])
+    assert [name for name, (role, _) in found.items() if role is Role.MEMORY] == ([memory] if memory else [])
+
+
+def test_a_name_that_says_microseconds_is_believed():
+    found = table("timestamp_us,cpu_cores", "600000000,1", "900000000,2").mapping
+    assert found.time_unit == "us"
+
+
 def test_memory_of_a_gpu_is_not_taken_for_that_of_the_container():
     found = table("gpu0_mem_used_mib,memory_mib,device_memory_mb,cuda_mem_mib", "1,2,3,4")
     assert [name for name, (role, _) in roles(found).items() if role is Role.MEMORY] == ["memory_mib"]

@@ -27,7 +27,8 @@ _IDENTITIES = frozenset(
     ("namespace", "cluster", "host", "hostname", "host_name", "node", "node_name", "instance", "machine",
      "machine_id", "vm", "vm_id", "pod", "pod_name", "container", "container_name", "container_id", "job_id",
      "task_id", "run", "run_id", "replica", "worker", "rank", "local_rank", "pid", "gpu", "gpu_id",
-     "gpu_index", "gpu_idx", "gpu_uuid", "uuid", "device", "device_id", "index")
+     "gpu_index", "gpu_idx", "gpu_uuid", "uuid", "device", "device_id", "index",
+     "task_index", "replica_index")
 )  # fmt: skip
 
 

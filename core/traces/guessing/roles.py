@@ -11,22 +11,30 @@ from core.traces.model import Role
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_NO_CPU = frozenset(
-    (
-        *("limit", "limits", "request", "requests", "requested", "iowait", "system", "steal", "idle", "nice"),
-        *("throttled", "throttling", "periods", "quota", "shares", "weight", "temp", "temperature", "freq"),
-        *("frequency", "mhz", "ghz", "count", "capacity", "provisioned", "gpu", "load", "pressure", "clock"),
-    )
+_NO_USAGE = frozenset(
+    ("limit", "limits", "request", "requests", "requested", "reserved", "reservation", "allocatable",
+     "assigned", "guaranteed", "capacity", "provisioned", "delta", "diff", "change", "temp", "temperature",
+     "clock", "bucket", "le", "quantile", "gpu")
+)  # fmt: skip
+"""What is promised, how it changes, a temperature: words of columns that are no usage."""
+_NO_CPU = _NO_USAGE | frozenset(
+    ("allocated", "iowait", "system", "steal", "idle", "nice", "user", "usr", "sys", "kernel", "guest",
+     "softirq", "irq", "throttled", "throttling", "periods", "quota", "shares", "weight", "freq", "frequency",
+     "mhz", "ghz", "count", "load", "pressure")
+)  # fmt: skip
+_NO_MEMORY = _NO_USAGE | frozenset(
+    ("free", "available", "cap", "swap", "cache", "cached", "buffers", "failcnt", "failures", "faults",
+     "total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "mapped", "cuda", "vram",
+     "hbm", "device", "nvidia", "growth", "increase", "active", "inactive", "slab", "dirty", "committed",
+     "writeback")
+)  # fmt: skip
+_EXTREME = frozenset(
+    ("min", "max", "peak", "minimum", "maximum", "p90", "p95", "p99", "std", "stddev", "var")
 )
-_NO_MEMORY = frozenset(
-    (
-        *("limit", "limits", "request", "requests", "requested", "free", "available", "cap", "capacity"),
-        *("gpu", "provisioned", "swap", "cache", "cached", "buffers", "failcnt", "failures", "faults"),
-        *("total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "clock", "temp"),
-        *("temperature", "mapped", "cuda", "vram", "hbm", "device", "nvidia"),
-    )
+_MEAN = frozenset(("mean", "avg", "average"))
+_CPU = frozenset(
+    ("cpu", "cpuacct", "cpus", "vcpu", "processor", "prozessor", "processeur", "procesador", "processore")
 )
-_CPU = frozenset(("cpu", "cpus", "vcpu", "processor", "prozessor", "processeur", "procesador", "processore"))
 _MEMORY = frozenset(
     ("mem", "memory", "rss", "ram", "kbmemused", "speicher", "arbeitsspeicher", "memoire", "memoria")
 )
@@ -34,7 +42,7 @@ _EXACT_MEMORY = re.compile(
     r"(mem|memory)(_(usage|used))?(_(bytes|[kmgt]i?b))?|container_memory_working_set_bytes"
 )
 _SIZES = frozenset(("bytes", "kb", "kib", "mb", "mib", "gb", "gib"))
-_USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use"))
+_USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use", "consumption", "consumed"))
 _NOT_MEASURED = frozenset(("packets", "packet", "errors", "errs", "dropped", "drops", "ops", "iops", "count",
                            "time", "ms", "pkts", "queue", "requests", "free"))  # fmt: skip
 _IN = frozenset(("in", "rx", "receive", "received", "recv", "download", "input", "ingress", "rcv"))
@@ -60,7 +68,8 @@ def cpu_score(name: str) -> int:
         "cpu_usage_cores",
         "container_cpu_usage_seconds_total",
     )
-    return 1 + 4 * better + 8 * exact + 2 * ("cores" in said)
+    score = 1 + 4 * better + 8 * exact + 2 * ("cores" in said)
+    return max(score - 4 * bool(_EXTREME & set(said)), 1)
 
 
 def memory_score(name: str) -> int:
@@ -71,12 +80,13 @@ def memory_score(name: str) -> int:
     better = bool((_USED | {"bytes", "current", "working", "rss"}) & said)
     exact = _EXACT_MEMORY.fullmatch(key(name)) is not None
     # a percentage is second to a size
-    return max(1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & said), 1)
+    score = 1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & said)
+    return max(score - 4 * bool(_EXTREME & said), 1)
 
 
 def likeliest(names: Sequence[str], score: Callable[[str], int]) -> str | None:
-    """The name that speaks most for something, the first of equals; None where none does."""
-    best = max(names, key=score, default=None)
+    """The name that speaks most for something; of equals the mean, else the first; None where none does."""
+    best = max(names, key=lambda name: (score(name), bool(_MEAN & set(words(name)))), default=None)
     return best if best is not None and score(best) > 0 else None
 
 

@@ -50,7 +50,9 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
     compact = numbers and all(len(cell) == 14 and cell.isdigit() for cell in filled)
     if compact or len(numbers) * 2 <= len(filled):
         return Times(kind_of(filled) or ("s",))
-    sure = _of_epoch(numbers) or _named(name)
+    named, epoch = _named(name), _of_epoch(numbers)
+    # some traces count microseconds from their own beginning: a name that says so is believed
+    sure = named if epoch == "s" and named in ("ms", "us", "ns") else epoch or named
     if sure or not name:
         return Times((sure or "s",))
     return Times(("s",), assumed=True) if _usual(numbers) else Times(_OF_SPANS)

@@ -181,9 +181,13 @@ def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
 
 
 def _gpu(column: Column, said: Sequence[str]) -> UnitGuess:
-    if column.written is Unit.SHARE or _PERCENT & set(said):
+    if column.written is Unit.SHARE:
         return UnitGuess("percent")
     values = column.values()
+    # shares under the name of a percentage, or a GPU that is nearly idle
+    fractions = bool(values) and max(values) <= 1 and not all(value.is_integer() for value in values)
+    if _PERCENT & set(said):
+        return UnitGuess(UNKNOWN if fractions else "percent")
     if not values or max(values) > 100 or column.written is not None:
         return UnitGuess(UNKNOWN)
     return UnitGuess("percent", assumed=True) if max(values) > 1 else UnitGuess(UNKNOWN)

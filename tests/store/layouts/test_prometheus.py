@@ -219,3 +219,25 @@ def test_metrics_are_features_and_nothing_else(tmp_path, changes):
     with pytest.raises(InputError, match="cannot be mapped") as caught:
         read_traces(path, mapping)
     assert "Map only metrics" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("metric", "label", "values"),
+    [
+        ("node_cpu_seconds_total", "mode", ("idle", "user")),
+        ("container_cpu_usage_seconds_bucket", "le", ("0.1", "+Inf")),
+        ("container_cpu_usage_cores", "quantile", ("0.5", "0.99")),
+    ],
+)
+def test_labels_that_say_what_is_measured_name_no_execution(tmp_path, metric, label, values):
+    series = [
+        {
+            "metric": {"__name__": metric, "pod": "p", label: value},
+            "values": [[1.7e9 + 10 * i, str(5 * i)] for i in range(6)],
+        }
+        for value in values
+    ]
+    traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(series))))
+    assert traces.ids == ("p",)
+    assert {feature.role for feature in traces.features} == {Role.OTHER}
+    assert [one.kind for one in report.harmful] == ["doubtful"]

@@ -26,6 +26,8 @@ _ALONE = ("name", "container_label_com_docker_compose_service", "run", "run_id",
 _PARTS = ("gpu", "GPU", "minor_number", "index", "device", "interface", "UUID", "uuid", "direction")
 
 
+_KINDS = ("mode", "resource", "le", "quantile")
+"""Labels that say what is measured, and not of whom."""
 _PAUSE = "POD"
 
 
@@ -56,6 +58,8 @@ def of_containers(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -
     labels, metrics
         Of each series, its labels without the metric's name, and that name.
     """
+    metrics = [_of_kind(one, metric) for one, metric in zip(labels, metrics, strict=True)]
+    labels = [{key: text for key, text in one.items() if key not in _KINDS} for one in labels]
     known: dict[tuple[str, str], set[str]] = {}
     counted: set[tuple[tuple[str, str], str]] = set()
     for one, metric in zip(labels, metrics, strict=True):
@@ -76,6 +80,11 @@ def of_containers(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -
             kept[i] = _without_container(one) if container == _PAUSE and network else one
     names = named(list(kept.values()), [metrics[i] for i in kept])
     return OfContainers(tuple(kept), tuple(names), _left_out(sums, shared))
+
+
+def _of_kind(labels: Mapping[str, str], metric: str) -> str:
+    """A metric with what its labels say of its kind: idle time is no usage, and a quantile no container."""
+    return " ".join([metric, *(f"{key} {labels[key]}" for key in _KINDS if labels.get(key))])
 
 
 def _left_out(sums: Sequence[str], shared: Sequence[str]) -> tuple[Problem, ...]:
