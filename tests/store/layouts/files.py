@@ -1,5 +1,7 @@
 """Small files of a layout, and what was read of them."""
 
+import json
+
 
 def write(folder, name, text):
     path = folder / name
@@ -10,3 +12,11 @@ def write(folder, name, text):
 def of(traces, role, execution=None):
     values = traces.values(role)
     return values.tolist() if execution is None else values[traces.slice_of(execution)].tolist()
+
+
+def series(labels, values):
+    return {"metric": labels, "values": [[1.7e9 + 15 * i, str(value)] for i, value in enumerate(values)]}
+
+
+def answer(*found):
+    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": list(found)}})

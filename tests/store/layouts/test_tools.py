@@ -1,8 +1,6 @@
-"""Files as tools write them: kubectl top, nvidia-smi, psrecord, Grafana, MLflow, W&B, DCGM, docker stats."""
+"""Files as tools write them: kubectl top, psrecord, docker stats, Grafana, long tables of metrics."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pytest
@@ -12,8 +10,8 @@ from core.store import inspect_file, read_with_report
 from core.store.formats.series import long_table
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
-from core.units import GIB, MIB, Unit
-from tests.store.layouts.files import of, write
+from core.units import GIB, MIB
+from tests.store.layouts.files import answer, of, series, write
 
 TOP = """NAMESPACE   POD       NAME   CPU(cores)   MEMORY(bytes)
 ml          train-1   main   544m         512Mi
@@ -49,34 +47,6 @@ def test_kubectl_top_as_csv_is_told_by_its_cells(tmp_path):
     assert of(traces, Role.CPU, "b") == pytest.approx([0.1, 0.101, 0.102, 0.103])
     assert of(traces, Role.MEMORY, "a") == [(200 + i) * MIB for i in range(4)]
     assert report.faultless
-
-
-def test_nvidia_smi_keeps_every_gpu(tmp_path):
-    text = "timestamp, index, name, utilization.gpu [%], memory.used [MiB], power.draw [W]\n" + "".join(
-        f"2026/01/31 12:00:{5 * i:02d}.{100 + g}, {g}, A100, {10 * g + i} %, {1000 + g} MiB, {250 - i}.50 W\n"
-        for i in range(4)
-        for g in range(2)
-    )
-    path = write(tmp_path, "gpus.csv", text)
-    traces, report = read_with_report(path)
-    assert traces.ids == ("gpus",)
-    roles = [feature.role for feature in traces.features]
-    assert (roles.count(Role.GPU), roles.count(Role.GPU_MEMORY), roles.count(Role.GPU_POWER)) == (2, 2, 2)
-    assert traces.column("gpu 1 utilization").tolist() == pytest.approx([0.10, 0.11, 0.12, 0.13])
-    assert traces.column("gpu 0 memory_mib").tolist() == [1000 * MIB] * 4
-    assert traces.column("gpu 0 power_watts")[0] == 250.5
-    assert report.faultless
-
-
-def test_nvidia_smi_dmon(tmp_path):
-    head = "#Date   Time   gpu    pwr     sm    mem     fb\n#YYYYMMDD HH:MM:SS   Idx   W   %   %   MB\n"
-    text = head + "".join(
-        f" 20260131   12:00:{i:02d}      0    {200 + i}     9{i}     40   1024\n" for i in range(5)
-    )
-    traces, _ = read_with_report(write(tmp_path, "dmon.txt", text))
-    assert traces.column("gpu 0 utilization").tolist() == pytest.approx([0.9, 0.91, 0.92, 0.93, 0.94])
-    assert traces.column("gpu 0 power_watts")[-1] == 204
-    assert traces.period == 1
 
 
 def test_psrecord_counts_in_percent_of_one_core_and_in_mebibytes(tmp_path):
@@ -157,73 +127,6 @@ def test_formatted_values_of_a_long_table_have_their_own_units(tmp_path):
         )
 
 
-def test_mlflow_and_wandb(tmp_path):
-    mlflow = "run_id,key,value,timestamp,step,is_nan\n" + "".join(
-        f"r1,{key},{value},{1_700_000_000_000 + 10_000 * i},{i},False\n"
-        for i in range(4)
-        for key, value in (
-            ("system/cpu_utilization_percentage", 50),
-            ("system/system_memory_usage_megabytes", 2000 + i),
-            ("system/gpu_0_utilization_percentage", 80),
-            ("system/gpu_1_utilization_percentage", 10),
-            ("loss", 1 / (i + 1)),
-        )
-    )
-    wandb = (
-        "_timestamp,system.cpu,system.proc.memory.rssMB,system.gpu.0.gpu,system.gpu.0.memoryAllocatedBytes\n"
-        + "".join(f"{1.7e9 + 15 * i},50,{2000 + i},80,{4 * GIB:.0f}\n" for i in range(4))
-    )
-    traces, _ = read_with_report(write(tmp_path, "mlflow.csv", mlflow))
-    assert of(traces, Role.MEMORY) == [(2000 + i) * 1e6 for i in range(4)]
-    assert [feature.role for feature in traces.features].count(Role.GPU) == 2
-    assert of(traces, Role.LOSS) == pytest.approx([1, 0.5, 1 / 3, 0.25])
-    assert traces.feature(Role.CPU).unit is Unit.SHARE
-    traces, _ = read_with_report(write(tmp_path, "wandb.csv", wandb))
-    assert of(traces, Role.MEMORY) == [(2000 + i) * MIB for i in range(4)]
-    assert of(traces, Role.GPU_MEMORY) == [4 * GIB] * 4
-
-
-def chart(axis, metric="system.cpu", runs=("fluffy-cloud-7", "run-2")):
-    """What W&B's *Export as CSV* of a chart writes: per run the value, its lowest and its highest."""
-    ends = ("", "__MIN", "__MAX")
-    header = [axis, *(f"{run} - {metric}{end}" for run in runs for end in ends)]
-    lines = [",".join(f'"{name}"' for name in header)]
-    for i in range(8):
-        values = [v for p in range(len(runs)) for v in (40 + 20 * p + i, 0, 99)]
-        lines.append(",".join(map(str, ({"Step": i}.get(axis, round(15.1 * i, 1)), *values))))
-    return "\n".join(lines) + "\n"
-
-
-@pytest.mark.parametrize("axis", ["Relative Time (Process)", "Relative Time (Wall)", "_runtime", "Wall Time"])
-def test_a_chart_of_wandb_has_its_runs_as_executions(tmp_path, axis):
-    path = write(tmp_path, "wandb.csv", chart(axis))
-    assert inspect_file(path).layout == "tracking"
-    traces, report = read_with_report(path)
-    assert traces.ids == ("fluffy-cloud-7", "run-2")
-    assert of(traces, Role.CPU, "run-2") == pytest.approx([0.6 + i / 100 for i in range(8)])
-    assert [feature.name for feature in traces.features] == ["system.cpu"]
-    assert traces.period == pytest.approx(15.1)
-    assert report.faultless
-
-
-def test_a_chart_of_wandb_by_steps_has_no_times(tmp_path):
-    traces, report = read_with_report(write(tmp_path, "wandb.csv", chart("Step")))
-    assert traces.ids == ("fluffy-cloud-7", "run-2")
-    assert of(traces, Role.CPU, "run-2") == pytest.approx([0.6 + i / 100 for i in range(8)])
-    assert ["The file has no times" in one.message for one in report.harmful] == [True]
-
-
-def test_a_chart_of_one_run_and_names_with_dashes(tmp_path):
-    text = chart("Relative Time (Process)", "system.gpu.0.gpu", ("a - b",))
-    traces, _ = read_with_report(write(tmp_path, "wandb.csv", text))
-    assert traces.ids == ("a - b",)
-    assert of(traces, Role.GPU) == pytest.approx([0.4 + i / 100 for i in range(8)])
-    history = "_timestamp,system.gpu.0.gpu,system.gpu.1.gpu\n" + "".join(
-        f"{1.7e9 + 15 * i},{i},{2 * i}\n" for i in range(6)
-    )
-    assert read_with_report(write(tmp_path, "history.csv", history))[0].ids == ("history",)
-
-
 def test_a_container_that_begins_long_after_the_first_rows_is_read(tmp_path):
     text = "Time,cpu_cores train-1,cpu_cores train-2\n" + "".join(
         f"{1.7e9 + 10 * i:.0f},{i / 1e3},{i / 1e3 if i >= 2500 else ''}\n" for i in range(3000)
@@ -254,97 +157,6 @@ def test_a_metric_that_comes_too_late_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr(long_table, "LOOKED_THROUGH", 1000)
     _, report = read_with_report(write(tmp_path, "sorted.csv", by_metric(2500)))
     assert [(one.kind, one.column) for one in report.harmful] == [("late_column", "memory_bytes")]
-
-
-def test_a_loss_that_is_logged_beside_the_samples_is_that_of_the_last_step(tmp_path):
-    mlflow = "run_id,key,value,timestamp,step\n" + "".join(
-        f"r1,{key},{value},{1_700_000_000_000 + 10_000 * i + late},{i}\n"
-        for i in range(6)
-        for key, value, late in (
-            ("system/cpu_utilization_percentage", 50 + i, 0),
-            ("system/system_memory_usage_megabytes", 2000 + i, 0),
-            ("train/loss", 1 / (i + 1), 37),
-        )
-    )
-    traces, report = read_with_report(write(tmp_path, "mlflow.csv", mlflow))
-    assert traces.period == 10
-    assert of(traces, Role.CPU) == pytest.approx([(50 + i) / 100 for i in range(6)])
-    loss = of(traces, Role.LOSS)
-    assert np.isnan(loss[0])
-    assert loss[1:] == pytest.approx([1 / i for i in range(1, 6)])
-    assert report.faultless
-    assert (report.rows_read, report.rows_kept) == (6, 6)
-
-
-def series(labels, values):
-    return {"metric": labels, "values": [[1.7e9 + 15 * i, str(value)] for i, value in enumerate(values)]}
-
-
-def answer(*found):
-    return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": list(found)}})
-
-
-def test_dcgm_keeps_every_gpu_of_a_pod(tmp_path):
-    found = [
-        series(
-            {"__name__": name, "gpu": str(g), "exported_pod": "train", "exported_container": "main"},
-            [value + g] * 4,
-        )
-        for name, value in (
-            ("DCGM_FI_DEV_GPU_UTIL", 80),
-            ("DCGM_FI_DEV_FB_USED", 1000),
-            ("DCGM_FI_DEV_POWER_USAGE", 300),
-        )
-        for g in range(2)
-    ]
-    traces, _ = read_with_report(write(tmp_path, "dcgm.json", answer(*found)))
-    assert traces.ids == ("train/main",)
-    assert traces.column("DCGM_FI_DEV_GPU_UTIL gpu 1").tolist() == pytest.approx([0.81] * 4)
-    assert traces.column("DCGM_FI_DEV_FB_USED gpu 0").tolist() == [1000 * MIB] * 4
-
-
-def exporter(gpu, pod, **labels):
-    own = {
-        "Hostname": "n1",
-        "namespace": "gpu-operator",
-        "pod": "dcgm-exporter-x",
-        "container": "dcgm-exporter",
-    }
-    return {"__name__": "DCGM_FI_DEV_GPU_UTIL", "gpu": str(gpu), **own, "exported_pod": pod, **labels}
-
-
-def test_the_pod_that_uses_a_gpu_is_not_the_one_that_measures_it(tmp_path):
-    found = [
-        series(exporter(g, f"train-{g}", exported_container="main"), [10 + 80 * g] * 4) for g in range(2)
-    ]
-    traces, report = read_with_report(write(tmp_path, "dcgm.json", answer(*found)))
-    assert traces.ids == ("train-0/main", "train-1/main")
-    assert of(traces, Role.GPU, "train-1/main") == pytest.approx([0.9] * 4)
-    assert report.faultless
-    rows = [(one["metric"], time, value) for one in found for time, value in one["values"]]
-    table = "timestamp," + ",".join(rows[0][0]) + ",value\n"
-    table += "".join(f"{time},{','.join(labels.values())},{value}\n" for labels, time, value in rows)
-    traces, _ = read_with_report(write(tmp_path, "dcgm.csv", table))
-    assert traces.ids == ("train-0/main", "train-1/main")
-
-
-def test_a_gpu_joins_the_container_of_the_pod_that_uses_it(tmp_path):
-    memory = {"__name__": "container_memory_working_set_bytes", "pod": "train-0", "container": "main"}
-    found = [series(memory, [1e9] * 4), series(exporter(0, "train-0"), [50] * 4)]
-    traces, _ = read_with_report(write(tmp_path, "both.json", answer(*found)))
-    assert traces.ids == ("train-0/main",)
-    assert of(traces, Role.GPU) == [0.5] * 4
-
-
-def test_a_table_of_samples_names_the_pod_that_uses_a_gpu(tmp_path):
-    text = "timestamp,gpu,pod,container,exported_pod,exported_container,DCGM_FI_DEV_GPU_UTIL\n" + "".join(
-        f"{1.7e9 + 15 * i:.0f},{g},dcgm-exporter-x,exporter,train-{g},main,{10 + 80 * g}\n"
-        for i in range(4)
-        for g in range(2)
-    )
-    traces, _ = read_with_report(write(tmp_path, "dcgm.csv", text))
-    assert traces.ids == ("train-0", "train-1")
-    assert of(traces, Role.GPU, "train-1") == pytest.approx([0.9] * 4)
 
 
 def test_two_expressions_of_one_pod_are_joined_by_pod_and_time(tmp_path):
@@ -421,70 +233,6 @@ def test_units_that_a_layout_knows_are_not_assumed_and_guessed_ones_are(tmp_path
     rows = "".join(f"a,{1_700_000_000 + i},1.5,2000000,{40 + i}\n" for i in range(6))
     table = "execution,timestamp,cpu_cores,memory_bytes,gpu_util\n" + rows
     assert inspect_file(write(tmp_path, "recorded.csv", table)).mapping.assumed == ("gpu_util",)
-
-
-def test_json_lines_name_columns_by_their_path(tmp_path):
-    samples = [
-        {
-            "ts": 1.7e9 + 5 * i,
-            "pod": {"name": name},
-            "cpu": {"cores": 0.25 * i},
-            "gpus": [{"util_percent": 5}, {"util_percent": 9}],
-        }
-        for i in range(4)
-        for name in "ab"
-    ]
-    path = write(tmp_path, "own.jsonl", "".join(json.dumps(one) + "\n" for one in samples) + "no object\n")
-    found = inspect_file(path)
-    assert [column.name for column in found.columns] == [
-        "ts",
-        "pod.name",
-        "cpu.cores",
-        "gpus.0.util_percent",
-        "gpus.1.util_percent",
-    ]
-    traces, report = read_with_report(path)
-    assert traces.ids == ("a", "b")
-    assert of(traces, Role.CPU, "b") == [0.0, 0.25, 0.5, 0.75]
-    assert traces.time[0] == 1.7e9
-    assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 9)]
-
-
-def test_objects_in_lists_are_called_by_their_names_in_any_order(tmp_path):
-    lines = []
-    for i in range(6):
-        both = [{"name": name, "cpu_cores": cores} for name, cores in (("a", 1.1), ("b", 2.1))]
-        lines.append(json.dumps({"ts": 1.7e9 + i, "containers": both[:: (-1) ** i]}))
-    traces, _ = read_with_report(write(tmp_path, "own.jsonl", "\n".join(lines)))
-    assert traces.column("containers.a.cpu_cores").tolist() == [1.1] * 6
-    assert traces.column("containers.b.cpu_cores").tolist() == [2.1] * 6
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        {"status": "success", "data": {"resultType": "matrix", "result": [], "stats": {"samples": 5}}},
-        {"metric": {"pod": "a"}, "values": [1, 2, 3], "timestamps": [1, 2, 3]},
-        {"cpu": {str(i): i for i in range(300)}},
-        {"container": "a", "state": "running"},
-    ],
-)
-def test_json_that_is_no_sample_is_refused_and_not_read_as_one(tmp_path, answer):
-    with pytest.raises(InputError):
-        inspect_file(write(tmp_path, "other.json", json.dumps(answer) + "\n"))
-
-
-def test_dcgmi_dmon_names_gpus_as_entities(tmp_path):
-    head = "#Entity   GPUTL  MCUTL  FBUSD  POWER\nID                       MB      W\n"
-    text = "".join(
-        head * (i % 2) + "".join(f"GPU {g}   {10 * g + i}  5  {1000 + g}  2{i}.5\n" for g in (0, 1))
-        for i in range(4)
-    )
-    traces, report = read_with_report(write(tmp_path, "dmon.txt", head + text))
-    assert traces.column("gpu 1 utilization").tolist() == pytest.approx([0.1, 0.11, 0.12, 0.13])
-    assert traces.column("gpu 0 memory_mib").tolist() == [1000 * MIB] * 4
-    assert traces.column("gpu 1 power_watts").tolist() == [20.5, 21.5, 22.5, 23.5]
-    assert [one.kind for one in report.harmful] == ["assumed_unit"]  # the period: it prints no times
 
 
 def test_an_expression_as_legend_names_its_container(tmp_path):

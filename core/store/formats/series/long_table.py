@@ -23,19 +23,19 @@ from core.store.formats.csv.parse_exact import MOST_LINE
 from core.store.formats.csv.reader import CsvSource
 from core.store.formats.opening import open_content
 from core.store.formats.series.names import of_containers
-from core.store.formats.series.series_table import SeriesTable, gather
+from core.store.formats.series.series_table import SeriesTable, coded, gather
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, read, style_of
 from core.traces.cells.quantities import WRITTEN, numbers_of, written_unit
 from core.traces.mapping import ColumnMapping, MappedColumn
-from core.traces.raw import Coded, RawTable
 from core.units import Unit, file_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.store.formats.opening import Beginning
+    from core.traces.raw import RawTable
     from core.traces.validation import Problem
 
 _METRIC = (
@@ -267,17 +267,11 @@ def _table(long: RawTable, shape: _Shape) -> SeriesTable:
     there = np.array([one in pairs for one in said])
     kept = there[inverse.reshape(-1)]
     which = (np.cumsum(there) - 1)[inverse.reshape(-1)[kept]]
-    executions, metrics = (_coded([pairs[one][i] for one in said if one in pairs], which) for i in (0, 1))
+    executions, metrics = (coded([pairs[one][i] for one in said if one in pairs], which) for i in (0, 1))
     time = long.time if long.time is not None else np.zeros(long.n_rows)
     rows = long.rows if long.rows is not None else np.arange(long.n_rows)
     table = gather(executions, metrics, time[kept], long.columns[0][kept], rows[kept])
     return replace(table, left_out=left_out)
-
-
-def _coded(names: Sequence[str], which: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Coded:
-    known: dict[str, int] = {}
-    codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
-    return Coded(codes[which], tuple(known))
 
 
 def _open(start: Beginning) -> LongSource:

@@ -166,15 +166,24 @@ def pivot(series: Sequence[Series], mapping: ColumnMapping | None) -> SeriesTabl
     scale = TIME_FACTORS.get(mapping.time_unit, 1.0) if mapping is not None else 1.0
     values = np.concatenate([one.values for one in series])
     rows = np.arange(1, len(time) + 1)
-    executions, columns = (coded([pair[i] for pair in pairs], lengths) for i in (0, 1))
+    which = np.repeat(np.arange(len(pairs)), lengths)
+    executions, columns = (coded([pair[i] for pair in pairs], which) for i in (0, 1))
     return replace(gather(executions, columns, time * scale, values, rows), left_out=found.problems)
 
 
-def coded(names: Sequence[str], lengths: Sequence[int]) -> Coded:
-    """The coded column in which each name is repeated as often as its series has samples."""
+def coded(names: Sequence[str], which: IntArray) -> Coded:
+    """The coded column of some names.
+
+    Parameters
+    ----------
+    names
+        Of every series; several may have the same.
+    which
+        The position of each row's name among them, shape (n,).
+    """
     known: dict[str, int] = {}
-    codes = [known.setdefault(name, len(known)) for name in names]
-    return Coded(np.repeat(np.array(codes, dtype=np.int64), lengths), tuple(known))
+    codes = np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+    return Coded(codes[which], tuple(known))
 
 
 def gather(

@@ -197,8 +197,8 @@ class WideSource(TurnedTable):
             progress,
         )
         n = wide.n_rows
-        lengths = [n] * len(self.series)
-        executions, metrics = (coded([pair[i] for _, pair in self.series], lengths) for i in (0, 1))
+        which = np.repeat(np.arange(len(self.series)), n)
+        executions, metrics = (coded([pair[i] for _, pair in self.series], which) for i in (0, 1))
         time = wide.time if wide.time is not None else np.arange(n, dtype=np.float64)
         rows = wide.rows if wide.rows is not None else np.arange(n) + wide.first_row
         every = len(self.series)

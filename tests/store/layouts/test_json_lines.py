@@ -1,0 +1,63 @@
+"""Samples as JSON lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from core.errors import InputError
+from core.store import inspect_file, read_with_report
+from core.traces.model import Role
+from tests.store.layouts.files import of, write
+
+
+def test_json_lines_name_columns_by_their_path(tmp_path):
+    samples = [
+        {
+            "ts": 1.7e9 + 5 * i,
+            "pod": {"name": name},
+            "cpu": {"cores": 0.25 * i},
+            "gpus": [{"util_percent": 5}, {"util_percent": 9}],
+        }
+        for i in range(4)
+        for name in "ab"
+    ]
+    path = write(tmp_path, "own.jsonl", "".join(json.dumps(one) + "\n" for one in samples) + "no object\n")
+    found = inspect_file(path)
+    assert [column.name for column in found.columns] == [
+        "ts",
+        "pod.name",
+        "cpu.cores",
+        "gpus.0.util_percent",
+        "gpus.1.util_percent",
+    ]
+    traces, report = read_with_report(path)
+    assert traces.ids == ("a", "b")
+    assert of(traces, Role.CPU, "b") == [0.0, 0.25, 0.5, 0.75]
+    assert traces.time[0] == 1.7e9
+    assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 9)]
+
+
+def test_objects_in_lists_are_called_by_their_names_in_any_order(tmp_path):
+    lines = []
+    for i in range(6):
+        both = [{"name": name, "cpu_cores": cores} for name, cores in (("a", 1.1), ("b", 2.1))]
+        lines.append(json.dumps({"ts": 1.7e9 + i, "containers": both[:: (-1) ** i]}))
+    traces, _ = read_with_report(write(tmp_path, "own.jsonl", "\n".join(lines)))
+    assert traces.column("containers.a.cpu_cores").tolist() == [1.1] * 6
+    assert traces.column("containers.b.cpu_cores").tolist() == [2.1] * 6
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"status": "success", "data": {"resultType": "matrix", "result": [], "stats": {"samples": 5}}},
+        {"metric": {"pod": "a"}, "values": [1, 2, 3], "timestamps": [1, 2, 3]},
+        {"cpu": {str(i): i for i in range(300)}},
+        {"container": "a", "state": "running"},
+    ],
+)
+def test_json_that_is_no_sample_is_refused_and_not_read_as_one(tmp_path, answer):
+    with pytest.raises(InputError):
+        inspect_file(write(tmp_path, "other.json", json.dumps(answer) + "\n"))
