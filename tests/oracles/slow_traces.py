@@ -24,6 +24,31 @@ def is_regular(times, period, max_gap):
     return all(step > max_gap * period or abs(step - period) <= 0.25 * period for step in steps)
 
 
+def periods_passed(times, period, max_gap):
+    """Periods that passed before each sample of a steady execution; None where it does not keep time.
+
+    The first sample and those after a gap count as on time.
+    """
+    whole = all(time == math.floor(time) for time in times)
+    steps = [period, *(after - before for before, after in itertools.pairwise(times))]
+    steps = [period if step > max_gap * period else step for step in steps]
+    passed = [math.floor(step / period + 0.5) for step in steps]
+    far = [step for step in steps if abs(step - period) > 0.25 * period + (1 if whole else 0)]
+    drift = abs(sum(n * period - step for n, step in zip(passed, steps, strict=True)))
+    keeps_time = min(steps) >= period / 2 and len(far) <= 0.25 * len(steps) and drift <= 0.05 * sum(steps)
+    return passed if keeps_time else None
+
+
+def own_times(times, values, passed):
+    """One stretch of a steady execution: its samples, and the last one again for every period that passed."""
+    points = [(times[0], values[0])]
+    for i in range(1, len(times)):
+        step = (times[i] - times[i - 1]) / passed[i]
+        points += [(times[i - 1] + k * step, values[i - 1]) for k in range(1, passed[i])]
+        points.append((times[i], values[i]))
+    return points
+
+
 def hold(times, values, period):
     """One stretch on its grid: the last sample at or before each point, up to the first after the end."""
     points, k = [], 0
@@ -59,11 +84,15 @@ def resample(executions, period, rule, max_gap):
             breaks += [len(out_times) + part[0] for part in parts[1:]]
         else:
             points = []
+            passed = periods_passed(times, period, max_gap)
             for number, part in enumerate(segments_of(times, period, max_gap)):
                 if number:
                     breaks.append(len(out_times) + len(points))
-                work = hold if rule is Resampling.HOLD else mean
-                points += work([times[i] for i in part], [values[i] for i in part], period)
+                mine = [times[i] for i in part], [values[i] for i in part]
+                if passed:
+                    points += own_times(*mine, [passed[i] for i in part])
+                else:
+                    points += (hold if rule is Resampling.HOLD else mean)(*mine, period)
         out_times += [point[0] for point in points]
         out_values += [point[1] for point in points]
         offsets.append(len(out_times))

@@ -6,18 +6,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.traces.build.resample import infer_period, median_steps, resample
+from core.traces.build.resample import infer_period, median_steps, resample, usual_steps
 from core.traces.model import Resampling
 from tests.oracles import slow_traces
 
 STEPS = st.sampled_from([0.5, 1.0, 2.0, 4.0, 4.5, 5.0, 5.5, 6.0, 7.0, 10.0, 13.0, 15.0, 15.5, 40.0])
+MOSTLY_STEADY = st.sampled_from([5.0] * 9 + [4.5, 5.5, 7.0, 9.5, 14.0, 40.0])
+WHOLE = st.sampled_from([4.0, 5.0, 5.0, 5.0, 6.0, 7.0, 11.0])
 
 
 @st.composite
 def executions(draw):
     found = []
     for _ in range(draw(st.integers(1, 5))):
-        steps = draw(st.lists(STEPS, max_size=14))
+        steps = draw(st.lists(draw(st.sampled_from([STEPS, MOSTLY_STEADY, WHOLE])), max_size=14))
         start = draw(st.integers(0, 1000))
         times = np.cumsum([start, *steps]).tolist()
         values = draw(st.lists(st.integers(-9, 9), min_size=len(times), max_size=len(times)))
@@ -77,6 +79,51 @@ def test_jitter_is_regular_and_stays_as_it_is():
     time = np.array([0, 4.1, 10.2, 14.9, 20.0])
     done = resample(time, (time,), np.array([0, 5]), 5.0, Resampling.HOLD)
     assert done.time is time
+
+
+def loop(period, samples, whole=True, late=()):
+    """The stamps of a loop that takes `period` seconds a round; rounds in `late` take half as long again."""
+    rounds = np.full(samples - 1, period)
+    rounds[list(late)] *= 1.5
+    times = 100.3 + np.concatenate([[0.0], np.cumsum(rounds)])
+    return np.floor(times) if whole else times
+
+
+@pytest.mark.parametrize("period", [1.6, 2.4, 2.7, 3.05, 3.3, 4.5, 7.2])
+def test_a_loop_whose_stamps_were_cut_to_whole_seconds_keeps_every_sample(period):
+    time = loop(period, 300)
+    bounds = np.array([0, 300])
+    usual = infer_period(usual_steps(time, bounds))
+    assert usual == pytest.approx(period, rel=0.01)
+    done = resample(time, (np.arange(300.0),), bounds, usual, Resampling.HOLD)
+    assert done.time is time
+    assert (done.changed, done.skipped, done.filled) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_late_round_moves_no_other_sample(whole):
+    time = loop(4.1, 60, whole, late=[10, 30])
+    done = resample(time, (np.arange(60.0),), np.array([0, 60]), 4.1, Resampling.HOLD)
+    places = np.searchsorted(done.time, time)
+    np.testing.assert_array_equal(done.time[places], time)
+    np.testing.assert_array_equal(done.columns[0][places], np.arange(60.0))
+    assert (done.skipped, done.filled) == (0, len(done.time) - 60)
+    assert done.filled <= 2
+
+
+def test_a_lost_sample_is_held_once_and_counted():
+    time = np.delete(loop(3.05, 100), [20, 50, 51])
+    done = resample(time, (time,), np.array([0, 97]), 3.05, Resampling.HOLD)
+    assert (len(done.time), done.skipped, done.filled) == (100, 0, 3)
+    assert np.isin(time, done.time).all()
+
+
+def test_what_a_grid_repeats_is_counted():
+    time = np.array([0, 9.0, 11, 20, 29, 40])
+    done = resample(time, (np.arange(6.0),), np.array([0, 6]), 8.0, Resampling.HOLD)
+    assert done.time.tolist() == [0, 8, 16, 24, 32, 40]
+    assert done.columns[0].tolist() == [0, 0, 2, 3, 4, 5]
+    assert (done.skipped, done.filled) == (1, 1)
 
 
 def test_the_sample_after_the_last_grid_point_is_not_lost():

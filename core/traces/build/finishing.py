@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.traces.build.resample import infer_period, median_steps, resample, steps_within
+from core.traces.build.resample import infer_period, resample, usual_steps
 from core.traces.cells.dates import CLOCK, MINUTES
 from core.traces.evidence import doubts
 from core.traces.mapping import PERIOD, TIME_UNITS
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray, TraceSet
     from core.traces.validation import ProblemLog
 
-_SKIPPED = 1.5
-"""How many periods a step has from which on a sample was left out."""
 RowOf = Callable[[int], int]
 
 
@@ -66,11 +64,11 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
     InputError
         If the result would not fit into memory.
     """
-    medians = median_steps(traces.time, traces.offsets)
+    usual = usual_steps(traces.time, traces.offsets)
     period = mapping.period
     if period is None:
-        period = infer_period(medians)
-        _say_mixed(medians, period, mapping.resampling, log)
+        period = infer_period(usual)
+        _say_mixed(usual, period, mapping.resampling, log)
     done = resample(traces.time, traces.columns, traces.offsets, period, mapping.resampling, mapping.max_gap)
     if done.changed > Report(log.problems).count("mixed_periods"):
         message = f"{many(done.changed, 'execution')} not sampled every {format_duration(period)}."
@@ -78,8 +76,9 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
     if done.skipped:
         message = f"{many(done.skipped, 'sample')} of {traces.n_samples:,} closer together than the period."
         log.add("thinned", message, column=mapping.time, count=done.skipped)
-    if mapping.resampling is not Resampling.NONE:
-        _say_filled(traces, period, mapping, log)
+    if done.filled:
+        message = f"{many(done.filled, 'sample')} of {len(done.time):,} missing between those of the file."
+        log.add("filled", message, column=mapping.time, count=done.filled)
     if len(done.breaks):
         message = (
             f"{many(len(done.breaks), 'gap')} longer than {mapping.max_gap:g} periods "
@@ -97,19 +96,9 @@ def resampled(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> Trac
     )
 
 
-def _say_filled(traces: TraceSet, period: float, mapping: ColumnMapping, log: ProblemLog) -> None:
-    """Report samples that were not taken, and hold the value before them."""
-    steps = steps_within(traces.time, traces.offsets) / period
-    skips = steps[(steps >= _SKIPPED) & (steps <= mapping.max_gap)]
-    if len(skips):
-        count = int((np.rint(skips) - 1).clip(1).sum())
-        message = f"{many(count, 'sample')} missing in gaps of up to {mapping.max_gap:g} periods."
-        log.add("filled", message, column=mapping.time, count=count)
-
-
-def _say_mixed(medians: FloatArray, period: float, rule: Resampling, log: ProblemLog) -> None:
+def _say_mixed(usual: FloatArray, period: float, rule: Resampling, log: ProblemLog) -> None:
     """Report it if executions were sampled at clearly different rates."""
-    known = medians[np.isfinite(medians)]
+    known = usual[np.isfinite(usual)]
     if rule is Resampling.NONE or not len(known):
         return
     others = int((np.abs(known - period) > 0.25 * period).sum())

@@ -13,6 +13,11 @@ A step longer than `max_gap` periods ends a stretch; the next one starts its own
 set records it as a break. An execution whose every step is within a quarter of the period is
 regular already and passes through unchanged: real samplers jitter, and holding would only blur them.
 
+An execution that keeps time but for a few steps is *steady*: a loop that was late now and then, or lost a
+sample, or whose stamps were cut to whole seconds. On a grid it would drift against the points, and samples
+would be lost and repeated all along. It keeps its samples at their own times instead; within a longer step,
+the value before it is held once for every period that passed.
+
 Everything works on all executions at once: each sample gets the position of the output cell in
 which it is first seen, and a running maximum over the cells carries it forward.
 """
@@ -23,6 +28,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from core.errors import InputError
 from core.traces.model import FloatArray, IntArray, Resampling
@@ -30,14 +36,27 @@ from core.traces.model import FloatArray, IntArray, Resampling
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+Mask = npt.NDArray[np.bool_]
 TOLERANCE = 0.25
+WHOLE_SECONDS = 1.0
+"""What a step can be off where stamps were cut to whole seconds; in seconds."""
+ROUNDED = 0.01
+"""How far the mean step is from the median, as a share of it, before it is taken instead."""
+FEW = 0.25
+"""The largest share of steps that are off in a steady execution."""
+DRIFT = 0.05
+"""How far a steady execution's number of periods may be from its duration, as a share of it."""
 GRID_SLACK = 1e-6
 MOST_CELLS = 500_000_000
 
 
 @dataclass(frozen=True)
 class Resampled:
-    """Samples after resampling; `changed` executions were not regular, `skipped` samples are nowhere seen."""
+    """Samples after resampling.
+
+    `changed` executions are not as they were; `skipped` samples are nowhere seen, and `filled` ones were not
+    taken: they repeat the one before.
+    """
 
     time: FloatArray
     columns: tuple[FloatArray, ...]
@@ -45,6 +64,21 @@ class Resampled:
     breaks: IntArray
     changed: int
     skipped: int = 0
+    filled: int = 0
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """How executions keep time.
+
+    `gaps` are the samples after a gap; `passed` counts the periods since the sample before, shape
+    (n_samples,); `steady` executions keep their own times, and `changed` ones are not as they were.
+    """
+
+    gaps: IntArray
+    passed: FloatArray
+    steady: Mask
+    changed: int
 
 
 def steps_within(time: FloatArray, offsets: IntArray) -> FloatArray:
@@ -78,13 +112,36 @@ def median_steps(time: FloatArray, offsets: IntArray) -> FloatArray:
     return medians
 
 
-def infer_period(medians: FloatArray) -> float:
-    """The sampling period of a set: the 95th percentile of the executions' median steps.
+def usual_steps(time: FloatArray, offsets: IntArray) -> FloatArray:
+    """The usual step of each execution, shape (n_executions,); NaN where there is one sample only.
+
+    It is the median, but the mean of the steps a second around it where stamps were cut to whole seconds: a
+    loop of 2.7 s has steps of 2 and 3 s.
+    """
+    medians = median_steps(time, offsets)
+    if not len(time):
+        return medians
+    firsts, lengths = offsets[:-1], np.diff(offsets)
+    steps = np.diff(time, prepend=time[:1])
+    steps[firsts] = np.nan
+    beside = np.abs(steps - np.repeat(medians, lengths))
+    around = beside <= WHOLE_SECONDS
+    if not (around & (beside > 0)).any():
+        return medians
+    whole = np.logical_and.reduceat(time == np.floor(time), firsts)
+    counts = np.add.reduceat(around, firsts, dtype=np.int64)
+    means = np.add.reduceat(np.where(around, steps, 0.0), firsts) / counts.clip(1)
+    cut = whole & (medians >= 1.5 * WHOLE_SECONDS) & (np.abs(means - medians) > ROUNDED * medians)
+    return np.where(cut, np.round(means, 2), medians)
+
+
+def infer_period(usual: FloatArray) -> float:
+    """The sampling period of a set: the 95th percentile of the executions' usual steps.
 
     The slowest usual sampling, so that faster executions are thinned instead of slower ones being
     filled with invented samples; the few slowest do not decide for all.
     """
-    known = np.sort(medians[np.isfinite(medians)])
+    known = np.sort(usual[np.isfinite(usual)])
     return float(known[int(np.ceil(0.95 * len(known))) - 1]) if len(known) else 1.0
 
 
@@ -121,42 +178,57 @@ def resample(
     nothing = np.empty(0, dtype=np.int64)
     if rule is Resampling.NONE or len(time) == 0:
         return Resampled(time, tuple(columns), offsets, nothing, 0)
-    gaps, regular = _look(time, offsets, period, max_gap)
-    if regular.all():
-        return Resampled(time, tuple(columns), offsets, gaps, 0)
-    bounds = np.union1d(offsets, gaps)
-    cells, sizes = _cells(time, offsets, bounds, regular, period, rule)
+    pace = _pace(time, offsets, period, max_gap)
+    if not pace.changed:
+        return Resampled(time, tuple(columns), offsets, pace.gaps, 0)
+    bounds = np.union1d(offsets, pace.gaps)
+    steady = np.repeat(pace.steady, np.diff(offsets))
+    cells, sizes = _cells(time, bounds, steady, pace.passed, period, rule)
     ends = np.concatenate([[0], np.cumsum(sizes)])
-    keep = np.repeat(regular[np.searchsorted(offsets, bounds[:-1], side="right") - 1], sizes)
-    starts = np.repeat(time[bounds[:-1]], sizes)
-    grid = starts + (np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)) * period
     source = _last_seen(cells, int(ends[-1]))
-    grid[keep] = time[source[keep]]
+    place = np.arange(ends[-1])
+    grid = np.repeat(time[bounds[:-1]], sizes) + (place - np.repeat(ends[:-1], sizes)) * period
+    step = np.append(np.diff(time), 0.0) / np.append(pace.passed[1:], 1.0).clip(1)
+    own = steady[source]
+    grid[own] = time[source[own]] + (place - cells[source])[own] * step[source[own]]
     values = tuple(_values(column, cells, source, rule) for column in columns)
     where = np.searchsorted(bounds, offsets)
-    broken = np.searchsorted(bounds, gaps)
-    skipped = len(time) - 1 - int(np.count_nonzero(np.diff(source))) if rule is Resampling.HOLD else 0
-    return Resampled(grid, values, ends[where], ends[broken], int((~regular).sum()), skipped)
+    broken = np.searchsorted(bounds, pace.gaps)
+    seen = 1 + int(np.count_nonzero(np.diff(source)))
+    skipped = len(time) - seen if rule is Resampling.HOLD else 0
+    filled = len(source) - seen
+    return Resampled(grid, values, ends[where], ends[broken], pace.changed, skipped, filled)
 
 
-def _look(
-    time: FloatArray, offsets: IntArray, period: float, max_gap: float
-) -> tuple[IntArray, np.ndarray[tuple[int], np.dtype[np.bool_]]]:
-    """Find the samples after a gap, and whether each execution is regular between them."""
+def _pace(time: FloatArray, offsets: IntArray, period: float, max_gap: float) -> _Pace:
+    """How executions keep time between their gaps."""
+    firsts, lengths = offsets[:-1], np.diff(offsets)
     steps = np.diff(time, prepend=time[:1])
-    steps[offsets[:-1]] = period
-    gaps = steps > max_gap * period
-    odd = (np.abs(steps - period) > TOLERANCE * period) & ~gaps
+    steps[firsts] = period
+    longer = steps > max_gap * period
+    gaps = np.flatnonzero(longer)
+    steps[longer] = period
+    off = np.abs(steps - period)
+    odd = off > TOLERANCE * period
     if not odd.any():
-        return np.flatnonzero(gaps), np.ones(len(offsets) - 1, dtype=bool)
-    return np.flatnonzero(gaps), np.add.reduceat(odd, offsets[:-1], dtype=np.int64) == 0
+        return _Pace(gaps, np.ones(len(time)), np.ones(len(lengths), dtype=bool), 0)
+    passed = np.floor(steps / period + 0.5)
+    whole = np.logical_and.reduceat(time == np.floor(time), firsts)
+    far = off > TOLERANCE * period + np.repeat(np.where(whole, WHOLE_SECONDS, 0.0), lengths)
+    drift = np.abs(np.add.reduceat(passed * period - steps, firsts))
+    steady = np.minimum.reduceat(steps, firsts) >= 0.5 * period
+    steady &= np.add.reduceat(far, firsts, dtype=np.int64) <= FEW * lengths
+    steady &= drift <= DRIFT * np.add.reduceat(steps, firsts)
+    steady |= ~np.logical_or.reduceat(odd, firsts)
+    as_it_was = steady & (np.maximum.reduceat(passed, firsts) == 1)
+    return _Pace(gaps, passed, steady, int((~as_it_was).sum()))
 
 
 def _cells(
     time: FloatArray,
-    offsets: IntArray,
     bounds: IntArray,
-    regular: np.ndarray[tuple[int], np.dtype[np.bool_]],
+    steady: Mask,
+    passed: FloatArray,
     period: float,
     rule: Resampling,
 ) -> tuple[IntArray, IntArray]:
@@ -164,8 +236,8 @@ def _cells(
     lengths = np.diff(bounds)
     ages = (time - np.repeat(time[bounds[:-1]], lengths)) / period
     rounded = np.ceil(ages - GRID_SLACK) if rule is Resampling.HOLD else np.floor(ages + GRID_SLACK)
-    own = np.arange(len(time)) - np.repeat(bounds[:-1], lengths)
-    cells = np.where(np.repeat(regular, np.diff(offsets)), own, rounded)
+    own = np.cumsum(passed)
+    cells = np.where(steady, own - np.repeat(own[bounds[:-1]], lengths), rounded)
     sizes = cells[bounds[1:] - 1] + 1
     total = float(sizes.sum())
     if not total <= MOST_CELLS:
