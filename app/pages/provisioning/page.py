@@ -34,7 +34,7 @@ from app.ui.tasks import card as task_card
 from app.ui.tasks import panel
 from core.provisioning.evaluation.evaluate import EvaluationSettings
 from core.provisioning.evaluation.intervals import LEAST_UNITS
-from core.units import format_duration, format_share
+from core.units import format_duration, format_set_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dash import Dash
 
     from app.ui.evaluations import Result
-    from core.runtime.infos import TraceSetInfo
+    from core.runtime.infos import TaskInfo, TraceSetInfo
 
 
 def _nothing_yet() -> Node:
@@ -58,7 +58,7 @@ def _lead(report: Mapping[str, Any], view: View) -> str:
         tested if split.get("tested", True) else "1 container, none held out",
         f"cycle {format_duration(settings['cycle'])}",
     ]
-    share = format_share(settings["tolerance"], 0 if settings["tolerance"] >= 0.01 else 1)
+    share = format_set_share(settings["tolerance"])
     others = "the others" if split.get("tested", True) else "itself"
     words.append(f"scaled to {share} time short on {others}" if view.matched else "as published, unscaled")
     return ", ".join(words)
@@ -120,9 +120,9 @@ def _shown(result: Result, view: View, choice: Choice) -> list[Node]:
     return [*answer, *cards, *([below] if below is not None else [])]
 
 
-def _waiting(choice: Choice, view: View, *, shown: bool) -> list[Node]:
+def _waiting(found: list[TaskInfo], view: View, *, shown: bool) -> list[Node]:
     """Tasks under way, or what will be shown here after the first one."""
-    tasks = results.tasks(choice, view.query.get("task"), shown=shown)
+    tasks = results.worth_showing(found, view.query.get("task"), shown=shown)
     if shown and not tasks:
         return []
     text = (
@@ -138,12 +138,14 @@ def body(query: Query) -> list[Node]:
     choice = chosen(query.get("traces"), query.get("model"))
     if choice.traces is None:
         return [page_head("Provisioning"), _nothing_yet()]
+    # read before the result: a task that is done by now has one, and one that is not is followed
+    tasks = results.tasks(choice, query.get("task"))
     result = results.find(choice, view)
     there = resources_of(result.report) if result else list(RESOURCES)
     if view.resource not in there:
         view = view.looking_at(there[0])
     view = view if result is None else view.among(result.report)
-    live = _waiting(choice, view, shown=result is not None)
+    live = _waiting(tasks, view, shown=result is not None)
     return [
         _head(result, view, there, choice.traces.name),
         html.Div([_of_model(choice, view, result), refused_policies()], className="spaced stack"),

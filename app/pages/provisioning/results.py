@@ -77,9 +77,13 @@ def running(choice: Choice) -> bool:
     return any(task.state in _UNDER_WAY for task in evaluations.tasks_on(choice))
 
 
-def tasks(choice: Choice, wanted: str | None, *, shown: bool) -> list[TaskInfo]:
-    """The tasks to show: the one asked for, those under way, or the last one where there is no result."""
-    found = panel.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
+def tasks(choice: Choice, wanted: str | None) -> list[TaskInfo]:
+    """The task asked for, else those under way, else the last one."""
+    return panel.tasks_of(evaluations.KIND, evaluations.about(choice), wanted)
+
+
+def worth_showing(found: list[TaskInfo], wanted: str | None, *, shown: bool) -> list[TaskInfo]:
+    """The tasks that say more than the result: the one asked for, those under way, or one that failed."""
     if wanted:
         return found
     # what is done is shown as its result, or is of other settings

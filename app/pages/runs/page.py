@@ -6,6 +6,7 @@ One path has all of it, and the address says what: nothing is the list, ``look=b
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -136,9 +137,9 @@ def follow(
 ) -> Any:
     """Show results as they come, and in place when the experiment's task has ended.
 
-    An answer may come when the page shows its results already, because another one overtook it, or when a
-    person has gone on to another address: the browser compares both and leaves it out (``runs.js``), so that
-    a menu that is open stays open and a choice stays made.
+    An answer may come when the page shows its results already or newer ones, because another one overtook it,
+    or when a person has gone on to another address: the browser compares and leaves it out (``runs.js``), so
+    that a menu that is open stays open and a choice stays made.
 
     Parameters
     ----------
@@ -149,13 +150,13 @@ def follow(
     view = View.read(query)
     if pathname != PATH or view.look != COMPARE or view.experiment is None:
         return dash.no_update
-    info = workspace().runs.experiment(view.experiment)
+    at, info = time.time(), workspace().runs.experiment(view.experiment)
     runs = polls(info)
     if runs != (seen is not None) or (seen is not None and seen[0] != stored.state_of(info)):
         set_props("run-head", {"children": head(info, view)})
     if seen is None or (runs and not more_seeds(info, view, seen[1])):
         return dash.no_update
-    return {"mark": mark(info, view), "address": search, "page": body(query)}
+    return {"mark": mark(info, view), "at": at, "address": search, "page": body(query)}
 
 
 def register(app: Dash) -> None:

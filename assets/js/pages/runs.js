@@ -77,11 +77,12 @@
   });
 
   api.runs = {
-    /* Results that are on the page already are not drawn again: that would close a menu. Those of an address that
-       is no longer open would undo the choice that led away from it. */
+    /* Results that are on the page already are not drawn again: that would close a menu. An answer that was
+       overtaken would take newer ones away, and one of an address that is no longer open would undo the choice
+       that led away from it. */
     draw: function (fresh) {
       const mark = document.getElementById("run-mark");
-      const known = fresh && mark && mark.dataset.mark === fresh.mark;
+      const known = fresh && mark && (mark.dataset.mark === fresh.mark || fresh.at < Number(mark.dataset.at));
       return !fresh || known || fresh.address !== window.location.search ? api.no_update : fresh.page;
     },
     /* The tick and the job go into the address, so that a colleague sees the same moment. */

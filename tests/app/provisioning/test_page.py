@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
@@ -15,6 +16,7 @@ from app.pages.phases.view import View as PhasesView
 from app.pages.provisioning import results
 from app.pages.provisioning.query import View
 from app.ui import evaluations
+from app.ui.evaluations import address_values
 from app.ui.links import Query
 from app.ui.tasks import kinds
 from core.provisioning.evaluation.evaluate import EvaluationSettings
@@ -68,6 +70,28 @@ def test_the_comparison_of_the_address_is_shown(evaluated: dict[str, str]) -> No
     assert "overlay=" in text
     assert "subresource resize" in text
     assert 'kind: "VerticalPodAutoscaler"' in shown(**evaluated, format="vpa")
+
+
+def test_a_comparison_that_ends_while_the_page_is_made_is_not_left_out(
+    monkeypatch: pytest.MonkeyPatch, place: Workspace, model: ModelInfo
+) -> None:
+    """The page that was made without its result goes on following the task, which brings it."""
+    settings, choice = EvaluationSettings(cycle=60.0, draws=100), chosen()
+    task = results.submit(choice, settings, FEW)
+    find = results.find
+
+    def ends_meanwhile(*args: object) -> object:
+        found = find(*args)  # type: ignore[arg-type]
+        Worker(place).work(task)
+        return found
+
+    monkeypatch.setattr(results, "find", ends_meanwhile)
+    values = {**choice.query(), **address_values(settings, FEW), "task": task}
+    text = shown(**{name: value for name, value in values.items() if value is not None})
+    assert results.is_done(task)
+    assert "Worst containers" not in text
+    (tick,) = re.findall(r"\{[^{}]*'type': 'task-tick'.*?'type': 'Interval'", text)
+    assert "'disabled': False" in tick
 
 
 def test_without_settings_the_last_comparison_of_the_pair_is_shown(evaluated: dict[str, str]) -> None:

@@ -188,9 +188,24 @@ def test_when_the_task_ends_the_head_changes_and_the_browser_is_told_what_there_
     assert (fresh["mark"], fresh["address"]) == ("done 3", address)
     drawn = json.dumps(fresh["page"], default=lambda each: each.to_plotly_json())
     assert f'"data-mark": "{fresh["mark"]}"' in drawn
+    again = page.follow(None, None, "/runs", address, ["running", 3])
+    assert again["at"] > fresh["at"]
+    assert '"data-at": "' in drawn
+    changed.clear()
     assert page.follow(None, None, "/runs", address, None) is no_update
     assert page.follow(None, None, "/traces", address, ["running", 3]) is no_update
     assert not changed
+
+
+def test_results_that_come_while_the_page_is_made_are_shown_later(
+    monkeypatch: pytest.MonkeyPatch, place: Workspace, experiment: str
+) -> None:
+    """The mark is of the moment before the results were read, so that the last answer is no known one."""
+    info = place.runs.experiment(experiment)
+    states = iter(["running", "running"])
+    monkeypatch.setattr(stored, "state_of", lambda _: next(states, "done"))
+    drawn = page.body(Query.parse("/runs", f"?experiment={info.id}"))
+    assert "running 3" in json.dumps(drawn, default=lambda each: each.to_plotly_json())
 
 
 def test_results_are_drawn_as_they_come(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -50,11 +51,19 @@ _POLL_MS = 2_500
 
 
 def compare_page(info: ExperimentInfo, view: View) -> list[Node]:
-    """The page of an experiment: all its policies, or two of them."""
-    return _all_page(info, view) if many(info, view) else _two_page(info, view)
+    """The page of an experiment: all its policies, or two of them.
+
+    How the experiment stands is read before its results: what comes in between is then shown once more, and
+    never left out.
+    """
+    above = [
+        html.Div(head(info, view), id="run-head"),
+        html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view), at=time.time())),
+    ]
+    return _all_page(info, view, above) if many(info, view) else _two_page(info, view, above)
 
 
-def _all_page(info: ExperimentInfo, view: View) -> list[Node]:
+def _all_page(info: ExperimentInfo, view: View, above: list[Node]) -> list[Node]:
     asked = chosen(info, view)
     files = [("Leaderboard, CSV", table_address(info, view, "leaderboard"))] if asked.seeds else []
     actions: list[Node] = [
@@ -65,8 +74,7 @@ def _all_page(info: ExperimentInfo, view: View) -> list[Node]:
     ]
     return [
         page_head(info.name, None, actions),
-        html.Div(head(info, view), id="run-head"),
-        html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view))),
+        *above,
         html.Div(arms_cards(info, view) or [_nothing(info)], className="stack"),
     ]
 
@@ -98,7 +106,7 @@ def _seen(info: ExperimentInfo, view: View) -> int:
     return len(stored.shared_seeds(first, second))
 
 
-def _two_page(info: ExperimentInfo, view: View) -> list[Node]:
+def _two_page(info: ExperimentInfo, view: View, above: list[Node]) -> list[Node]:
     first, second, every = stored.pair(info, view.a, view.b)
     seeds = stored.shared_seeds(first, second)
     shown = _shown(first, second, _seed(view, seeds)) if seeds else []
@@ -111,8 +119,7 @@ def _two_page(info: ExperimentInfo, view: View) -> list[Node]:
     ]
     return [
         page_head(info.name, None, actions),
-        html.Div(head(info, view), id="run-head"),
-        html.Span(id="run-mark", hidden=True, **data(mark=mark(info, view))),
+        *above,
         html.Div(_cards(info, view, shown, seeds, differences), className="stack"),
     ]
 
