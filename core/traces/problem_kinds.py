@@ -188,6 +188,12 @@ KINDS: dict[str, Kind] = {
         harm=Harm.ALWAYS,
     ),
     "missing": Kind(Severity.WARNING, Action.HELD, _FILL, "Fill the gaps if they matter.", harm=Harm.IF_MANY),
+    "host_memory": Kind(
+        Severity.INFO,
+        Action.IGNORED,
+        "It was not read as a limit.",
+        "No action is needed: Docker prints the host’s memory where a container has no limit.",
+    ),
     "missing_kept": Kind(
         Severity.INFO, Action.KEPT, "The cells stay empty.", "No action is needed: they are optional."
     ),

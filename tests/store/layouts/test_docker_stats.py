@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from core.errors import InputError
@@ -29,6 +30,36 @@ def test_docker_stats_as_json_lines(tmp_path):
     assert traces.period == 2
     assert report.count("ragged") == 1
     assert report.rows_read == 9
+
+
+HOSTS = ["15.53GiB", "62.7GiB", "7.653GiB", "1.922GiB", "957.1MiB", "125.6GiB", "3.828GiB", "15.5GiB"]
+SET = ["2GiB", "1.5GiB", "512MiB", "300MiB", "2.441GiB", "953.7MiB", "16GiB", "128GiB", "2MiB", "14.9GiB"]
+
+
+@pytest.mark.parametrize("limit", [*HOSTS, *SET])
+def test_the_memory_of_the_host_is_no_limit(tmp_path, limit):
+    """Docker prints it where a container has none."""
+    rows = [
+        {"Name": name, "CPUPerc": "5%", "MemUsage": f"1MiB / {size}",
+         "timestamp": f"2024-01-31T10:00:{2 * i:02d}Z"}
+        for i in range(4) for name, size in (("free", limit), ("bound", "4GiB"))
+    ]  # fmt: skip
+    path = write(tmp_path, "stats.jsonl", "\n".join(json.dumps(row) for row in rows))
+    traces, report = read_with_report(path)
+    assert of(traces, Role.MEMORY_LIMIT, "bound") == [4 * GIB] * 4
+    given = np.isfinite(of(traces, Role.MEMORY_LIMIT, "free"))
+    assert given.all() == (limit in SET)
+    assert given.any() == (limit in SET)
+    assert report.count("host_memory") == (0 if limit in SET else 4)
+    assert report.faultless
+
+
+def test_json_lines_may_begin_with_a_time(tmp_path):
+    row = json.dumps({"Name": "a", "CPUPerc": "5%", "MemUsage": "1MiB / 2MiB"})
+    text = "\n".join(f"2024-01-31T10:00:{2 * i:02d}Z {row}" for i in range(4))
+    path = write(tmp_path, "stats.log", text)
+    assert inspect_file(path).layout == "docker_stats"
+    assert read_with_report(path)[0].period == 2
 
 
 def test_docker_stats_as_a_refreshed_table(tmp_path):

@@ -60,13 +60,13 @@ def test_psrecord_counts_in_percent_of_one_core_and_in_mebibytes(tmp_path):
 
 
 def test_docker_stats_between_commas_with_and_without_a_header(tmp_path):
-    rows = [f"2026-01-31T12:00:{10 * i:02d}Z,train,54.49%,0.62GiB / 62.7GiB,1.2kB / 0B" for i in range(4)]
+    rows = [f"2026-01-31T12:00:{10 * i:02d}Z,train,54.49%,0.62GiB / 64GiB,1.2kB / 0B" for i in range(4)]
     for head in ([], ["time,name,cpu,mem,net"]):
         traces, report = read_with_report(write(tmp_path, "stats.csv", "\n".join([*head, *rows])))
         assert traces.ids == ("train",)
         assert of(traces, Role.CPU) == pytest.approx([0.5449] * 4)
         assert of(traces, Role.MEMORY) == pytest.approx([0.62 * GIB] * 4)
-        assert of(traces, Role.MEMORY_LIMIT) == pytest.approx([62.7 * GIB] * 4)
+        assert of(traces, Role.MEMORY_LIMIT) == pytest.approx([64 * GIB] * 4)
         assert [one.kind for one in report.harmful] == ([] if head else ["unnamed_io"])
 
 

@@ -71,7 +71,7 @@ def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         cells = _cells(text)
         if _is_sample(cells) and len(cells) == columns.width:
             entry = {field: cells[place] for field, place in columns.places.items()}
-            yield as_row(number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", ""))
+            yield as_row(number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", ""), log)
         elif len(cells) == columns.width and _is_header(cells):
             if tuple(cells) != columns.header:
                 raise InputError(

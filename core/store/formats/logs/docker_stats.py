@@ -2,17 +2,21 @@
 
 Percentages are of one core, sizes like ``1.2GiB / 4GiB`` become bytes. A line may carry its own time
 (a column before the table, or a field of the JSON); without one, rows of a container are counted.
+
+Where a container has no memory limit, Docker prints the memory of its host in the limit's place. A size that
+nobody sets by hand, such as ``15.53GiB``, is taken for that and is no limit.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
 from core.store.formats.base import Format
 from core.store.formats.logs.text_table import Row, TextTable
-from core.units import FILE_UNITS
+from core.units import FILE_UNITS, GIB, MIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -28,6 +32,17 @@ _STAMP = re.compile(
 _FACTORS = {"B": 1.0, "TB": 1e12, "TIB": 1024.0**4, "PB": 1e15, "PIB": 1024.0**5} | {
     key.upper(): FILE_UNITS[key].factor for key in ("kb", "mb", "gb", "kib", "mib", "gib")
 }
+_DIGITS = 4
+"""How many digits Docker prints of a size."""
+_SMALL = 64 * MIB
+"""No host has less memory."""
+_STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (100 * GIB, (GIB,)),
+    (8 * GIB, (1000 * MIB, GIB, 1e9)),
+    (GIB, (100 * MIB, 128 * MIB, 1e8)),
+    (0.0, (50 * MIB, 64 * MIB, 5e7)),
+)
+"""From a size on, of what people's limits are multiples."""
 _TIME_KEYS = ("timestamp", "Timestamp", "time", "Time", "read", "ts")
 _COLUMNS = {
     "CONTAINER ID": "id", "CONTAINER": "id", "NAME": "name", "CPU %": "CPUPerc",
@@ -38,7 +53,8 @@ _COLUMNS = {
 
 def is_json(start: str) -> bool:
     """Tell whether a text begins with a JSON line of docker stats."""
-    return start.lstrip("\ufeff \t\r\n").startswith("{") and '"CPUPerc"' in start[:4_000]
+    first = start.lstrip("\ufeff \t\r\n")[:4_000].partition("\n")[0]
+    return _stamp(first)[1].startswith("{") and '"CPUPerc"' in start[:4_000]
 
 
 def is_table(start: str) -> bool:
@@ -56,7 +72,7 @@ def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         stamp, plain = _stamp(plain)
         try:
             entry = json.loads(plain)
-            row = as_row(number, {key: str(value) for key, value in entry.items()}, stamp)
+            row = as_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
         except (ValueError, AttributeError, RecursionError):
             log.add("ragged", f"Row {number} is not a JSON line of docker stats.", row=number)
             continue
@@ -79,7 +95,7 @@ def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
             log.add("ragged", message, row=number)
             continue
-        yield as_row(number, dict(zip(header, cells, strict=True)), stamp)
+        yield as_row(number, dict(zip(header, cells, strict=True)), stamp, log)
 
 
 def _stamp(text: str) -> tuple[str, str]:
@@ -88,7 +104,7 @@ def _stamp(text: str) -> tuple[str, str]:
     return (found[1], found[2]) if found else ("", text)
 
 
-def as_row(number: int, entry: dict[str, Any], stamp: str) -> Row:
+def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> Row:
     """The row of a sample.
 
     Parameters
@@ -99,6 +115,8 @@ def as_row(number: int, entry: dict[str, Any], stamp: str) -> Row:
         Cells by docker's names of the fields.
     stamp
         The time of the line, "" where only a field may have one.
+    log
+        Where it is said that a limit is none.
     """
     stamp = stamp or next((entry[key] for key in _TIME_KEYS if key in entry), "")
     cells = {"name": entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")}
@@ -115,6 +133,11 @@ def as_row(number: int, entry: dict[str, Any], stamp: str) -> Row:
         if key in entry:
             left, _, right = entry[key].partition("/")
             cells[first], cells[second] = as_bytes(left), as_bytes(right)
+    if not _is_set(cells.get("memory_limit_bytes", "")):
+        size = entry["MemUsage"].partition("/")[2].strip()
+        message = f"“{cells['name']}” has no memory limit: {size} is the memory of its host."
+        log.add("host_memory", message, row=number)
+        del cells["memory_limit_bytes"]
     if "PIDs" in entry:
         cells["pids"] = entry["PIDs"].replace("--", "")
     return Row(number, cells)
@@ -127,6 +150,20 @@ def as_bytes(text: str) -> str:
     if found is None:
         return "" if bare == "--" else bare
     return repr(float(found[1]) * _FACTORS[found[2].upper()])
+
+
+def _is_set(limit: str) -> bool:
+    """Whether a memory limit is a size that people set: in whole MiB, GiB or MB, as far as digits tell."""
+    try:
+        size = float(limit)
+    except ValueError:
+        return True
+    if size < _SMALL or not math.isfinite(size):
+        return True
+    printed = next((unit for unit in (GIB, MIB) if size >= unit), 1.0)
+    off = 0.5 * printed * 10.0 ** (math.floor(math.log10(size / printed)) - _DIGITS + 1)
+    steps = next(steps for least, steps in _STEPS if size >= least)
+    return any(abs(size - step * round(size / step)) <= off for step in steps)
 
 
 FORMATS = (
