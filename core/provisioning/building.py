@@ -10,16 +10,19 @@ import numpy as np
 from core.errors import InputError
 from core.phases.matching import main_feature
 from core.provisioning.fleet import Demand, Fleet, Resource
+from core.traces.durations import sample_seconds
 from core.traces.model import Role
-from core.units import format_duration
+from core.units import Unit, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.provisioning.fleet import Floats, Integers, Labels
+    from core.provisioning.fleet import Floats, Labels, Truths
     from core.traces.model import TraceSet
 
 ROLES = {Resource.CPU: (Role.CPU, Role.CPU_LIMIT), Resource.MEMORY: (Role.MEMORY, Role.MEMORY_LIMIT)}
+_UNLIMITED = {Unit.BYTES: 2.0**50, Unit.CORES: 1e5}
+"""Nobody has a container with so much."""
 CYCLE_LOW, CYCLE_HIGH = 1.0, 30 * 86_400.0
 
 
@@ -110,24 +113,6 @@ def require_past(fleet: Fleet) -> None:
         )
 
 
-def sample_seconds(time: Floats, segments: Integers, period: float) -> Floats:
-    """The time that each sample stands for: until the next one, or one period before a gap or the end.
-
-    Parameters
-    ----------
-    time
-        Seconds, shape (n,).
-    segments
-        Boundaries of the segments (stretches without a gap).
-    period
-        The sampling period in seconds.
-    """
-    seconds = np.full(len(time), float(period))
-    seconds[:-1] = np.diff(time)
-    seconds[segments[1:] - 1] = period
-    return seconds
-
-
 def groups_of(traces: TraceSet, group_by: str | None) -> tuple[str, ...]:
     """The group of each container; its own name without a group column.
 
@@ -164,7 +149,7 @@ def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
         _check_numbers(traces, feature.name, values)
         given = next((f for f in traces.features if f.role is limit and f.unit is feature.unit), None)
         known = None if given is None else fleet.columns[given.name]
-        usable = None if known is None or not np.isfinite(known).all() else known
+        usable = None if known is None or not is_limit(known, feature.unit).all() else known
         found[resource] = Demand(fleet, resource, values, feature.unit, usable)
     if not found:
         raise InputError(
@@ -172,6 +157,14 @@ def _demands(traces: TraceSet, fleet: Fleet) -> dict[Resource, Demand]:
             "Say in the mapping which columns are CPU and memory.",
         )
     return found
+
+
+def is_limit(values: Floats, unit: Unit) -> Truths:
+    """Which values can be limits that somebody set.
+
+    Files write 0, −1 or the largest whole number where there is none.
+    """
+    return np.isfinite(values) & (values > 0) & (values < _UNLIMITED.get(unit, np.inf))
 
 
 def _check_numbers(traces: TraceSet, name: str, values: Floats) -> None:

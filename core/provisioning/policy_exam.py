@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import PhaseDockError
-from core.provisioning.building import sample_seconds
 from core.provisioning.fleet import Demand, Fleet, Resource
 from core.provisioning.policy import Need, Policy, PolicyKind, fit_policy
 from core.settings_fields import check, describe
+from core.traces.durations import sample_seconds
 from core.units import Unit
 
 if TYPE_CHECKING:

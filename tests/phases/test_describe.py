@@ -156,6 +156,31 @@ def test_gpus_that_wait_are_said_with_the_reason_only_where_the_samples_show_it(
     assert PhaseStatistics.from_dict(older).gpu_idle is None
 
 
+def test_chance_is_no_data_loading():
+    rng = np.random.default_rng(0)
+    said = 0
+    for _ in range(60):
+        gpu = np.where(rng.random(50) < 0.3, 0.0, 0.9)
+        (found,) = with_gpus((rng.gamma(2, 1.0, 50), gpu, gpu, rng.gamma(1, 2.0**24, 50)))
+        said += found.gpu_idle.loading
+    assert said <= 2
+
+
+def test_shares_are_of_time_not_of_samples():
+    """Rows as they come: six slow samples of an idle GPU among twelve."""
+    gpu = np.tile([0.9, 0.0], 6)
+    traces = trace_set([np.column_stack([np.ones(12), gpu, gpu, np.zeros(12)])], (CPU, *GPUS, READ))
+    steps = np.where(gpu == 0, 25.0, 5.0)
+    traces = replace(traces, time=np.concatenate([[0.0], np.cumsum(steps)[:-1]]))
+    labels = (gpu == 0).astype(np.int16)
+    busy, idle = phase_statistics(traces, labels, range(2))
+    # the last sample lasts a period, 10 s
+    assert idle.share == pytest.approx(135 / 165)
+    assert busy.share + idle.share == pytest.approx(1)
+    (whole,) = phase_statistics(traces, np.zeros(12, np.int16), range(1))
+    assert whole.gpu_idle.share == pytest.approx(135 / 165)
+
+
 def test_what_goes_over_disks_is_said_where_it_is_much():
     found = with_gpus((1.0, 0.5, 0.5, 80 * 2**20), (1.0, 0.9, 0.9, 2**18))
     assert found[0].description.endswith("moderate GPU, reading from disk")

@@ -22,7 +22,7 @@ def blobs(k, n=100, seed=0):
     return np.concatenate([rng.normal(place, 0.3, (n, 2)) for place in places]).astype(np.float32)
 
 
-@pytest.mark.parametrize("k", [3, 4, 6])
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
 def test_as_many_phases_as_there_are_groups(k):
     told = []
     choice = choose_k(blobs(k), range(2, 9), refits=4, progress=lambda f, _, **x: told.append((f, x["k"])))
@@ -56,11 +56,33 @@ def test_too_few_different_codes():
     assert [each.k for each in choose_k(few, refits=2).candidates] == [2, 3]
 
 
-def test_refits_that_lose_a_rare_code_are_left_out():
+def test_refits_that_lose_a_rare_code_do_not_find_it_again():
     codes = np.zeros((50, 1), np.float32)
     codes[0] = 1
-    choice = choose_k(codes, [2], refits=6, seed=1)
+    choice = choose_k(codes, [2], refits=20, seed=1)
     assert choice.recommended == 2
+    assert 0.4 < choice.candidates[0].stability < 0.9
+
+
+def test_a_phase_has_at_least_ten_samples_on_average():
+    rng = np.random.default_rng(0)
+    choice = choose_k(rng.random((10, 3), np.float32), refits=4)
+    assert [each.k for each in choice.candidates] == [2]
+    assert choice.doubt == "10 samples are too few to tell phases apart."
+    assert [each.k for each in choose_k(rng.random((47, 3), np.float32), refits=2).candidates] == [2, 3, 4]
+
+
+def test_one_level_with_noise_has_no_phases():
+    codes = np.random.default_rng(0).normal(0, 1, (400, 5)).astype(np.float32)
+    choice = choose_k(codes, range(2, 9), refits=8)
+    assert choice.recommended == 2
+    assert choice.doubt.startswith("No clear phases: refits")
+
+
+def test_phases_that_blend_are_said_to():
+    choice = choose_k(np.random.default_rng(0).random((400, 2), np.float32), range(2, 9), refits=8)
+    assert "blend into each other" in choice.doubt
+    assert not choose_k(blobs(3), refits=4).doubt
 
 
 def test_codes_of_a_model():
@@ -72,6 +94,8 @@ def test_codes_of_a_model():
 def test_elbow():
     assert elbow_of([2, 3, 4, 5, 6], [1.0, 0.5, 0.1, 0.08, 0.06]) == 4
     assert elbow_of([2], [0.0]) == 2
+    assert elbow_of([2, 3, 4], [0.05, 0.04, 0.03]) == 2  # two explain nearly everything
+    assert elbow_of([2, 3, 4], [0.2, 0.1, 0.09]) == 3
 
 
 def candidates(*rows):
@@ -79,7 +103,7 @@ def candidates(*rows):
 
 
 def test_the_elbow_is_recommended_if_it_is_stable_and_separates():
-    choice = recommend(candidates((2, 0.9, 0.8, 1.0), (3, 0.2, 0.6, 0.93), (4, 0.1, 0.9, 0.5)))
+    choice = recommend(candidates((2, 0.9, 0.8, 1.0), (3, 0.2, 0.6, 0.93), (4, 0.1, 0.9, 0.5)), 100)
     assert (choice.recommended, choice.elbow) == (3, 3)
     assert choice.reason == (
         "3 phases are at the elbow and stable (silhouette 0.60, stability 0.93 over refits)."
@@ -88,14 +112,23 @@ def test_the_elbow_is_recommended_if_it_is_stable_and_separates():
 
 @pytest.mark.parametrize("elbow", [(3, 0.2, 0.3, 0.95), (3, 0.2, 0.7, 0.3)])
 def test_an_elbow_that_does_not_hold_gives_way_to_the_best_stable_silhouette(elbow):
-    choice = recommend(candidates((2, 0.9, 0.7, 0.97), elbow, (4, 0.1, 0.9, 0.5)))
+    choice = recommend(candidates((2, 0.9, 0.7, 0.97), elbow, (4, 0.1, 0.9, 0.5)), 100)
     assert (choice.recommended, choice.elbow) == (2, 3)
     assert "2 phases separate best among the stable choices; the elbow at 3 does not qualify" in choice.reason
 
 
-def test_where_nothing_is_stable_the_steadiest_are_chosen_from():
-    choice = recommend(candidates((2, 0.9, 0.7, 0.4), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.37)))
+def test_where_little_is_stable_the_steadiest_are_chosen_from():
+    choice = recommend(candidates((2, 0.9, 0.7, 0.8), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.77)), 100)
     assert choice.recommended == 2
+    assert not choice.doubt
+
+
+def test_where_nothing_is_found_again_the_least_is_taken_with_a_doubt():
+    choice = recommend(candidates((2, 0.9, 0.7, 0.4), (3, 0.5, 0.9, 0.1), (4, 0.1, 0.6, 0.6)), 100)
+    assert choice.recommended == 2
+    assert "no number is found again" in choice.reason
+    assert choice.doubt.startswith("No clear phases")
+    assert recommend(candidates((3, 0.2, 0.2, 0.95)), 100).doubt.startswith("No clear phases: samples lie")
 
 
 # ── hyper-parameters ──

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from core.provisioning.building import sample_seconds
 from core.provisioning.fleet import Demand, Fleet, Resource
+from core.traces.durations import sample_seconds
 from core.units import Unit
 
 

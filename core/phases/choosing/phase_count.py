@@ -1,10 +1,15 @@
 """How many phases? Three views of k-means for k = 2 … 12, and one recommendation with its reason.
 
-Within-cluster sum of squares with its elbow (the k farthest from the chord between both ends), the mean
-silhouette (Rousseeuw, 1987) on a sample, and stability: the mean adjusted Rand index (Hubert and Arabie,
-1985) between a clustering and those of bootstrap refits. The recommendation is the elbow if it is stable
-and keeps two thirds of the best silhouette: the silhouette alone nearly always prefers two or three, because
-traces drift between phases and leave no empty space. Otherwise it is the best silhouette among the stable.
+Within-cluster sum of squares with its elbow (the k farthest from the chord between both ends; the chord
+begins at k = 1 where two phases explain nine tenths), the mean silhouette (Rousseeuw, 1987) on a sample, and
+stability: the mean adjusted Rand index (Hubert and Arabie, 1985) between a clustering and those of bootstrap
+refits. The recommendation is the elbow if it is stable and keeps two thirds of the best silhouette: the
+silhouette alone nearly always prefers two or three, because traces drift between phases and leave no empty
+space. Otherwise it is the best silhouette among the stable.
+
+Clusters are found in anything, so a recommendation also says how clear it is. Where no number of phases is
+found again in refits, the least number is taken and said to be no evidence of phases. Structure with
+silhouettes up to 0.5 is weak, up to 0.25 there is none (Kaufman and Rousseeuw, 1990).
 """
 
 from __future__ import annotations
@@ -31,6 +36,13 @@ if TYPE_CHECKING:
 SAMPLE, SILHOUETTE_SAMPLE = 5_000, 2_000
 KEPT_SILHOUETTE = 2 / 3
 STABLE, ALWAYS_STABLE = 0.05, 0.9
+UNSTABLE = 0.7
+"""Refits that agree less than this on every number of phases find none again."""
+WEAK, NOTHING = 0.5, 0.25
+EXPLAINED = 0.1
+"""What is left of the sum of squares where the least number of phases explains nearly everything."""
+LEAST_SAMPLES = 10
+"""The least number of samples per phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +69,16 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """All candidates, the elbow, and the recommendation with its reason."""
+    """All candidates, the elbow, and the recommendation with its reason.
+
+    `doubt` says in a sentence why the phases may be none; it is empty where they are clear.
+    """
 
     candidates: tuple[Candidate, ...]
     elbow: int
     recommended: int
     reason: str
+    doubt: str = ""
 
 
 def choose_k(
@@ -80,7 +96,8 @@ def choose_k(
     codes
         Shape (n, size), without warm-up.
     ks
-        The numbers to compare; those above the number of different codes are left out.
+        The numbers to compare; those above the number of different codes, or with fewer than ten samples per
+        phase, are left out, but the least.
     seed
         Seeds the sample, the clusterings and the refits.
     refits
@@ -94,7 +111,8 @@ def choose_k(
         If the codes do not differ enough for two phases.
     """
     part = np.ascontiguousarray(codes[subsample(len(codes), SAMPLE, seed)], np.float32)
-    usable = [k for k in ks if 2 <= k <= distinct(part, max(ks)) and k < len(part)]
+    most = min(distinct(part, max(ks)), len(part) - 1)
+    usable = [k for k in ks if 2 <= k <= most and k <= max(min(ks), len(codes) // LEAST_SAMPLES)]
     if not usable:
         raise InputError(
             "The codes do not differ enough for two phases.",
@@ -111,7 +129,7 @@ def choose_k(
                 k=k,
                 silhouette=candidates[-1].silhouette,
             )
-    return recommend(candidates)
+    return recommend(candidates, len(codes))
 
 
 def choose_k_for(
@@ -152,6 +170,7 @@ def _stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> 
     for _ in range(refits):
         drawn = codes[rng.integers(0, len(codes), len(codes))]
         if distinct(drawn, k) < k:
+            agreements.append(0.0)
             continue
         again = KMeans(k, n_init=1, random_state=int(rng.integers(2**31))).fit(drawn)
         found = nearest_of(codes, np.asarray(again.cluster_centers_, np.float32))
@@ -160,10 +179,16 @@ def _stability(codes: Codes, labels: Labels, k: int, seed: int, refits: int) -> 
 
 
 def elbow_of(ks: Sequence[int], within: Sequence[float]) -> int:
-    """The k whose point lies farthest below the chord between the first and the last."""
-    x, y = _unit(np.array(ks, np.float64)), _unit(np.array(within, np.float64))
+    """The k whose point lies farthest below the chord between the first and the last.
+
+    The first one lies on its chord and could never be the elbow; where it explains nearly everything, the
+    chord begins at one cluster, which explains nothing.
+    """
+    one = [(1, 1.0)] if len(ks) > 1 and within[0] <= EXPLAINED else []
+    points = np.array([*one, *zip(ks, within, strict=True)], np.float64)
+    x, y = _unit(points[:, 0]), _unit(points[:, 1])
     below = y[0] + (y[-1] - y[0]) * x - y
-    return int(ks[int(np.argmax(below))])
+    return int(points[int(np.argmax(below)), 0])
 
 
 def _unit(values: FloatArray) -> FloatArray:
@@ -171,17 +196,44 @@ def _unit(values: FloatArray) -> FloatArray:
     return np.asarray((values - values.min()) / (span or 1.0))
 
 
-def recommend(candidates: Sequence[Candidate]) -> Choice:
-    """Choose among candidates, and say why."""
+def recommend(candidates: Sequence[Candidate], samples: int) -> Choice:
+    """Choose among candidates of some samples, and say why."""
     elbow = elbow_of([each.k for each in candidates], [each.within for each in candidates])
-    enough = min(ALWAYS_STABLE, max(each.stability for each in candidates) - STABLE)
+    most_stable = max(each.stability for each in candidates)
+    if most_stable < UNSTABLE:
+        least = candidates[0]
+        why = "are the least there can be; no number is found again in refits"
+        doubt = _too_few(least, samples) or _UNCLEAR
+        return Choice(tuple(candidates), elbow, least.k, _reason(least, why), doubt)
+    enough = min(ALWAYS_STABLE, most_stable - STABLE)
     stable = [each for each in candidates if each.stability >= enough]
     best = max(stable, key=lambda each: each.silhouette)
     bent = next((each for each in stable if each.k == elbow), None)
     if bent is not None and bent.silhouette >= KEPT_SILHOUETTE * best.silhouette:
-        return Choice(tuple(candidates), elbow, elbow, _reason(bent, "are at the elbow and stable"))
-    why = f"separate best among the stable choices; the elbow at {elbow} does not qualify"
-    return Choice(tuple(candidates), elbow, best.k, _reason(best, why))
+        chosen, why = bent, "are at the elbow and stable"
+    else:
+        chosen, why = best, f"separate best among the stable choices; the elbow at {elbow} does not qualify"
+    return Choice(tuple(candidates), elbow, chosen.k, _reason(chosen, why), _doubt(chosen, samples))
+
+
+_UNCLEAR = "No clear phases: refits on parts of these samples find other ones each time."
+
+
+def _too_few(chosen: Candidate, samples: int) -> str:
+    few = samples < LEAST_SAMPLES * chosen.k
+    return f"{samples:,} samples are too few to tell phases apart." if few else ""
+
+
+def _doubt(chosen: Candidate, samples: int) -> str:
+    few = _too_few(chosen, samples)
+    if few:
+        return few
+    silhouette = format_number(chosen.silhouette)
+    if chosen.silhouette <= NOTHING:
+        return f"No clear phases: samples lie about as near to another phase as to their own ({silhouette})."
+    if chosen.silhouette <= WEAK:
+        return f"The phases blend into each other (silhouette {silhouette}): where one ends is not sharp."
+    return ""
 
 
 def _reason(chosen: Candidate, why: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from core.phases.describing.statistics import FeatureStatistics, GpuIdle, PhaseStatistics, five_numbers
 from core.phases.describing.wording import described
 from core.phases.matching import main_feature
+from core.traces.durations import sample_seconds
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ WARM_UP = -1
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 IDLE_GPU = 0.05
 FEEDING = (Role.CPU, Role.BLOCK_IN, Role.NETWORK_IN)
-LOADING = 1.1
+LOADING, CLEAR = 1.25, 3.0
+"""How much more is used while GPUs idle, as a factor and in standard errors, where data is being loaded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,12 @@ def phase_runs(traces: TraceSet, labels: Labels) -> Runs:
     np.not_equal(labels[1:], labels[:-1], out=begins[1:])
     begins[traces.segments()[:-1]] = True
     start = np.flatnonzero(begins)
-    end = np.append(start[1:], len(labels))
-    last = np.isin(end, traces.segments())
-    until = np.where(
-        last, traces.time[end - 1] + traces.period, traces.time[np.minimum(end, len(labels) - 1)]
-    )
-    return Runs(start, end - start, labels[start], until - traces.time[start])
+    length = np.diff(start, append=len(labels))
+    return Runs(start, length, labels[start], np.add.reduceat(_seconds(traces), start))
+
+
+def _seconds(traces: TraceSet) -> FloatArray:
+    return sample_seconds(traces.time, traces.segments(), traces.period)
 
 
 def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) -> tuple[PhaseStatistics, ...]:
@@ -80,6 +82,7 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
         and only if there is any.
     """
     runs, order = phase_runs(traces, labels), np.argsort(labels, kind="stable")
+    whole = float(runs.seconds.sum())
     sorted_labels, growth = labels[order], _growth(traces, labels)
     wanted = [*phases, *([WARM_UP] if (labels == WARM_UP).any() else [])]
     table = []
@@ -91,7 +94,7 @@ def phase_statistics(traces: TraceSet, labels: Labels, phases: Sequence[int]) ->
             PhaseStatistics(
                 phase=phase,
                 samples=len(picked),
-                share=len(picked) / max(len(labels), 1),
+                share=float(mine.sum()) / whole if whole > 0 else 0.0,
                 runs=len(mine),
                 median_stay=float(np.median(mine)) if len(mine) else 0.0,
                 memory_growth=growth.get(phase, 0.0),
@@ -127,7 +130,8 @@ def gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
     """How much of some samples all their GPUs idle, and whether data is being loaded meanwhile.
 
     A GPU idles below 5% of its use. Data is being loaded where, while the GPUs idle, the processors are used
-    more, or more is read from disk or network, than while the GPUs work.
+    more, or more is read from disk or network, than while the GPUs work: by a quarter, and by three standard
+    errors, counted over stretches, since neighbouring samples say the same.
 
     Parameters
     ----------
@@ -150,8 +154,9 @@ def gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
     if not known.any():
         return None
     idle = np.nanmax(np.array(used)[:, known], axis=0) < IDLE_GPU
-    share = float(idle.mean())
-    if not 0.0 < share < 1.0:
+    seconds = _seconds(traces)[picked][known]
+    share = float(seconds[idle].sum() / seconds.sum())
+    if idle.all() or not idle.any():
         return GpuIdle(share, loading=False)
     feeding = [main_feature(traces.features, role) for role in FEEDING]
     columns = [traces.column(each.name)[picked][known] for each in feeding if each is not None]
@@ -161,8 +166,14 @@ def gpu_idle(traces: TraceSet, picked: IntArray) -> GpuIdle | None:
 def _more_while(values: FloatArray, idle: npt.NDArray[np.bool_]) -> bool:
     """Whether values are clearly larger where `idle` is true than where it is not."""
     there = np.isfinite(values)
-    while_idle, else_ = values[there & idle], values[there & ~idle]
-    return bool(len(while_idle) and len(else_) and while_idle.mean() > LOADING * max(else_.mean(), 1e-12))
+    values, idle = values[there], idle[there]
+    while_idle, else_ = values[idle], values[~idle]
+    if not len(while_idle) or not len(else_):
+        return False
+    stretches = 1 + int(np.count_nonzero(np.diff(idle)))
+    error = np.sqrt((while_idle.var() + else_.var()) / max(stretches / 2, 1.0))
+    more = while_idle.mean() - else_.mean()
+    return bool(more > CLEAR * error and while_idle.mean() > LOADING * max(else_.mean(), 1e-12))
 
 
 def _growth(traces: TraceSet, labels: Labels) -> dict[int, float]:

@@ -43,7 +43,7 @@ class GpuIdle:
     Parameters
     ----------
     share
-        The share of its samples in which all of a container's GPUs idle.
+        The share of its time in which all of a container's GPUs idle.
     loading
         Whether data is being loaded meanwhile: more is computed by processors, or read, than otherwise.
     """
@@ -61,7 +61,7 @@ class PhaseStatistics:
     phase
         Its id, or −1 for warm-up.
     samples, share
-        How many samples it has, and their share of all samples, which is its share of time.
+        How many samples it has, and its share of the time of all samples.
     runs
         How often it was entered.
     median_stay

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.building import ROLES
+from core.provisioning.building import ROLES, is_limit
 from core.provisioning.policies.static import own_peak
 
 if TYPE_CHECKING:
@@ -33,7 +33,8 @@ def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats,
     Returns
     -------
     amount, given
-        Shapes (n,) and (n_containers,). A limit counts where it is above zero throughout a container's life.
+        Shapes (n,) and (n_containers,). A limit counts where somebody set it throughout a container's life
+        (`core.provisioning.building.is_limit`).
     """
     fleet, (_, role) = demand.fleet, ROLES[demand.resource]
     limit = next((f for f in features if f.role is role and f.unit is demand.unit), None)
@@ -41,6 +42,6 @@ def present_amount(demand: Demand, features: Sequence[Feature]) -> tuple[Floats,
     if limit is None or limit.name not in fleet.columns:
         return peak, np.zeros(fleet.n_containers, bool)
     values = fleet.columns[limit.name]
-    usable = np.isfinite(values) & (values > 0)
+    usable = is_limit(values, limit.unit)
     given = np.logical_and.reduceat(usable, fleet.offsets[:-1])
     return np.where(np.repeat(given, fleet.lengths), values, peak), given

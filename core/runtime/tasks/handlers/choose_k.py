@@ -49,7 +49,7 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
         "candidates": [asdict(each) for each in choice.candidates],
         "elbow": choice.elbow,
         "recommended": choice.recommended,
-        "reason": choice.reason,
+        "reason": f"{choice.reason} {choice.doubt}".strip(),
     }
 
 

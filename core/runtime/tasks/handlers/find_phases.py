@@ -37,16 +37,18 @@ def _run(context: TaskContext, params: Mapping[str, Any]) -> dict[str, Any]:
     names = [feature.name for feature in useful.features]
     context.log(f"The model reads {', '.join(f'“{name}”' for name in names)}.")
     model, choice = fit_best_count(traces, settings, names, progress=context.progress)
-    context.log(choice.reason)
+    context.log(f"{choice.reason} {choice.doubt}".strip())
     stored = workspace.models.add(
         model, name=f"{choice.recommended} phases · {info.name}", trace_set=info, task=context.task
     )
-    return {"model": stored.id, "phases": choice.recommended}
+    return {"model": stored.id, "phases": choice.recommended, "doubt": choice.doubt}
 
 
 def _outcome(task: TaskInfo) -> str:
-    count = (task.result or {}).get("phases")
-    return f"{count} phases are found." if isinstance(count, int) else "Phases are found."
+    result = task.result or {}
+    count = result.get("phases")
+    found = f"{count} phases are found." if isinstance(count, int) else "Phases are found."
+    return f"{found} {result.get('doubt') or ''}".strip()
 
 
 KIND = Kind(
