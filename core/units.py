@@ -191,6 +191,11 @@ def format_share(value: float, digits: int = 1) -> str:
     return f"{_sign(value)}{percent:.{digits}f}%" if math.isfinite(percent) else DASH
 
 
+def format_set_share(value: float) -> str:
+    """Write a share that somebody set, with the digits that it has: ``5%``, ``2.5%``."""
+    return f"{round(value * 100, 6):g}%"
+
+
 def format_change(value: float, digits: int = 1) -> str:
     """Write a relative change, always with its sign unless it is written as zero: ``−24.8%``."""
     if float(f"{abs(value) * 100:.{digits}f}") == 0:

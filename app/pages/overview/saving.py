@@ -9,7 +9,7 @@ from app.context import address, workspace
 from app.ui.evaluations import KIND
 from core.errors import NotFoundError
 from core.provisioning.evaluation.intervals import LEAST_UNITS
-from core.provisioning.policy import PolicyKind
+from core.provisioning.verdict.choice import surely, units
 from core.runtime.infos import TaskState
 from core.units import format_share
 
@@ -122,31 +122,21 @@ def saving_of(resource: str, part: Mapping[str, Any], report: Mapping[str, Any],
     base = rows.get(str(best))
     if base is None:
         return Saving(name, None, None, "No simple rule was compared.", href)
-    now, held_out = float(base["matched"]["over"]), len(report["split"]["held_out"])
+    now, held_out = float(base["matched"]["over"]), units(report)
     if held_out < LEAST_UNITS:
-        words = (
-            f"of demand, under {best}. {held_out} held-out containers are too few to say what would be less."
-        )
+        what = "groups" if report["split"].get("held_out_groups") else "containers"
+        words = f"of demand, under {best}. {held_out} held-out {what} are too few to say what would be less."
         return Saving(name, now, None, words, href)
     if resource == "memory":
         words = f"of demand, under {best}. Too little memory kills: see which fixed limits are recommended."
         return Saving(name, now, None, words, href)
-    surely = {policy: low for policy, each in rows.items() if (low := _surely(each)) > 0}
-    if not surely:
+    better = {policy: low for policy, each in rows.items() if (low := surely(each)) > 0}
+    if not better:
         return Saving(name, now, None, f"of demand. Nothing compared reliably beats {best}.", href)
-    chosen = max(surely, key=lambda policy: surely[policy])
+    chosen = max(better, key=lambda policy: better[policy])
     matched = rows[chosen]["matched"]
     then, short = float(matched["over"]), format_share(float(matched["under_time_0"]))
     words = f"{chosen} against {best}, short {short} of the time"
     if (report.get("model") or {}).get("trained_on") == "held_out":
         words += "; its phase model was trained on these very containers, so less may be saved on others"
     return Saving(name, now, then, words, href)
-
-
-def _surely(each: Mapping[str, Any]) -> float:
-    """The lower bound of what a policy that can be used saves; −1 where that is not known."""
-    kind = PolicyKind(each["kind"])
-    against = each["matched"].get("against_best") or {}
-    lows = [against.get("low"), against.get("group_low")]
-    known = [float(low) for low in lows if low is not None]
-    return -1.0 if kind.knows_future or kind is PolicyKind.STATIC or not known else min(known)

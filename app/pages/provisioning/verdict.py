@@ -20,12 +20,14 @@ from app.ui.basics import Node, aria, card, icon
 from app.ui.export import download
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
-from core.provisioning.verdict.answer import FIXED, KEEP
+from core.provisioning.verdict.answer import FIXED, KEEP, STEERED
 from core.provisioning.verdict.savings import assumptions, money
 from core.provisioning.verdict.standing import State, ran_out
+from core.provisioning.verdict.verdict import mean_over
 from core.units import (
     Unit,
     format_number,
+    format_set_share,
     format_share,
     format_value,
 )
@@ -51,7 +53,10 @@ def verdict_cards(found: Verdict, report: Mapping[str, Any], view: View, csv: st
                 html.Div(_headline(found, view), className="headline four"),
                 *([now_and_then(found.whole, view)] if found.by is None else []),
                 html.Ul(_reasons(found, report), className="reasons"),
-                html.P(" ".join(assumptions(report["recorded"], view.prices)), className="small ink3"),
+                html.P(
+                    " ".join([found.against, *assumptions(report["recorded"], view.prices)]).strip(),
+                    className="small ink3",
+                ),
             ],
             className="stack",
         ),
@@ -92,8 +97,8 @@ def _basis(found: Verdict, report: Mapping[str, Any]) -> str:
     of = f"{held_out:,} of {n:,} containers held out" if held_out else "1 container, replayed on itself"
     n = len(found.cards)
     workloads = f", {n:,} workload{'s' if n != 1 else ''} by “{found.by}”" if found.by else ""
-    share = float(report["settings"]["tolerance"])
-    return f"{of}{workloads}; scaled to {format_share(share, 0 if share >= 0.01 else 1)} time short"
+    share = format_set_share(report["settings"]["tolerance"])
+    return f"{of}{workloads}; scaled to {share} time short"
 
 
 def _headline(found: Verdict, view: View) -> list[Node]:
@@ -114,17 +119,30 @@ def _headline(found: Verdict, view: View) -> list[Node]:
                 )
             )
     first = next((line for line in found.whole.lines if line.steered is not None), None)
-    if first is not None and first.steered is not None:
-        values = first.steered.found
-        boxes.append(
-            _box(
-                f"{RESOURCES[first.resource.value]} time short",
-                format_share(values["under_time_0"]),
-                f"{format_share(values['under_time_05'])} by more than 5%; resized "
-                f"{format_number(values['resizes_per_hour'], 1)} times per hour, by {first.steered.policy}",
-            )
-        )
+    if first is not None:
+        boxes.append(_short_box(found, first))
     return boxes
+
+
+def _short_box(found: Verdict, line: Line) -> html.Div:
+    """How often what is recommended is too little, over all workloads that were tested."""
+    cards = [card for card in found.cards if card.held_out] or [found.whole]
+    taken = [
+        (card, each.recommended)
+        for card in cards
+        if (each := card.line(line.resource)) is not None and each.recommended is not None
+    ]
+    short, by_five, resizes = (
+        mean_over(taken, name) for name in ("under_time_0", "under_time_05", "resizes_per_hour")
+    )
+    ways = dict.fromkeys(option.policy if option.way == STEERED else option.way for _, option in taken)
+    how = " or ".join("as they are" if way == KEEP else way for way in ways)
+    often = f"resized {format_number(resizes, 1)} times per hour" if resizes else "never resized"
+    return _box(
+        f"{RESOURCES[line.resource.value]} time short",
+        format_share(short),
+        f"{format_share(by_five)} by more than 5%; {often}; {how}",
+    )
 
 
 def _certainty(found: Verdict) -> str:
@@ -154,8 +172,7 @@ def _amount_box(line: Line, total: Saved, now: float | None, *, instead: bool) -
     hours = {Unit.CORES: "core-hours", Unit.BYTES: "GiB-hours"}.get(line.unit)
     day = f"{format_number(abs(total.per_day), 1)} {hours} per day" if hours else "share of the machine"
     has = "" if now is None else f"; now {format_value(now, line.unit)} per container"
-    steers = line.resource is not Resource.MEMORY or not instead
-    if steers and line.recommended is not None and line.recommended.interval is not None:
+    if not instead and line.recommended is not None and line.recommended.interval is not None:
         has += f"; with {line.recommended.policy} {change(line.recommended)}"
     return _box(
         f"{f'{what} saved' if total.amount >= 0 else f'More {inside} needed'}, at any time",
@@ -185,7 +202,7 @@ def _reasons(found: Verdict, report: Mapping[str, Any]) -> list[html.Li]:
         sure = choice.better and not instead and risk is not None and risk.state is State.SAFE
         title = f"{name}: {choice.policy}." if choice.policy else f"{name}."
         if instead and choice.policy:
-            title = f"If memory were steered: {choice.policy}."
+            title = f"If {name if name.isupper() else name.lower()} were steered: {choice.policy}."
         kind = ("circle-check", "ok") if sure else ("info-circle", "info")
         items += [*instead, _reason(*kind, [html.B(title), " ", choice.sentence])]
         if line.resource in found.risk and found.whole.held_out:
@@ -222,12 +239,14 @@ def _trust(resource: Resource, risk: Standing) -> html.Li:
 
 
 def _instead(found: Verdict, line: Line) -> list[html.Li]:
-    """That a fixed amount is recommended where the policy would run out of memory."""
+    """That a fixed amount is recommended where the policy would run out of memory, or takes more."""
     lines = [card.line(line.resource) for card in found.cards]
     ways = [each.recommended.way for each in lines if each is not None and each.recommended is not None]
     fixed, keep = ways.count(FIXED), ways.count(KEEP)
-    if line.resource is not Resource.MEMORY or not fixed + keep:
+    if not fixed + keep:
         return []
+    if line.resource is not Resource.MEMORY:
+        return [_fixed_instead(found, line, fixed, len(lines))]
     policy = ""
     if line.steered is not None and found.whole.held_out:
         killed = within(ran_out(line.steered.found, found.whole.held_out))
@@ -244,6 +263,18 @@ def _instead(found: Verdict, line: Line) -> list[html.Li]:
     text = f" Too little memory kills, so {'; '.join(said)}.{policy}"
     title = "Memory: fixed limits." if fixed else "Memory: leave it as it is."
     return [_reason("info-circle", "info", [html.B(title), text])]
+
+
+def _fixed_instead(found: Verdict, line: Line, fixed: int, n: int) -> html.Li:
+    """That a fixed amount does better than the policy."""
+    which = f" for {fixed:,} of {n:,} workloads" if n > 1 else ""
+    how = "recommended" if found.whole.held_out >= LEAST_UNITS else "proposed, though not shown to be safe,"
+    policy = found.picks[line.resource].policy
+    text = (
+        f" Where {policy} falls short, or takes more than a fixed amount that does not, the fixed amount is "
+        f"{how}{which}. It is never resized."
+    )
+    return _reason("info-circle", "info", [html.B(f"{RESOURCES[line.resource.value]}: fixed amounts."), text])
 
 
 def _reason(picture: str, kind: str, text: list[Node]) -> html.Li:

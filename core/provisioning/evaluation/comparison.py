@@ -82,9 +82,18 @@ class Comparison:
 
     @cached_property
     def _sums(self) -> Floats:
-        """Each container's matched surplus by policy, and, last, its demand, (n_containers, n + 1)."""
+        """Each container's matched surplus by policy, its demand, and its surplus where matching is exact.
+
+        Shape (n_containers, 2n + 1) with n policies.
+        """
         columns = [exam.matched.surplus for exam in self.exams]
-        return np.stack([*columns, self.exams[0].matched.demand], axis=1)
+        exact = [exam.exact for exam in self.exams]
+        return np.stack([*columns, self.exams[0].matched.demand, *exact], axis=1)
+
+    @property
+    def _demand(self) -> int:
+        """The column of the demand."""
+        return len(self.exams)
 
     @property
     def certain(self) -> bool:
@@ -129,10 +138,20 @@ class Comparison:
         found = self._interval(mine, other, self._over_containers)
         grouped = self._over_groups
         groups = None if grouped is None else self._interval(mine, other, grouped)
+        first = self._demand + 1
+        exact = [
+            self._interval(first + mine, first + other, draws)
+            for draws in (self._over_containers, grouped)
+            if draws is not None
+        ]
+        lows = [each.low for each in exact if each.low is not None]
+        highs = [each.high for each in exact if each.high is not None]
         return {
             "base": base,
             "saving": found.value,
-            "saving_if_exact": _saving(exam.exact, self.by_name[base].exact),
+            "saving_if_exact": exact[0].value,
+            "exact_low": min(lows, default=None),
+            "exact_high": max(highs, default=None),
             "low": found.low,
             "high": found.high,
             "group_low": None if groups is None else groups.low,
@@ -157,7 +176,8 @@ class Comparison:
     def _matched(self, exam: Exam) -> dict[str, Any]:
         pooled, at = exam.matched.pooled(), self._names[exam.policy.name]
         draws, total = self._over_containers, self._sums.sum(axis=0)
-        found = ratio_interval(float(total[at]), float(total[-1]), draws[:, at], draws[:, -1])
+        used = self._demand
+        found = ratio_interval(float(total[at]), float(total[used]), draws[:, at], draws[:, used])
         bases = dict.fromkeys([*BASES, *([self.best] if self.best else [])])
         return {
             "factor": exam.factor,
@@ -169,7 +189,7 @@ class Comparison:
             "resizes_per_cycle": float(resizes_per_cycle(pooled)[0]),
             "worst_under_time": figures(exam.matched)["worst_under_time"],
             "share_above_10": figures(exam.matched)["share_above_10"],
-            "over_if_exact": float(exam.exact.sum()) / float(total[-1]) if total[-1] > 0 else None,
+            "over_if_exact": float(exam.exact.sum()) / float(total[used]) if total[used] > 0 else None,
             "against": {base: self.saving(exam, base) for base in bases},
             "against_best": None if self.best is None else self.saving(exam, self.best),
             "gap_closed": self.gap_closed(exam),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.traces.fingerprint import fingerprint
-from core.units import format_duration, format_share
+from core.units import format_duration, format_set_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -124,5 +124,5 @@ def describe_split(report: Mapping[str, Any]) -> str:
     return (
         f"{len(how['held_out']):,} of {len(how['held_out']) + len(how['training']):,} executions held out "
         f"({what}, seed {settings['seed']}), cycle {format_duration(settings['cycle'])}, "
-        f"{format_share(settings['tolerance'], 0)} of the time may fall short."
+        f"{format_set_share(settings['tolerance'])} of the time may fall short."
     )

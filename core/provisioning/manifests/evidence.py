@@ -66,6 +66,11 @@ def one_line(text: str) -> str:
     return without_controls(text)
 
 
+def can_be_written(card: Card, line: Line) -> bool:
+    """Whether a manifest can set this: the workload has a name, and the amount is no share of a machine."""
+    return has_name(card.name) and line.settable and line.unit in ABSOLUTE
+
+
 def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
     """The workloads that have a name, each with the lines that can be set.
 
@@ -75,7 +80,7 @@ def exportable(found: Verdict) -> list[tuple[Card, list[Line]]]:
         If there are none; the sentence says why.
     """
     cards = [
-        (card, [line for line in card.lines if line.settable and line.unit in ABSOLUTE])
+        (card, [line for line in card.lines if can_be_written(card, line)])
         for card in found.cards
         if has_name(card.name)
     ]

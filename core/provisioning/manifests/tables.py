@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from core.csv_export import csv_lines
+from core.provisioning.manifests.evidence import can_be_written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,7 +60,7 @@ def _row(card: Card, line: Line, option: Option) -> dict[str, Any]:
         "way": option.way,
         "policy": option.policy,
         "recommended": option is line.recommended,
-        "exported": option is line.exported and line.settable,
+        "exported": option is line.exported and can_be_written(card, line),
         "amount": option.amount,
         "request": values.get("request"),
         "saved_per_container": line.now - option.amount,

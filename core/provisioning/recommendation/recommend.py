@@ -18,7 +18,7 @@ from core.provisioning.building import prepare
 from core.provisioning.evaluation.intervals import group_numbers
 from core.provisioning.fleet import Resource
 from core.settings_fields import build, setting
-from core.units import Unit, format_share, format_value
+from core.units import Unit, format_set_share, format_share, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -249,6 +249,6 @@ def _reason(
     return (
         f"{len(values):,} samples of {who} use {format_value(float(values.mean()), unit)} on average "
         f"(sd {format_value(float(values.std()), unit)}, highest {format_value(peak, unit)}); "
-        f"the request covers {format_share(1 - settings.tolerance, 0)} of them and {how} would exceed it "
+        f"the request covers {format_set_share(1 - settings.tolerance)} of them and {how} would exceed it "
         f"for {format_share(violation)} of the time.{few}"
     )

@@ -7,17 +7,18 @@ from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+from core.provisioning.fleet import Resource
 from core.provisioning.verdict.standing import State
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.provisioning.fleet import Resource
     from core.provisioning.verdict.choice import Pick
     from core.provisioning.verdict.savings import Saved
     from core.provisioning.verdict.standing import Standing
     from core.units import Unit
 
+_SAID = {Resource.CPU: "CPU", Resource.MEMORY: "memory"}
 STEERED, FIXED, EXACT, KEEP = "steered", "fixed", "exact", "keep"
 
 
@@ -119,6 +120,8 @@ class Card:
         How many there are, were learned from, and were tested on.
     tested_on
         The held-out containers' names.
+    judged_seconds
+        How long the containers that figures are of were recorded, together.
     lines
         One per resource.
     """
@@ -128,6 +131,7 @@ class Card:
     training: int
     held_out: int
     tested_on: tuple[str, ...]
+    judged_seconds: float
     lines: tuple[Line, ...]
 
     @property
@@ -197,6 +201,17 @@ class Verdict:
         found = [card.tested_money for card in self.cards if card.held_out]
         known = [each for each in found if each is not None]
         return sum(known) if known else None
+
+    @property
+    def against(self) -> str:
+        """What savings are measured against, where that is not a limit; "" where it is."""
+        peaks = [_SAID[line.resource] for line in self.whole.lines if line.given < line.of]
+        if not peaks:
+            return ""
+        return (
+            f"The traces do not say which {' and '.join(peaks)} every container was given: what is saved is "
+            "against its own peak, which is known only afterwards."
+        )
 
     @property
     def untested(self) -> tuple[str, ...]:

@@ -47,35 +47,44 @@ def kind_of(row: Mapping[str, Any]) -> PolicyKind:
 def pick(part: Mapping[str, Any], held_out: int, wanted: str | None = None) -> Pick:
     """Choose the policy for one resource.
 
-    A policy is taken in place of the best reactive rule only where its whole interval is above zero, over
-    groups too where containers were held out by groups; of those, the one with the highest lower bound.
-    With fewer than `LEAST_UNITS` held-out containers there is no interval, so the rule is taken.
+    A policy is taken in place of the best reactive rule only where its whole interval is above zero: over
+    groups too where containers were held out by groups, and also where both are short for the same share of
+    the held-out containers' time, so that no policy wins by falling short more often than it was calibrated
+    to. Of those, the one with the highest lower bound. With fewer than `LEAST_UNITS` held-out containers, or
+    groups of them, nothing can be shown, so the rule is taken.
 
     Parameters
     ----------
     part
         The resource's part of a report.
     held_out
-        How many containers were held out.
+        How many containers were held out, or groups of them (`units`).
     wanted
         The policy that a person chose, or None.
     """
     rows, best = list(part["policies"]), part.get("best_reactive")
     if wanted is not None and any(row["policy"] == wanted for row in rows):
         return Pick(wanted, better=False, by_hand=True, sentence=_by_hand(rows, wanted))
-    able = [row for row in rows if not (kind_of(row).knows_future or kind_of(row) is PolicyKind.STATIC)]
     if held_out < LEAST_UNITS:
         said = f"It did best of the rules without learning; {_FEW}." if best else _NOTHING
         return Pick(best, better=False, by_hand=False, sentence=said)
-    winner = max((row for row in able if _surely(row) > 0), key=_surely, default=None)
+    winner = max((row for row in rows if surely(row) > 0), key=surely, default=None)
     if winner is not None:
         return Pick(winner["policy"], better=True, by_hand=False, sentence=_why(winner, str(best)))
-    return Pick(best, better=False, by_hand=False, sentence=_why_not(able, best))
+    return Pick(best, better=False, by_hand=False, sentence=_why_not(rows, best))
 
 
 _NOTHING = "No reactive rule was compared, so there is nothing to fall back on."
 _PICKED = "It was picked on these same containers, which flatters it a little."
-_FEW = "with so few held-out containers no other policy can be shown to be better"
+_FEW = "with so few held out no other policy can be shown to be better"
+
+
+def units(report: Mapping[str, Any]) -> int:
+    """How many were held out independently of each other: groups where whole groups were, else containers."""
+    split = report["split"]
+    if not split.get("tested", True):
+        return 0
+    return len(split.get("held_out_groups") or split["held_out"])
 
 
 def _by_hand(rows: Sequence[Mapping[str, Any]], wanted: str) -> str:
@@ -85,10 +94,13 @@ def _by_hand(rows: Sequence[Mapping[str, Any]], wanted: str) -> str:
     return "Chosen in the table."
 
 
-def _surely(row: Mapping[str, Any]) -> float:
-    """The lower bound of a policy's saving; below zero where that is not known."""
+def surely(row: Mapping[str, Any]) -> float:
+    """The lower bound of what a policy that can be used saves; below zero where that is not known."""
+    kind = kind_of(row)
+    if kind.knows_future or kind is PolicyKind.STATIC:
+        return -1.0
     against = row["matched"].get("against_best") or {}
-    lows = [against[name] for name in ("low", "group_low") if against.get(name) is not None]
+    lows = [against[name] for name in ("low", "group_low", "exact_low") if against.get(name) is not None]
     return float(min(lows)) if against.get("low") is not None else -1.0
 
 
@@ -100,6 +112,8 @@ def _why(row: Mapping[str, Any], best: str) -> str:
     )
     if against.get("group_low") is not None:
         words += f", over groups {_span(against['group_low'], against['group_high'])}"
+    if against.get("exact_low") is not None:
+        words += f", with both short equally often {_span(against['exact_low'], against['exact_high'])}"
     return f"{words}. {_PICKED}"
 
 

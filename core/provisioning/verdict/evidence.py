@@ -87,6 +87,7 @@ class _Found:
     name: str
     sums: Tally
     first: Floats
+    constant: bool
 
 
 def workload_evidence(
@@ -112,6 +113,7 @@ def workload_evidence(
             exam.policy.name,
             exam.matched,
             exam.factor * exam.allocation[fleet.offsets[:-1]],
+            exam.policy.constant,
         )
         for exam in compared.exams
     ]
@@ -146,6 +148,7 @@ class _Maker:
             "training": 0 if same else len(learned),
             "held_out": [self.held_out.demand.fleet.ids[i] for i in tried.tolist()],
             "container_seconds": float(seconds),
+            "judged_seconds": lasting,
             "now": {
                 "amount": float(side.has[mine].sum()) / lasting if lasting > 0 else 0.0,
                 "given": int(side.given[mine].sum()),
@@ -164,7 +167,9 @@ class _Maker:
         return {
             each.name: {
                 **self._figures(mine, tried, interval),
-                "exact": self._exactly(_constant(mine, each.first[tried]), tried) if exact else None,
+                "exact": self._exactly(_constant(mine, each.first[tried]), tried)
+                if exact and each.constant
+                else None,
             }
             for each, mine, interval in zip(self.found, sums, intervals, strict=True)
         }

@@ -9,13 +9,13 @@ would is below 1 − 0.05^(1/n) with 95% confidence (the exact form of the "rule
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
-from core.units import format_share
+from core.units import format_set_share, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _CONFIDENCE = 0.95
 _NARROW = 20
 _RARE = 0.1
-"""Memory is called safe only where fewer than this share of containers can be killed."""
+"""What was never seen is called safe only where fewer than this share of containers can yet fall short."""
 
 
 class State(StrEnum):
@@ -83,6 +83,7 @@ def standing(
     settings: Mapping[str, Any],
     *,
     tested: bool = True,
+    groups: int | None = None,
 ) -> Standing:
     """What may be said of one workload's figures for one resource.
 
@@ -98,14 +99,33 @@ def standing(
         The comparison's.
     tested
         Whether the containers are others than those that were learned from.
+    groups
+        How many whole groups the held-out containers are, where they are not of all groups.
     """
     if not tested or held_out == 0:
         return _untested(containers, settings)
+    said = _of_containers(found, resource, held_out, containers, settings)
+    if groups is None or groups >= LEAST_UNITS:
+        return said
+    few = f"They are of {groups} whole groups" if groups > 1 else "They are one whole group"
+    state = State.OPEN if said.state is State.SAFE else said.state
+    return replace(said, state=state, sentence=f"{said.sentence} {few}; other groups may differ.")
+
+
+def _of_containers(
+    found: Mapping[str, Any], resource: Resource, held_out: int, containers: int, settings: Mapping[str, Any]
+) -> Standing:
     if held_out < LEAST_UNITS:
         return _few(found, resource, held_out, containers, settings)
     if resource is Resource.MEMORY:
         return _memory(found, held_out)
     return _cpu(found, held_out, float(settings["tolerance"]))
+
+
+_WHOLE_GROUPS = (
+    "Whole groups were held out, and all of these containers were learned from: the figures describe their "
+    "past and promise nothing. Compare without groups to test them."
+)
 
 
 def _untested(containers: int, settings: Mapping[str, Any]) -> Standing:
@@ -115,6 +135,8 @@ def _untested(containers: int, settings: Mapping[str, Any]) -> Standing:
             "There is one container, so none could be held out. The figures describe that container’s past "
             "and promise nothing."
         )
+    elif settings.get("group_by"):
+        return Standing(State.UNTESTED, _WHOLE_GROUPS)
     else:
         text = (
             f"Nothing was held out of these {containers:,} containers: all figures are of containers that "
@@ -159,8 +181,7 @@ def ran_out(found: Mapping[str, Any], held_out: int) -> str:
             else "The one held-out container did not"
         )
         said = f"{who} would run out of memory" if held_out > 1 else f"{who} run out of memory"
-        most = format_share(unseen(held_out), 0)
-        return f"{said}; that still allows for up to {most} of others (95% confidence)."
+        return f"{said}; that still allows for up to {_others(held_out)} of others (95% confidence)."
     names = ", ".join(found["short"][:3])
     others = found["containers_short"] - min(len(found["short"]), 3)
     more = f" and {others:,} more" if others > 0 else ""
@@ -171,19 +192,30 @@ def ran_out(found: Mapping[str, Any], held_out: int) -> str:
     )
 
 
+def _others(held_out: int) -> str:
+    return format_share(unseen(held_out), 0)
+
+
 def _cpu(found: Mapping[str, Any], held_out: int, tolerance: float) -> Standing:
     low, high = float(found["short_low"]), float(found["short_high"])
-    asked = format_share(tolerance, 0 if tolerance >= 0.01 else 1)
+    asked = format_set_share(tolerance)
     short = f"Short {format_share(low)} to {format_share(high)} of the time (95%)"
     narrow = (
         f" With {held_out} containers intervals come out somewhat too narrow." if held_out < _NARROW else ""
     )
+    never = high <= 0
+    if never:
+        short = f"Never short on {held_out:,} held-out containers"
+        narrow = f" That still allows for up to {_others(held_out)} of others to be short (95% confidence)."
     if low > tolerance:
         return Standing(State.BROKEN, f"{short}: more than the {asked} asked for.{narrow}")
-    if (found.get("saved_high") or 0.0) < 0:
+    saved_low, saved_high = found.get("saved_low"), found.get("saved_high")
+    if saved_high is None or saved_high < 0:
         return Standing(State.OPEN, f"{short}. It needs more than there is now.{narrow}")
-    if (found.get("saved_low") or 0.0) <= 0:
+    if saved_low is None or saved_low <= 0:
         return Standing(State.OPEN, f"{short}. Whether it saves anything is uncertain.{narrow}")
     if high > tolerance:
         return Standing(State.OPEN, f"{short}; {asked} was asked for, so more is possible.{narrow}")
+    if never:
+        return Standing(State.SAFE if unseen(held_out) <= _RARE else State.OPEN, f"{short}.{narrow}")
     return Standing(State.SAFE, f"{short}, within the {asked} asked for.{narrow}")

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from core.provisioning.evaluation.intervals import LEAST_UNITS
 from core.provisioning.fleet import Resource
 from core.provisioning.verdict.answer import EXACT, FIXED, KEEP, STEERED, Card, Line, Option, Verdict
-from core.provisioning.verdict.choice import kind_of, pick
+from core.provisioning.verdict.choice import kind_of, pick, units
 from core.provisioning.verdict.savings import PriceSettings, running, saved
 from core.provisioning.verdict.standing import Standing, State, standing
-from core.units import Unit
+from core.units import Unit, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,13 +42,11 @@ def verdict(
     prices
         What an hour costs.
     """
-    if "recorded" not in report or any("workloads" not in part for part in report["resources"].values()):
-        return None
     parts = {Resource(name): part for name, part in report["resources"].items()}
-    held_out = len(report["split"]["held_out"])
+    if "recorded" not in report or not all(map(_readable, parts.values())):
+        return None
     picks = {
-        resource: pick(part, held_out if report["split"]["tested"] else 0, (wanted or {}).get(resource))
-        for resource, part in parts.items()
+        resource: pick(part, units(report), (wanted or {}).get(resource)) for resource, part in parts.items()
     }
     make = _Maker(report, parts, picks, prices or PriceSettings())
     whole = make.card(None)
@@ -60,14 +58,19 @@ def verdict(
     return Verdict(by, picks, whole, tuple(cards), {each: said for each, said in risk.items() if said})
 
 
+def _readable(part: Mapping[str, Any]) -> bool:
+    return "workloads" in part and "judged_seconds" in part["workloads"]["everything"]
+
+
 def _together(
     resource: Resource, whole: Card, cards: Sequence[Card], report: Mapping[str, Any]
 ) -> Standing | None:
     """The standing of what is recommended for each workload, over all that were tested.
 
-    CPU has the standing of its policy over all containers, and is not safe where one workload is short. For
-    memory the kills are added up, also those of fixed limits that are not recommended because of them: what
-    was chosen on the containers that it is judged on is never called safe.
+    CPU has the standing of its policy over all containers, and is not safe where one workload is short; where
+    some workloads get a fixed amount instead, that of the weakest. For memory the kills are added up, also
+    those of fixed limits that are not recommended because of them: what was chosen on the containers that it
+    is judged on is never called safe.
     """
     line = whole.line(resource)
     if line is None or line.recommended is None:
@@ -78,8 +81,10 @@ def _together(
         for card, each in lines
         if each is not None and each.recommended is not None
     ]
-    if resource is not Resource.MEMORY or not taken:
+    if not taken or (resource is not Resource.MEMORY and all(each.way == STEERED for _, _, each in taken)):
         return with_workloads(line.recommended.standing, [option.standing for _, _, option in taken])
+    if resource is not Resource.MEMORY:
+        return _mixed([(card, option) for card, _, option in taken])
     ways = [(card, (each.fixed or option) if option.way == KEEP else option) for card, each, option in taken]
     # a limit that was made from the container that it is judged on is not tested by it
     tried = [(card, option) for card, option in ways if option.standing.state is not State.UNTESTED]
@@ -97,6 +102,29 @@ def _together(
     )
 
 
+def _mixed(taken: Sequence[tuple[Card, Option]]) -> Standing:
+    """The standing of CPU where workloads are steered or get a fixed amount: the weakest of them.
+
+    Each was chosen on the containers that it is judged on, so of several none is called safe together.
+    """
+    if len(taken) == 1:
+        return taken[0][1].standing
+    short = mean_over(taken, "under_time_0")
+    state = min((option.standing.state for _, option in taken), key=list(State).index)
+    whole = Standing(
+        State.OPEN if state in (State.SAFE, State.BROKEN) else state,
+        f"Short {format_share(short)} of the time over all workloads together. {_WAYS_CHOSEN_HERE}",
+    )
+    return with_workloads(whole, [option.standing for _, option in taken])
+
+
+def mean_over(taken: Sequence[tuple[Card, Option]], name: str) -> float:
+    """A figure of several workloads together, by how long their containers were judged; 0 of nothing."""
+    seconds = sum(card.judged_seconds for card, _ in taken)
+    total = sum(card.judged_seconds * float(option.found[name]) for card, option in taken)
+    return total / seconds if seconds > 0 else 0.0
+
+
 def with_workloads(whole: Standing, each: Sequence[Standing]) -> Standing:
     """The standing of CPU over all containers, with how many workloads are short for more than was asked."""
     broken = sum(one.state is State.BROKEN for one in each)
@@ -110,6 +138,10 @@ def with_workloads(whole: Standing, each: Sequence[Standing]) -> Standing:
 _ITSELF = (
     "No fixed limit could be tested: each was made from the very container that was held out. Record more "
     "containers of each workload."
+)
+_WAYS_CHOSEN_HERE = (
+    "Whether a workload is steered or gets a fixed amount was decided on these very containers, so none of "
+    "it is called safe."
 )
 _CHOSEN_HERE = (
     "Where one way to give memory kills, another one is taken; that was decided on these very containers, so "
@@ -139,17 +171,23 @@ class _Maker:
             training=first["training"] if tested else 1,
             held_out=len(held_out),
             tested_on=held_out,
-            lines=tuple(self._line(resource, entry) for resource, entry in entries.items()),
+            judged_seconds=first["judged_seconds"],
+            lines=tuple(
+                self._line(resource, entry, whole=number is None) for resource, entry in entries.items()
+            ),
         )
 
-    def _line(self, resource: Resource, entry: Mapping[str, Any]) -> Line:
+    def _line(self, resource: Resource, entry: Mapping[str, Any], *, whole: bool) -> Line:
         unit, choice = Unit(self.parts[resource]["unit"]), self.picks[resource]
-        tested = bool(self.report["split"]["tested"])
+        split = self.report["split"]
+        tested, groups = bool(split["tested"]), len(split["held_out_groups"]) if whole else 0
         steered = fixed = exact = None
         policy = choice.policy or ""
         if policy in entry["policies"]:
             found = entry["policies"][policy]
-            steered = self._option(STEERED, policy, resource, unit, entry, found, tested=tested)
+            steered = self._option(
+                STEERED, policy, resource, unit, entry, found, tested=tested, groups=groups or None
+            )
             if found["exact"] is not None:
                 exact = self._option(EXACT, policy, resource, unit, entry, found["exact"], tested=tested)
         if entry["fixed"] is not None:
@@ -158,7 +196,9 @@ class _Maker:
                 FIXED, policy, resource, unit, entry, found, tested=tested and found["tested"]
             )
         given = can_be_given(policy, self.parts[resource])
-        recommended = _recommended(resource, choice, steered, fixed)
+        recommended = _recommended(
+            resource, choice, steered, fixed, float(self.report["settings"]["tolerance"])
+        )
         if recommended is None and fixed is not None and resource is Resource.MEMORY:
             recommended = self._keep(entry, unit, fixed)
         return Line(
@@ -183,12 +223,19 @@ class _Maker:
         found: Mapping[str, Any],
         *,
         tested: bool,
+        groups: int | None = None,
     ) -> Option:
         at_once = running(entry["container_seconds"], self.report["recorded"], self.prices)
         now, containers = entry["now"]["amount"], entry["training"] + len(entry["held_out"])
         low, high = found.get("saved_low"), found.get("saved_high")
         said = standing(
-            found, resource, len(entry["held_out"]), containers, self.report["settings"], tested=tested
+            found,
+            resource,
+            len(entry["held_out"]),
+            containers,
+            self.report["settings"],
+            tested=tested,
+            groups=groups,
         )
         return Option(
             way=way,
@@ -227,15 +274,25 @@ class _Maker:
 
 
 def _recommended(
-    resource: Resource, choice: Pick, steered: Option | None, fixed: Option | None
+    resource: Resource, choice: Pick, steered: Option | None, fixed: Option | None, tolerance: float
 ) -> Option | None:
-    """The policy; for memory the fixed amount where the policy would kill, and None where both would.
+    """The policy, or the fixed amount where that does better; for memory None where both would kill.
 
-    A policy that a person chose stays, and its card names the risk.
+    Too little memory kills, so memory is fixed where the policy would kill. For CPU a fixed amount does
+    better where it gives no more and is short no more often than the policy, or than is tolerated, or where
+    the policy breaks its promise and it does not. A policy that a person chose stays, and its card names the
+    risk.
     """
-    if choice.by_hand or resource is not Resource.MEMORY or fixed is None:
+    if choice.by_hand or fixed is None:
         return steered or fixed
-    return next((each for each in (steered, fixed) if each is not None and not each.found["events"]), None)
+    if resource is Resource.MEMORY:
+        kept = (each for each in (steered, fixed) if each is not None and not each.found["events"])
+        return next(kept, None)
+    if steered is None or not fixed.kept or fixed.standing.state is State.UNTESTED:
+        return steered or fixed
+    allowed = max(float(steered.found["under_time_0"]), tolerance)
+    better = fixed.amount <= steered.amount and fixed.found["under_time_0"] <= allowed
+    return fixed if better or not steered.kept else steered
 
 
 def can_be_given(policy: str, part: Mapping[str, Any]) -> bool:

@@ -17,7 +17,7 @@ from core.provisioning.policies import POLICIES, usual
 from core.provisioning.policy import FAMILIES
 from core.provisioning.verdict.savings import PriceSettings
 from core.settings_fields import describe
-from core.units import format_duration, format_share
+from core.units import format_duration, format_set_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,9 +124,9 @@ def summary(settings: EvaluationSettings, policies: int, own: Sequence[str] = ()
     return " · ".join(
         [
             f"cycle {format_duration(settings.cycle)}",
-            f"tolerance {format_share(settings.tolerance, 0 if settings.tolerance >= 0.01 else 1)}",
+            f"tolerance {format_set_share(settings.tolerance)}",
             f"prior weight {text_of(settings.kappa)}",
-            f"{format_share(settings.holdout, 0)} of {by} held out",
+            f"{format_set_share(settings.holdout)} of {by} held out",
             f"seed {settings.seed}",
             f"{policies} policies" if policies != 1 else "1 policy",
             *([f"own settings of {', '.join(own)}"] if own else []),
