@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from core.provisioning.verdict.savings import PriceSettings
 
 _SAME = 0.005
+_NO_MONEY = 0.00005
+"""What is written as zero."""
 STATES = {
     State.UNTESTED: ("not tested", "warn", "alert-triangle"),
     State.FEW: ("too few to tell", "warn", "alert-triangle"),
@@ -53,7 +55,7 @@ def workload_card(found: Card, view: View) -> html.Section:
 def _worth(found: Card, prices: PriceSettings) -> str:
     """What it comes to per day: of what was tested, and while few were held out only if others are alike."""
     value = found.worth
-    if value is None:
+    if value is None or abs(value) < _NO_MONEY:
         return ""
     if not found.held_out:
         how = "saved" if value >= 0 else "cost more"
