@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from core.errors import InputError
 from core.store import inspect_file, read_traces, read_with_report
 from core.store.formats.csv.reader import CsvSource
 from core.traces.mapping import ColumnMapping, MappedColumn
@@ -135,3 +136,20 @@ def test_other_uneven_files_have_no_index(tmp_path, text, header):
     path = tmp_path / "t.csv"
     path.write_text(text)
     assert CsvSource.open(path).header == header
+
+
+@pytest.mark.parametrize(
+    ("header", "row"),
+    [
+        ("timestamp,pod,cpu_cores,memory_bytes", "2026-01-31T12:00:{0:02}Z,train-1,0,{1},500833848"),
+        ("pod,cpu_cores,memory_bytes", "train-1,0,{1},500833848"),
+        ("timestamp,cpu_cores,memory_bytes", "17698608{0:02},0,{1},500833848"),
+    ],
+)
+def test_decimal_commas_between_commas_make_no_index(tmp_path, header, row):
+    lines = [header, *(row.format(5 * i % 60, 40 + i) for i in range(10))]
+    path = tmp_path / "de.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    with pytest.raises(InputError, match="one cell fewer than the rows") as caught:
+        inspect_file(path)
+    assert "semicolons if numbers have a decimal comma" in caught.value.hint

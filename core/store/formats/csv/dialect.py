@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
+from core.store.formats.csv.index_column import lacks_first_name, may_split_numbers
 from core.store.formats.opening import GZIP, HEAD_BYTES, magic, read_head
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, NumberStyle, ambiguous, is_number, read, style_and_evidence
@@ -89,7 +90,12 @@ def look(path: Path) -> CsvHead:
         names, header_lines, body = list(known), header_lines - 1, rows[start:]
     elif _all_numbers(names):
         names, header_lines, body = [""] * len(names), header_lines - 1, rows[start:]
-    if _lacks_first_name(names, body):
+    if lacks_first_name(names, body):
+        if separator == "," and may_split_numbers(body):
+            raise InputError(
+                f"Row {header_lines} (the header) has one cell fewer than the rows below it.",
+                "Separate cells with semicolons if numbers have a decimal comma; else name every column.",
+            )
         names = [INDEX, *names]
         message = f"Row {header_lines} (the header) has one cell fewer than the rows below it."
         problems.append(problem("unnamed_index", message, row=header_lines, column=INDEX))
@@ -222,18 +228,6 @@ def _all_numbers(cells: list[str]) -> bool:
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
     data = sum(read(cell) is not None or is_date(cell) for cell in filled)
     return bool(filled) and (data == len(filled) or (data >= 2 and data == len(filled) - 1))
-
-
-def _lacks_first_name(names: list[str], body: list[tuple[int, list[str]]]) -> bool:
-    """Tell whether the rows have an index before the header's first column, as pandas takes them then.
-
-    R's ``write.table`` writes such files. A separator that ends every row makes no index.
-    """
-    widths = [len(cells) for _, cells in body]
-    wide = len(names) + 1
-    if not widths or widths[0] != wide or widths.count(wide) * 2 <= len(widths):
-        return False
-    return any(_cell(cells, wide - 1) for _, cells in body)
 
 
 def _names(cells: list[str], body: list[tuple[int, list[str]]], problems: list[Problem]) -> tuple[str, ...]:
