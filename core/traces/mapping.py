@@ -27,6 +27,7 @@ TIME_UNITS: dict[str, str] = {
     "iso": "date and time",
     "dmy": "date, day first (31/01/2026)",
     "mdy": "date, month first (01/31/2026)",
+    "ymd": "date, year first (26/01/31)",
     "clock": "time of day (12:00:00)",
     "mmss": "minutes and seconds (05:30)",
     "none": "none: row number × period",

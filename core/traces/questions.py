@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.traces.cells.dates import CLOCK, DAY_FIRST
+from core.traces.cells.dates import CLOCK, DAY_FIRST, YEAR_FIRST
 from core.traces.cells.numbers import EMPTY, read, style_of
 from core.traces.guessing.times import time_units
 from core.traces.guessing.units import choices as units_of
@@ -87,7 +87,9 @@ def questions(
 
 def _of_time(name: str, cells: Sequence[str]) -> Question:
     shown, choices = cells[0] if cells else "", time_units(name, cells)
-    if DAY_FIRST in choices:
+    if YEAR_FIRST in choices:
+        sentence = f"“{shown}” in “{name}”: is the day, the month or the year first?"
+    elif DAY_FIRST in choices:
         sentence = f"“{shown}” in “{name}”: is the day or the month first?"
     elif CLOCK in choices:
         sentence = f"“{shown}” in “{name}”: is it a time of day, or minutes and seconds?"
@@ -104,8 +106,11 @@ def _of_feature(one: MappedColumn, highest: float, percent: bool) -> Question:
         roles = (*(role.value for role in ROLE_NAMES), Role.OTHER.value)
         return Question(one.column, False, f"What does “{one.column}” measure? {most}", roles, role=True)
     keys = units_of(one.role)
+    # what is never above 1 may be a share of one under the name of a percentage
     if percent or (
-        one.role is Role.CPU and any(word in one.column.lower() for word in ("%", "percent", "pct"))
+        highest > 1
+        and one.role is Role.CPU
+        and any(word in one.column.lower() for word in ("%", "percent", "pct"))
     ):
         shares = [key for key in keys if key.startswith("percent")]
         return Question(

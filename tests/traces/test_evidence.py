@@ -89,6 +89,13 @@ def table(text):
             "is the day or the month first?",
             {"dmy", "mdy"},
         ),
+        (
+            "when,cpu_cores\n26/01/31 10:00,1\n26/01/31 10:01,2",
+            "when",
+            "is the day, the month or the year first?",
+            {"dmy", "ymd"},
+        ),
+        ("t,cpu_pct\n1,0.31\n2,0.42", "cpu_pct", "In which unit is CPU", {"share_of_machine", "cores"}),
     ],
 )
 def test_what_nobody_can_know_is_asked(text, column, sentence, choices):

@@ -1,10 +1,10 @@
 """Dates and times as programs and people write them.
 
 Most writings have one meaning (``2026-01-31T12:00:00Z``, ``31 Jan 2026 12:00``, ``20260131T120000``). Of
-``01/02/2026`` nobody can say whether the day or the month comes first: `order_of` looks at all cells of a
-column together, at which order exists and at which makes time go forwards in small steps, and gives up
-where both do. A time of day without a date counts from midnight; `core.traces.build.cleaning` carries it over
-midnight.
+``01/02/2026`` nobody can say whether the day or the month comes first, and ``26/01/31`` may begin with its
+year: `kind_of` looks at all cells of a column together, at which order exists and at which makes time go
+forwards in small steps, and gives up where several do. A time of day without a date counts from midnight;
+`core.traces.build.cleaning` carries it over midnight.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from core.traces.cells.numbers import EMPTY
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-NAMED, DAY_FIRST, MONTH_FIRST, CLOCK, MINUTES = "iso", "dmy", "mdy", "clock", "mmss"
-"""Keys of `core.traces.mapping.TIME_UNITS`: one meaning, day first, month first, time of day, a span."""
+NAMED, DAY_FIRST, MONTH_FIRST, YEAR_FIRST, CLOCK, MINUTES = "iso", "dmy", "mdy", "ymd", "clock", "mmss"
+"""Keys of `core.traces.mapping.TIME_UNITS`: one meaning, day, month or year first, time of day, a span."""
 MOST = 60
 _MONTHS = {
     name: i + 1
@@ -73,25 +73,32 @@ def named_time(text: str) -> float | None:
     return None
 
 
-def _ordered(text: str, *, day_first: bool) -> float | None:
+def _ordered(text: str, order: str) -> float | None:
     bare = text.strip()
     found = _TWO_FIRST.fullmatch(bare) if len(bare) <= MOST else None
     if found is None:
         return named_time(text)
     part = found.groupdict()
     first, second, year = int(part["a"]), int(part["b"]), int(part["y"])
-    day, month = (first, second) if day_first else (second, first)
+    if order == YEAR_FIRST:
+        return _moment(first + 2000, second, year, part) if len(part["y"]) == 2 else None
+    day, month = (first, second) if order == DAY_FIRST else (second, first)
     return _moment(year + 2000 if year < 100 else year, month, day, part)
 
 
 def day_first_time(text: str) -> float | None:
     """Seconds since 1970 of a date like ``31/01/2026 12:00`` or one with one meaning."""
-    return _ordered(text, day_first=True)
+    return _ordered(text, DAY_FIRST)
 
 
 def month_first_time(text: str) -> float | None:
     """Seconds since 1970 of a date like ``01/31/2026 12:00 PM`` or one with one meaning."""
-    return _ordered(text, day_first=False)
+    return _ordered(text, MONTH_FIRST)
+
+
+def year_first_time(text: str) -> float | None:
+    """Seconds since 1970 of a date like ``26/01/31 12:00``, as log4j writes it, or one with one meaning."""
+    return _ordered(text, YEAR_FIRST)
 
 
 def clock_time(text: str) -> float | None:
@@ -115,10 +122,14 @@ def minutes_time(text: str) -> float | None:
     return None if found is None else int(found["m"]) * 60.0 + int(found["s"]) + _fraction(found["f"])
 
 
-READERS: dict[str, Callable[[str], float | None]] = {
-    NAMED: named_time,
+_ORDERED: dict[str, Callable[[str], float | None]] = {
     DAY_FIRST: day_first_time,
     MONTH_FIRST: month_first_time,
+    YEAR_FIRST: year_first_time,
+}
+READERS: dict[str, Callable[[str], float | None]] = {
+    NAMED: named_time,
+    **_ORDERED,
     CLOCK: clock_time,
     MINUTES: minutes_time,
 }
@@ -165,7 +176,7 @@ def is_date(text: str) -> bool:
     bare = text.strip()
     if bare.isdigit() and len(bare) != 14:
         return False
-    return any(read(bare) is not None for read in (named_time, day_first_time, month_first_time))
+    return any(read(bare) is not None for read in (named_time, *_ORDERED.values()))
 
 
 def is_clock(text: str) -> bool:
@@ -174,7 +185,7 @@ def is_clock(text: str) -> bool:
 
 
 def kind_of(texts: Iterable[str]) -> tuple[str, ...]:
-    """How a column of dates can be read: one of the keys above, two where their meaning stays open, or none.
+    """How a column of dates can be read: one of the keys above, more where their meaning stays open, or none.
 
     Parameters
     ----------
@@ -187,18 +198,19 @@ def kind_of(texts: Iterable[str]) -> tuple[str, ...]:
     most = max(good.values())
     if most * 2 <= len(filled):
         return ()
-    best = [key for key in (NAMED, CLOCK, MINUTES, DAY_FIRST, MONTH_FIRST) if good[key] == most]
+    best = [key for key in (NAMED, CLOCK, MINUTES, *_ORDERED) if good[key] == most]
     if best == [CLOCK, MINUTES]:
         return (CLOCK, MINUTES)
     if best[0] in (NAMED, CLOCK) or len(best) == 1:
         return (best[0],)
-    if all("." in text.split()[0] for text in filled):
-        return (DAY_FIRST,)  # with points, only the day comes first
-    return _by_steps({key: [value for value in fits[key] if value is not None] for key in best})
+    open_ = _by_steps({key: [value for value in fits[key] if value is not None] for key in best})
+    if len(open_) > 1 and DAY_FIRST in open_ and all("." in text.split()[0] for text in filled):
+        return (DAY_FIRST,)  # with points, hardly anything else comes first
+    return open_
 
 
 def _by_steps(times: dict[str, Sequence[float]]) -> tuple[str, ...]:
-    """The order in which time does not jump; both where neither or both do."""
+    """The order in which time does not jump; all where none or several are so."""
     jumps = {}
     for key, values in times.items():
         steps = sorted(abs(after - before) for before, after in pairwise(values))
@@ -206,4 +218,4 @@ def _by_steps(times: dict[str, Sequence[float]]) -> tuple[str, ...]:
     # read in the wrong order, the next day is a month away
     calm = [key for key, largest in jumps.items() if 0 < largest <= 3 * 86_400]
     wild = [key for key, largest in jumps.items() if largest >= 27 * 86_400]
-    return tuple(calm) if len(calm) == 1 and len(wild) == 1 else tuple(times)
+    return tuple(calm) if len(calm) == 1 and len(wild) == len(times) - 1 else tuple(times)
