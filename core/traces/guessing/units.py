@@ -8,6 +8,7 @@ bytes.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 from core.traces.cells.numbers import EMPTY
 from core.traces.cells.quantities import numbers_of, value_in, written_unit
 from core.traces.evidence import LEAST_MEMORY, MOST_CORES, MOST_MEMORY
+from core.traces.guessing.percentages import KEYS, PERCENT, are_shares, of_cpu
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
 from core.traces.model import ROLE_UNITS, Role
@@ -27,18 +29,29 @@ if TYPE_CHECKING:
 
 FEW_CORES = 16.0
 MANY_BYTES = 2.0**24
-_PERCENT = frozenset(("percent", "pct", "perc", "percentage"))
 _CUMULATIVE = frozenset(("total", "cumulative", "counter"))
 _RATES = frozenset(("rate", "irate", "deriv"))
 """Words of functions and recording rules that make usage of a counter, and keep its name."""
 _CHANGES = frozenset(("increase", "delta", "idelta"))
-_CORES = {"cores": "cores", "vcpus": "cores", "millicores": "millicores", "mcores": "millicores",
-          "mcpu": "millicores", "millicpu": "millicores", "nanocores": "nanocores"}  # fmt: skip
+_CORES = {"cores": "cores", "vcpus": "cores", "nanocores": "nanocores", "microcores": UNKNOWN,
+          **dict.fromkeys(("millicores", "millicore", "millicpus", "millicpu", "mcores", "mcore", "mcpus",
+                           "mcpu"), "millicores")}  # fmt: skip
 _BYTES = {"bytes": "bytes", "byte": "bytes", "ki": "kib", "mi": "mib", "gi": "gib",
-          **{key: key for key in ("kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb")},
-          "megabytes": "mb", "gigabytes": "gb"}  # fmt: skip
-_BITS = {"bps": "bit_per_s", "kbps": "kbit_per_s", "mbps": "mbit_per_s", "gbps": "gbit_per_s",
-         "mbit": "mbit_per_s", "kbit": "kbit_per_s", "gbit": "gbit_per_s", "bits": "bit_per_s"}  # fmt: skip
+          **{key: key for key in ("kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb")}}  # fmt: skip
+_BITS = {"bps": "bit_per_s", "bits": "bit_per_s",
+         **{f"{size}{end}": f"{size}bit_per_s" for size in "kmg" for end in ("bps", "bit")}}  # fmt: skip
+MOST_EXPRESSION = 2_000
+"""A longer name is not looked into."""
+# what PromQL calls, what it selects, and what it calculates with
+_FUNCTION = re.compile(
+    r"\b(?:sum|avg|min|max|count|group|stddev|quantile|topk|bottomk|i?rate|increase|i?delta|deriv|round|ceil|"
+    r"floor|abs|scalar|clamp\w*|\w+_over_time|histogram_quantile|label_replace)\s*"
+    r"(?:(?:by|without)\s*\([^)]*\)\s*)?\("
+)
+_QUOTED = re.compile(r"\"[^\"]*\"")
+_SELECTED = re.compile(r"\{[^}]*\}|\[\d+[smhdwy][^\]]*\]")
+_OPERATOR = re.compile(r"[*/+-]")
+_TIMES = re.compile(r"\s[*/]\s*\d")
 
 
 @dataclass(frozen=True)
@@ -85,13 +98,27 @@ def unit_of(column: Column, role: Role) -> UnitGuess:
     guess = _GUESSES.get(role)
     if guess is None:
         return UnitGuess("plain")
+    if column.written is None and is_computed(column.name):
+        return UnitGuess(UNKNOWN)
     found = guess(column, words(column.name))
     return UnitGuess(UNKNOWN) if found.key != UNKNOWN and _contradicted(column, role, found.key) else found
+
+
+def is_computed(name: str) -> bool:
+    """Whether a name is an expression of PromQL that calculates: ``rate(…) * 8`` has the unit of nothing."""
+    if len(name) > MOST_EXPRESSION:
+        return True
+    bare = _QUOTED.sub("", name)
+    parts = _SELECTED.sub("", bare)
+    expression = parts != bare or _FUNCTION.search(bare) is not None
+    return bool(_TIMES.search(parts) or (expression and _OPERATOR.search(parts)))
 
 
 def _contradicted(column: Column, role: Role, unit_key: str) -> bool:
     """Whether no container has as much, or as little, as the column would have in a unit."""
     unit = FILE_UNITS[unit_key]
+    if unit_key in KEYS and column.written is None and are_shares(column.values()):
+        return True
     values = [] if unit.cumulative or column.written is not None else column.values(unit_key)
     most = max(values, default=0.0) * unit.factor
     if not values or unit.unit not in (Unit.CORES, Unit.BYTES):
@@ -118,8 +145,8 @@ def _cpu(column: Column, said: Sequence[str]) -> UnitGuess:
     written = column.written
     if written is Unit.CORES:
         return UnitGuess("cores")
-    if written is Unit.SHARE or _PERCENT & set(said):
-        return _percent_of_cpu(column, said)
+    if written is Unit.SHARE or PERCENT & set(said):
+        return UnitGuess(of_cpu(column.values("percent"), said))
     counted = _counter_of_cpu(said)
     if counted:
         return UnitGuess(counted)
@@ -132,17 +159,6 @@ def _cpu(column: Column, said: Sequence[str]) -> UnitGuess:
     small = bool(values) and max(values) <= FEW_CORES
     sure = written is None and small and not {"util", "utilization", "utilisation", "load"} & set(said)
     return UnitGuess("cores", assumed=True) if sure else UnitGuess(UNKNOWN)
-
-
-def _percent_of_cpu(column: Column, said: Sequence[str]) -> UnitGuess:
-    """Of one core where it exceeds 100, or where the name says of what; else nobody can know."""
-    if {"core", "cores"} & set(said):
-        return UnitGuess("percent_of_core")
-    if {"machine", "host", "node", "limit", "request", "requested"} & set(said):
-        return UnitGuess("percent_of_machine")
-    values = column.values("percent")
-    # rounding makes 100.4 of a whole machine
-    return UnitGuess("percent_of_core" if values and max(values) > 101 else UNKNOWN)
 
 
 _RATE_OF = {"cpu_seconds_total": "cores", "cpu_ms_total": "millicores", "cpu_nanoseconds_total": "nanocores"}
@@ -168,7 +184,7 @@ def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
     written = column.written
     if written is Unit.BYTES:
         return UnitGuess("bytes")
-    if written is Unit.SHARE or _PERCENT & set(said):
+    if written is Unit.SHARE or PERCENT & set(said):
         return UnitGuess("percent" if "gpu" in said else "percent_of_machine")
     named = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
     if named is not None:
@@ -184,10 +200,8 @@ def _gpu(column: Column, said: Sequence[str]) -> UnitGuess:
     if column.written is Unit.SHARE:
         return UnitGuess("percent")
     values = column.values()
-    # shares under the name of a percentage, or a GPU that is nearly idle
-    fractions = bool(values) and max(values) <= 1 and not all(value.is_integer() for value in values)
-    if _PERCENT & set(said):
-        return UnitGuess(UNKNOWN if fractions else "percent")
+    if PERCENT & set(said):
+        return UnitGuess("percent")
     if not values or max(values) > 100 or column.written is not None:
         return UnitGuess(UNKNOWN)
     return UnitGuess("percent", assumed=True) if max(values) > 1 else UnitGuess(UNKNOWN)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.traces.guessing import guess
 from core.traces.guessing.order import is_identity, telling_apart
+from core.traces.guessing.units import is_computed
 from core.traces.layouts.base import Layout
 from core.traces.mapping import MappedColumn
 from core.traces.model import Role
@@ -25,7 +26,7 @@ def recognise(head: Head) -> ColumnMapping | None:
         return None
     names = [one.column for one in guessed.features]
     memory = next((name for name in _MEMORY_METRICS if name in names), None)
-    features = tuple(_metric(one, memory) for one in guessed.features)
+    features = tuple(one if is_computed(one.column) else _metric(one, memory) for one in guessed.features)
     known = {one.column for one, before in zip(features, guessed.features, strict=True) if one != before}
     known |= {one.column for one in features if one.column.split(" ")[0] in _KNOWN}
     assumed = tuple(name for name in guessed.assumed if name not in known)
