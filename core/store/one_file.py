@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
 from core.store.formats.base import ExactSource
+from core.store.formats.logs.text_table import TextTable
 from core.store.formats.register import open_source
 from core.store.formats.series.turned import TurnedTable
 from core.store.inspection import PREVIEW_ROWS, ColumnInfo, Inspection
@@ -14,6 +15,7 @@ from core.traces.build import build
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, is_number
 from core.traces.layouts import recognise
+from core.traces.layouts.tracking import TRACKING, is_chart
 from core.traces.questions import questions
 from core.traces.validation import Report, UnusableError, many, problem
 
@@ -42,7 +44,7 @@ def inspect_one(where: Path, as_written: bool = False) -> Inspection:
     mapping: ColumnMapping | None
     reasons: tuple[str, ...]
     try:
-        found = recognise(source.header, source.rows)
+        found = recognise(source.header, source.rows, _made(source))
     except InputError as error:
         layout, label, mapping, reasons = "", "unknown", None, (error.message, error.hint)
     else:
@@ -62,6 +64,14 @@ def inspect_one(where: Path, as_written: bool = False) -> Inspection:
         questions=() if mapping is None else questions(mapping, source.header, source.rows),
         turned=isinstance(source, TurnedTable),
     )
+
+
+def _made(source: Source) -> str:
+    """The layout that a format's reader made the table in; "" where the names are those of the file."""
+    if isinstance(source, TextTable):
+        return source.layout
+    chart = isinstance(source, TurnedTable) and is_chart(source.source.header)
+    return TRACKING if chart else ""
 
 
 def _columns(source: Source) -> tuple[ColumnInfo, ...]:
@@ -105,7 +115,7 @@ def read_one(
     source = open_source(path, mapping is not None and mapping.as_written)
     guessed = mapping is None
     if mapping is None:
-        mapping = recognise(source.header, source.rows).mapping
+        mapping = recognise(source.header, source.rows, _made(source)).mapping
     mapping.require(source.header)
     raw = source.read(mapping, part_of(progress, 0.0, 0.8))
     later = part_of(progress, 0.8, 1.0)

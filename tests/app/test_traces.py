@@ -48,7 +48,7 @@ class Inspected:
     def __init__(self, header: str) -> None:
         names = tuple(header.split(","))
         row = tuple("a" if name in TEXTS else "1.5" for name in names)
-        found = recognise(names, (row, row))
+        found = recognise(names, (row, row), "docker_stats" if header == HEADERS["docker_stats"] else "")
         self.mapping: ColumnMapping | None = found.mapping
         self.label, self.reasons, self.layout = found.label, found.reasons, found.layout
         self.names = names

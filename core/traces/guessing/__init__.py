@@ -80,7 +80,7 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
         execution=named[0] if named else None,
         execution_parts=named[1:],
         time=time,
-        time_unit=times.units[0] if len(times.units) == 1 else UNKNOWN,
+        time_unit=times.unit,
         period=1.0 if time is None else None,
         attributes=tuple(name for name in texts if name not in named)[:8],
         assumed=(*_assumed_time(time, times, cells), *(one.column for one, sure in mapped if not sure)),

@@ -13,9 +13,10 @@ from core.traces.mapping import UNKNOWN
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# An epoch in seconds of the years 1973 to 5138 lies between 1e8 and 1e11; in milliseconds, microseconds and
-# nanoseconds, the same years are a thousand, a million and a billion times larger.
-_EPOCHS = (("ns", 1e17), ("us", 1e14), ("ms", 1e11), ("s", 1e8))
+# Seconds since 1970 of the years 2000 to 2100: what is outside counts from a boot or a start of its own, and
+# nobody can tell its unit. A scale is how many of a unit make a second.
+_FIRST, _LAST = 946_684_800.0, 4_102_444_800.0
+_SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _OF_SPANS = ("s", "ms", "us", "ns", "min", "h")
 _USUAL = (0.1, 60.0)
 _NAMED = {
@@ -34,6 +35,11 @@ class Times(NamedTuple):
     units: tuple[str, ...]
     assumed: bool = False
 
+    @property
+    def unit(self) -> str:
+        """The unit; `UNKNOWN` where a person must say."""
+        return self.units[0] if len(self.units) == 1 else UNKNOWN
+
 
 def look_at(name: str, cells: Sequence[str]) -> Times:
     """How a column of time can be read.
@@ -41,7 +47,7 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
     Parameters
     ----------
     name
-        The column's name: of small numbers, it tells seconds from milliseconds; "" where its layout does.
+        The column's name: of numbers that are no dates, it tells seconds from milliseconds.
     cells
         Its cells in the order of the file.
     """
@@ -51,10 +57,10 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
     if compact or len(numbers) * 2 <= len(filled):
         return Times(kind_of(filled) or ("s",))
     named, epoch = _named(name), _of_epoch(numbers)
-    # some traces count microseconds from their own beginning: a name that says so is believed
-    sure = named if epoch == "s" and named in ("ms", "us", "ns") else epoch or named
-    if sure or not name:
-        return Times((sure or "s",))
+    if epoch is not None and named is not None and _SCALES.get(named, 0.0) > _SCALES[epoch]:
+        return Times((named, epoch))  # microseconds since a boot three weeks ago are as large as milliseconds
+    if epoch or named:
+        return Times((epoch or named or "s",))
     return Times(("s",), assumed=True) if _usual(numbers) else Times(_OF_SPANS)
 
 
@@ -66,7 +72,7 @@ def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
 def _of_epoch(numbers: Sequence[float]) -> str | None:
     """The unit of numbers that are times since 1970."""
     size = sorted(numbers)[len(numbers) // 2]
-    return next((unit for unit, low in _EPOCHS if size >= low), None)
+    return next((unit for unit, scale in _SCALES.items() if _FIRST <= size / scale < _LAST), None)
 
 
 def _usual(numbers: Sequence[float]) -> bool:
@@ -84,12 +90,6 @@ def without_unit(name: str) -> tuple[str, ...]:
     """The words of a column's name before the unit of time that it ends with."""
     said = words(name)
     return said[:-1] if len(said) > 1 and said[-1] in _NAMED else said
-
-
-def time_unit_of(cells: Sequence[str], name: str = "") -> str:
-    """The unit of a column of time; `UNKNOWN` where a person must say."""
-    found = time_units(name, cells)
-    return found[0] if len(found) == 1 else UNKNOWN
 
 
 def is_time(cells: Sequence[str]) -> bool:

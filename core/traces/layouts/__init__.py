@@ -69,17 +69,24 @@ class Recognition:
     reasons: tuple[str, ...]
 
 
-def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Recognition:
+def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: str = "") -> Recognition:
     """Find the layout of a table and suggest a mapping.
+
+    Parameters
+    ----------
+    header, rows
+        The columns' names, and the first rows as strings.
+    made
+        The layout that a format's reader made the table in; "" for a table as it is written.
 
     Raises
     ------
     InputError
         If no column has numbers.
     """
-    head = Head(header, rows)
+    head = Head(header, rows, made)
     for name, layout in LAYOUTS.items():
-        mapping = layout.recognise(head)
+        mapping = None if layout.only_made and name != made else layout.recognise(head)
         if mapping is not None:
             sure = without_false_counters(mapping, header, rows)
             return Recognition(name, layout.label, sure, _reasons(layout, sure))

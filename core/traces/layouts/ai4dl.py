@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout, has, present
+from core.traces.layouts.base import Layout, has, present, timed, told_apart
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 
@@ -28,14 +27,13 @@ def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
     if not has(head, "pod.id", "timestamp") or not ({"cpu.usage", "mem.current"} & set(head.header)):
         return None
-    return ColumnMapping(
+    mapping = ColumnMapping(
         execution="pod.id",
-        time="timestamp",
-        time_unit=time_unit_of(head.column("timestamp")),
         resampling=Resampling.NONE,
         features=present(head, AI4DL_FEATURES),
         attributes=("service",) if "service" in head.header else (),
     )
+    return told_apart(timed(mapping, head), head)
 
 
 LAYOUT = Layout(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.traces.cells.numbers import is_number
-from core.traces.layouts.base import Layout, has, present
+from core.traces.cells.numbers import POINT, is_number
+from core.traces.cells.quantities import numbers_of
+from core.traces.guessing.percentages import without_shares
+from core.traces.layouts.base import Layout, has, present, timed, told_apart
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
@@ -26,6 +29,9 @@ ALIBABA_HEADER = (
     "net_out",
     "disk_io_percent",
 )
+_FEWEST = 9
+_LASTS = 9 * 86_400.0
+"""The trace is of eight days, and its times are seconds since its start."""
 
 
 def recognise(head: Head) -> ColumnMapping | None:
@@ -37,17 +43,31 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("mem_util_percent", Role.MEMORY, "percent_of_machine"),
         *(MappedColumn(name) for name in ALIBABA_HEADER[5:]),
     )
-    return ColumnMapping(
-        execution="container_id",
-        time="time_stamp",
-        features=present(head, wanted),
-        attributes=("machine_id",),
+    mapping = ColumnMapping(
+        execution="container_id", features=present(head, wanted), attributes=("machine_id",)
+    )
+    mapping = told_apart(timed(mapping, head, "time_stamp"), head)
+    if _of_the_trace(head):
+        mapping = replace(mapping, time_unit="s", assumed=())
+        if len(head.header) >= _FEWEST:
+            return mapping  # as it was published: an idle machine's percentages are below 1
+    return without_shares(mapping, head.header, head.rows)
+
+
+def _of_the_trace(head: Head) -> bool:
+    """Whether containers, machines and times are those of the published trace."""
+    times = numbers_of(head.column("time_stamp"), POINT)
+    return (
+        all(re.fullmatch(r"c_\d+", name) for name in head.column("container_id"))
+        and all(re.fullmatch(r"m_\d+", name) for name in head.column("machine_id"))
+        and bool(times)
+        and all(0 <= time.value <= _LASTS and not time.suffix for time in times)
     )
 
 
 def headerless(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
     """The header, if the first row begins with container, machine and time: ``c_1,m_2556,600,…``."""
-    if not 9 <= len(first_row) <= len(ALIBABA_HEADER):
+    if not _FEWEST <= len(first_row) <= len(ALIBABA_HEADER):
         return None
     container, machine, time = first_row[:3]
     known = re.fullmatch(r"c_\d+", container) and re.fullmatch(r"m_\d+", machine) and is_number(time)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from core.traces.guessing.order import is_identity, telling_apart
+from core.traces.guessing.times import look_at
+from core.traces.mapping import PERIOD
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,10 +17,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of a table: its header and some rows as strings."""
+    """The beginning of a table.
+
+    Parameters
+    ----------
+    header, rows
+        Its columns' names, and some rows as strings.
+    made
+        The name of the layout that a format's reader made the table in; "" for a table as it is written.
+    """
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    made: str = ""
 
     def column(self, name: str) -> tuple[str, ...]:
         """The cells of a column in the sample rows."""
@@ -40,6 +53,9 @@ class Layout:
         The header of a table of this layout that comes without one, recognised by its first row, or None.
     example
         A header of such a table, names between commas, for its exam: those of texts begin with ``*``.
+    only_made
+        Whether only the reader of a format makes such tables: columns of these names that a file has
+        itself measure what nobody knows.
     """
 
     name: str
@@ -47,6 +63,7 @@ class Layout:
     recognise: Callable[[Head], ColumnMapping | None]
     headerless: Callable[[tuple[str, ...]], tuple[str, ...] | None] | None = None
     example: str = ""
+    only_made: bool = False
 
 
 def present(head: Head, wanted: tuple[MappedColumn, ...]) -> tuple[MappedColumn, ...]:
@@ -57,3 +74,25 @@ def present(head: Head, wanted: tuple[MappedColumn, ...]) -> tuple[MappedColumn,
 def has(head: Head, *names: str) -> bool:
     """Whether the table has all of these columns."""
     return all(name in head.header for name in names)
+
+
+def timed(mapping: ColumnMapping, head: Head, name: str = "timestamp", period: float = 1.0) -> ColumnMapping:
+    """The mapping with the time of its table; without that column, rows are taken as `period` s apart."""
+    if name not in head.header:
+        assumed = (*mapping.assumed, PERIOD)
+        return replace(mapping, time=None, time_unit="none", period=period, assumed=assumed)
+    times = look_at(name, head.column(name))
+    assumed = (*mapping.assumed, *((name,) if times.assumed else ()))
+    return replace(mapping, time=name, time_unit=times.unit, assumed=assumed)
+
+
+def told_apart(mapping: ColumnMapping, head: Head) -> ColumnMapping:
+    """The mapping whose executions are named by all columns that tell series apart, such as the host."""
+    others = [name for name in head.header if is_identity(name) and name not in mapping.executions]
+    parts = telling_apart(mapping.executions, others, mapping.time, head.header, head.rows)
+    return replace(
+        mapping,
+        execution_parts=(*mapping.execution_parts, *parts),
+        attributes=tuple(name for name in mapping.attributes if name not in parts),
+        features=tuple(one for one in mapping.features if one.column not in parts),
+    )

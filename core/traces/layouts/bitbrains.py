@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import time_unit_of
+from core.traces.guessing.times import look_at
 from core.traces.layouts.base import Layout, has, present
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
@@ -38,7 +38,7 @@ def recognise(head: Head) -> ColumnMapping | None:
     return ColumnMapping(
         time=time,
         # the published files say [ms] and hold seconds: the values decide
-        time_unit=time_unit_of(head.column(time)),
+        time_unit=look_at("timestamp", head.column(time)).unit,
         features=present(head, wanted),
     )
 

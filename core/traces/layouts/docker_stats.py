@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout, has, present
-from core.traces.mapping import PERIOD, ColumnMapping, MappedColumn
+from core.traces.layouts.base import Layout, has, present, timed
+from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -27,15 +26,7 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
         MappedColumn("pids"),
     )
-    timed = "timestamp" in head.header
-    return ColumnMapping(
-        execution="name",
-        time="timestamp" if timed else None,
-        time_unit=time_unit_of(head.column("timestamp")) if timed else "none",
-        period=None if timed else 1.0,
-        features=present(head, wanted),
-        assumed=() if timed else (PERIOD,),
-    )
+    return timed(ColumnMapping(execution="name", features=present(head, wanted)), head)
 
 
 LAYOUT = Layout(
@@ -43,4 +34,5 @@ LAYOUT = Layout(
     "docker stats",
     recognise,
     example="*name,cpu_percent,memory_bytes,memory_limit_bytes,pids",
+    only_made=True,
 )

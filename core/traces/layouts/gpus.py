@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout
-from core.traces.mapping import PERIOD, ColumnMapping, MappedColumn
+from core.traces.layouts.base import Layout, timed
+from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -30,14 +29,13 @@ def recognise(head: Head) -> ColumnMapping | None:
     )
     if not features:
         return None
-    timed = "timestamp" in head.header
-    return ColumnMapping(
-        time="timestamp" if timed else None,
-        time_unit=time_unit_of(head.column("timestamp")) if timed else "none",
-        period=None if timed else 1.0,
-        features=features,
-        assumed=() if timed else (PERIOD,),
-    )
+    return timed(ColumnMapping(features=features), head)
 
 
-LAYOUT = Layout("gpus", "nvidia-smi", recognise, example="timestamp,gpu 0 utilization,gpu 0 memory_mib")
+LAYOUT = Layout(
+    "gpus",
+    "nvidia-smi",
+    recognise,
+    example="timestamp,gpu 0 utilization,gpu 0 memory_mib",
+    only_made=True,
+)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout, has, present
-from core.traces.mapping import PERIOD, ColumnMapping, MappedColumn
+from core.traces.layouts.base import Layout, has, present, timed
+from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
@@ -26,15 +25,8 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("cpu_percent", Role.OTHER, "percent"),
         MappedColumn("memory_percent", Role.OTHER, "percent"),
     )
-    timed = "timestamp" in head.header
-    return ColumnMapping(
-        execution="execution",
-        time="timestamp" if timed else None,
-        time_unit=time_unit_of(head.column("timestamp")) if timed else "none",
-        period=None if timed else SCRAPED,
-        features=present(head, wanted),
-        assumed=() if timed else (PERIOD,),
-    )
+    mapping = ColumnMapping(execution="execution", features=present(head, wanted))
+    return timed(mapping, head, period=SCRAPED)
 
 
 LAYOUT = Layout(
@@ -42,4 +34,5 @@ LAYOUT = Layout(
     "kubectl top",
     recognise,
     example="*execution,timestamp,CPU(cores),MEMORY(bytes)",
+    only_made=True,
 )

@@ -26,4 +26,10 @@ def recognise(head: Head) -> ColumnMapping | None:
     return ColumnMapping(time="elapsed_s", time_unit="s", features=present(head, wanted))
 
 
-LAYOUT = Layout("psrecord", "psrecord", recognise, example="elapsed_s,cpu_percent,real_mib,virtual_mib")
+LAYOUT = Layout(
+    "psrecord",
+    "psrecord",
+    recognise,
+    example="elapsed_s,cpu_percent,real_mib,virtual_mib",
+    only_made=True,
+)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.traces.guessing import guess
-from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout, has, present
+from core.traces.layouts.base import Layout, has, present, timed, told_apart
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
@@ -32,14 +31,13 @@ def recognise(head: Head) -> ColumnMapping | None:
     taken = {"execution", "timestamp", *(one.column for one in known)}
     more = tuple(f for f in (rest.features if rest else ()) if f.column not in taken)
     texts = tuple(name for name in (rest.attributes if rest else ()) if name not in taken)
-    return ColumnMapping(
+    mapping = ColumnMapping(
         execution="execution",
-        time="timestamp",
-        time_unit=time_unit_of(head.column("timestamp")),
         features=known + more,
         attributes=texts,
         assumed=tuple(name for name in (rest.assumed if rest else ()) if name in {f.column for f in more}),
     )
+    return told_apart(timed(mapping, head), head)
 
 
 LAYOUT = Layout(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout, has, present
+from core.traces.layouts.base import Layout, has, present, timed
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
@@ -27,12 +26,8 @@ def recognise(head: Head) -> ColumnMapping | None:
         ),
         *(MappedColumn(name) for name in ("bread/s", "bwrtn/s")),
     )
-    return ColumnMapping(
-        execution="hostname" if "hostname" in head.header else None,
-        time="timestamp",
-        time_unit=time_unit_of(head.column("timestamp")),
-        features=present(head, wanted),
-    )
+    execution = "hostname" if "hostname" in head.header else None
+    return timed(ColumnMapping(execution=execution, features=present(head, wanted)), head)
 
 
 def _sized(head: Head) -> bool:
@@ -48,4 +43,5 @@ LAYOUT = Layout(
     "sar",
     recognise,
     example="*hostname,timestamp,busy,kbmemused,%iowait",
+    only_made=True,
 )

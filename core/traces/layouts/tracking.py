@@ -8,16 +8,20 @@ in MB of 1000² bytes, network in MB since the start. Sources: their documentati
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.times import time_unit_of
-from core.traces.layouts.base import Layout
-from core.traces.mapping import PERIOD, ColumnMapping, MappedColumn
+from core.traces.guessing.percentages import without_shares
+from core.traces.layouts.base import Layout, timed, told_apart
+from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.traces.layouts.base import Head
 
+TRACKING = "tracking"
 _METRICS = tuple(
     (re.compile(pattern), role, unit)
     for pattern, role, unit in (
@@ -43,14 +47,48 @@ _METRICS = tuple(
     )
 )
 _ONCE = (Role.CPU, Role.MEMORY, Role.LOSS)
-_TIMES = ("timestamp", "_timestamp", "_runtime", "Relative Time (Process)", "Relative Time (Wall)")
+_RELATIVE = ("_runtime", "Relative Time (Process)", "Relative Time (Wall)")
+"""Times of W&B that are seconds since a run's start."""
+_TIMES = ("timestamp", "_timestamp", *_RELATIVE)
+_OWN = re.compile(
+    r"system/.+|system\.proc\.memory\..+|system\.gpu\.\d+\..+|_timestamp|_runtime|Relative Time .+"
+)
+"""Names that nobody else gives: `system.cpu` alone is anybody's."""
 _RUNS = ("execution", "run_id", "run", "Run ID", "run_name", "Name")
+
+
+def is_chart(header: Sequence[str]) -> bool:
+    """Whether a table is a chart as W&B exports it: an axis of its own, or extremes beside the values."""
+    return header[:1] in [(axis,) for axis in _RELATIVE] or any(name.endswith("__MIN") for name in header)
 
 
 def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
     if not any(name.startswith(("system.", "system/")) for name in head.header):
         return None
+    if head.made != TRACKING and not any(map(_OWN.fullmatch, head.header)):
+        return None
+    features = _features(head)
+    if not features:
+        return None
+    time = next((name for name in _TIMES if name in head.header), "")
+    execution = next((name for name in _RUNS if name in head.header), None)
+    mapping = timed(ColumnMapping(execution=execution, features=features), head, time)
+    if head.made or time in _RELATIVE:
+        mapping = _in_seconds(mapping, time)
+    mapping = told_apart(mapping, head)
+    return mapping if head.made else without_shares(mapping, head.header, head.rows)
+
+
+def _in_seconds(mapping: ColumnMapping, time: str) -> ColumnMapping:
+    """The mapping whose times are seconds where their size does not say: so are those of charts."""
+    if mapping.time is None or (mapping.time_unit != UNKNOWN and time not in mapping.assumed):
+        return mapping
+    return replace(mapping, time_unit="s", assumed=tuple(name for name in mapping.assumed if name != time))
+
+
+def _features(head: Head) -> tuple[MappedColumn, ...]:
+    """The metrics that are known, in the order of the file."""
     features, taken = [], set[tuple[Role, str]]()
     for pattern, role, unit in _METRICS:
         for name in head.header:
@@ -59,22 +97,11 @@ def recognise(head: Head) -> ColumnMapping | None:
             if pattern.fullmatch(name) and (role, which) not in taken:
                 taken.add((role, which))
                 features.append(MappedColumn(name, role, unit))
-    time = next((name for name in _TIMES if name in head.header), None)
-    execution = next((name for name in _RUNS if name in head.header), None)
-    if not features:
-        return None
-    return ColumnMapping(
-        execution=execution,
-        time=time,
-        time_unit="none" if time is None else time_unit_of(head.column(time)),
-        period=1.0 if time is None else None,
-        assumed=(PERIOD,) if time is None else (),
-        features=tuple(sorted(features, key=lambda one: head.header.index(one.column))),
-    )
+    return tuple(sorted(features, key=lambda one: head.header.index(one.column)))
 
 
 LAYOUT = Layout(
-    "tracking",
+    TRACKING,
     "W&B or MLflow system metrics",
     recognise,
     example="*run_id,_timestamp,system.cpu,system.proc.memory.rssMB,system.gpu.0.gpu",

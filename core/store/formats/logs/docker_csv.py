@@ -265,7 +265,9 @@ FORMATS = (
         "docker stats",
         (".csv", ".txt"),
         lambda start: is_csv(start.text),
-        lambda start: TextTable.open(start.path, parse_csv, "docker stats between separators"),
+        lambda start: TextTable.open(
+            start.path, parse_csv, "docker stats between separators", "docker_stats"
+        ),
         "name,cpu,mem\n" + "a,5.00%,1MiB / 2MiB\n" * 5,
     ),
 )

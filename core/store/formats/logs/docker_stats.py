@@ -172,7 +172,7 @@ FORMATS = (
         "docker stats",
         (".json",),
         lambda start: is_json(start.text),
-        lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats"),
+        lambda start: TextTable.open(start.path, parse_json, "JSON lines of docker stats", "docker_stats"),
         '{"Name": "a", "CPUPerc": "5.00%", "MemUsage": "1MiB / 2MiB", "NetIO": "1kB / 2kB", "PIDs": "3"}\n'
         * 6,
     ),
@@ -181,7 +181,7 @@ FORMATS = (
         "docker stats",
         (".txt",),
         lambda start: is_table(start.text),
-        lambda start: TextTable.open(start.path, parse_table, "a table of docker stats"),
+        lambda start: TextTable.open(start.path, parse_table, "a table of docker stats", "docker_stats"),
         "NAME  CPU %  MEM USAGE / LIMIT\n" + "a  5.00%  1MiB / 2MiB\n" * 5,
     ),
 )

@@ -86,7 +86,7 @@ FORMATS = (
         "kubectl top",
         (".txt", ".log"),
         lambda start: is_top(start.text),
-        lambda start: TextTable.open(start.path, parse, "the answer of kubectl top"),
+        lambda start: TextTable.open(start.path, parse, "the answer of kubectl top", "kubectl_top"),
         "".join(
             f"2026-01-31T12:00:{10 + 5 * i}Z\nNAME  CPU(cores)  MEMORY(bytes)\ntrain-1  {500 + i}m  512Mi\n"
             for i in range(6)

@@ -147,7 +147,7 @@ FORMATS = (
         "nvidia-smi",
         (".csv", ".txt"),
         lambda start: is_query(start.text),
-        lambda start: TextTable.open(start.path, parse_query, "the answer of nvidia-smi"),
+        lambda start: TextTable.open(start.path, parse_query, "the answer of nvidia-smi", "gpus"),
         "timestamp, index, utilization.gpu [%], memory.used [MiB]\n"
         + "".join(f"2026/01/31 12:00:0{i}.000, 0, 9{i} %, 1000 MiB\n" for i in range(6)),
     ),
@@ -156,7 +156,7 @@ FORMATS = (
         "nvidia-smi",
         (".txt", ".log"),
         lambda start: is_dmon(start.text),
-        lambda start: TextTable.open(start.path, parse_dmon, "the output of nvidia-smi dmon"),
+        lambda start: TextTable.open(start.path, parse_dmon, "the output of nvidia-smi dmon", "gpus"),
         "#Date Time gpu pwr sm mem\n#YYYYMMDD HH:MM:SS Idx W % %\n"
         + "".join(f"20260131 12:00:0{i} 0 250 9{i} 40\n" for i in range(6)),
     ),
@@ -165,7 +165,7 @@ FORMATS = (
         "dcgmi dmon",
         (".txt", ".log"),
         lambda start: is_dcgmi(start.text),
-        lambda start: TextTable.open(start.path, parse_dmon, "the output of dcgmi dmon"),
+        lambda start: TextTable.open(start.path, parse_dmon, "the output of dcgmi dmon", "gpus"),
         "#Entity GPUTL MCUTL POWER\nID W\n" + "".join(f"GPU 0 9{i} 40 250.{i}\n" for i in range(6)),
     ),
 )

@@ -41,7 +41,7 @@ FORMATS = (
         "psrecord",
         (".txt", ".log"),
         lambda start: _HEADER.match(start.text) is not None,
-        lambda start: TextTable.open(start.path, parse, "a log of psrecord"),
+        lambda start: TextTable.open(start.path, parse, "a log of psrecord", "psrecord"),
         "# Elapsed time   CPU (%)     Real (MB)   Virtual (MB)\n"
         + "".join(f"{i}.0  50.0  100.{i}  200.0\n" for i in range(6)),
     ),

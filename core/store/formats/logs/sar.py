@@ -222,7 +222,7 @@ FORMATS = (
         "sar",
         (".txt",),
         lambda start: is_sadf(start.text),
-        lambda start: TextTable.open(start.path, parse_sadf, "output of sadf -d"),
+        lambda start: TextTable.open(start.path, parse_sadf, "output of sadf -d", "sar"),
         "# hostname;interval;timestamp;CPU;%user;%idle\n"
         + "".join(f"h;10;2024-01-01 00:00:{i}0 UTC;-1;5.0;{90 - i}.0\n" for i in range(5)),
     ),
@@ -231,7 +231,7 @@ FORMATS = (
         "sar",
         (".txt",),
         lambda start: is_sar(start.text),
-        lambda start: TextTable.open(start.path, parse_sar, "output of sar"),
+        lambda start: TextTable.open(start.path, parse_sar, "output of sar", "sar"),
         "Linux 6.1 (h) \t01/01/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  CPU  %user  %idle\n"
         + "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5)),
     ),

@@ -47,17 +47,32 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True)
 class TextTable:
-    """A log that a parser turns into a table."""
+    """A log that a parser turns into a table.
+
+    Parameters
+    ----------
+    path, parser
+        The log, and what makes rows of its lines.
+    header, rows, problems
+        The columns' names, the first rows, and what was odd about them.
+    layout
+        The layout in `core.traces.layouts` of the parser's tables; "" where the log names its columns itself.
+    """
 
     path: Path
     parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     problems: tuple[Problem, ...]
+    layout: str = ""
 
     @classmethod
     def open(
-        cls, path: Path, parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]], what: str
+        cls,
+        path: Path,
+        parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
+        what: str,
+        layout: str = "",
     ) -> TextTable:
         """Parse the first lines.
 
@@ -75,7 +90,7 @@ class TextTable:
             )
         header = tuple(dict.fromkeys(name for row in first for name in row.cells))
         sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
-        return cls(path, parser, header, sample, log.problems)
+        return cls(path, parser, header, sample, log.problems, layout)
 
     @property
     def types(self) -> tuple[str, ...]:
