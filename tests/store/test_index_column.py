@@ -153,3 +153,11 @@ def test_decimal_commas_between_commas_make_no_index(tmp_path, header, row):
     with pytest.raises(InputError, match="one cell fewer than the rows") as caught:
         inspect_file(path)
     assert "semicolons if numbers have a decimal comma" in caught.value.hint
+
+
+@pytest.mark.parametrize("index", ["{0}", "row {0}"])
+def test_whole_numbers_behind_an_index_are_read(tmp_path, index):
+    rows = [index.format(i) + f",a,{1_700_000_000 + 10 * i},{i % 3},{10**9 + i}" for i in range(12)]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(["pod,time,cpu_cores,memory_bytes", *rows]) + "\n", encoding="utf-8")
+    assert read_traces(path).column("cpu_cores").tolist() == [i % 3 for i in range(12)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import is_number
 
 LOOKED_AT = 50
@@ -22,11 +23,18 @@ def lacks_first_name(names: list[str], body: list[tuple[int, list[str]]]) -> boo
 def may_split_numbers(body: list[tuple[int, list[str]]]) -> bool:
     """Whether a decimal comma may have made two cells of one number, and there is no index in front.
 
-    Nothing speaks against it where no number has a decimal point and the first cells do not count the rows.
+    Nothing speaks against it where no number has a decimal point and the first cells do not count the rows or
+    give each a name of its own.
     """
     sample = [[cell.strip() for cell in cells] for _, cells in body[:LOOKED_AT]]
     numbers = [cell for cells in sample for cell in cells if is_number(cell)]
     first = [cells[0] for cells in sample]
-    start = int(first[0]) if first[0].isdecimal() else None
-    counted = start is not None and first == [str(start + i) for i in range(len(first))]
-    return bool(numbers) and not counted and not any("." in number for number in numbers)
+    return bool(numbers) and not _is_index(first) and not any("." in number for number in numbers)
+
+
+def _is_index(cells: list[str]) -> bool:
+    """Whether cells count rows, or name each of them."""
+    if cells[0].isdecimal():
+        return cells == [str(int(cells[0]) + i) for i in range(len(cells))]
+    named = not any(is_number(cell) or is_date(cell) for cell in cells)
+    return named and len(set(cells)) == len(cells) > 1
