@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
-from core.units import GIB, MIB, Unit, format_bytes, format_duration, format_number, format_share
+from core.units import (
+    GIB,
+    MIB,
+    Unit,
+    format_bytes,
+    format_duration,
+    format_number,
+    format_share,
+    format_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from core.traces.model import FloatArray, TraceSet
+    from core.traces.model import Feature, FloatArray, TraceSet
 
 MOST_CORES = 256.0
 LEAST_CORES = 0.002
@@ -28,6 +37,8 @@ MOST_WATTS = 5_000.0
 LEAST_PERIOD, MOST_PERIOD = 0.01, 86_400.0
 LONGEST = 3 * 366 * 86_400.0
 _SUMS = frozenset(("total", "totals", "sum", "average", "overall"))
+LEAST_SAMPLES = 5
+"""Fewer samples of an execution may well be alike."""
 ABOVE_LIMIT = 0.2
 """The share of samples above their limit from which the limit's unit is doubtful."""
 
@@ -41,7 +52,7 @@ class Doubt:
     column
         The column concerned; None where it is the whole table.
     field
-        What would settle it: ``unit``, ``execution`` or ``time``.
+        What would settle it: ``unit``, ``role``, ``execution`` or ``time``.
     sentence
         What is odd, and the question that it raises.
     """
@@ -65,6 +76,9 @@ def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
         said = _of_usage(feature.role, feature.unit, highest) if np.isfinite(highest) else None
         if said:
             found.append(Doubt(feature.name, "unit", said))
+        elif _is_size(feature, values, traces):
+            what = f"{ROLE_NAMES[feature.role]} is {format_value(highest, feature.unit)} in every sample"
+            found.append(Doubt(feature.name, "role", f"{what}: is “{feature.name}” the size of the machine?"))
     if not any(feature.role in ROLE_UNITS for feature in traces.features):
         found.append(
             Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
@@ -117,6 +131,25 @@ _ODD: dict[tuple[Unit, Role], Callable[[str, float], str | None]] = {
     **{(Unit.SHARE, role): _of_share for role in (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)},
     (Unit.WATTS, Role.GPU_POWER): _of_watts,
 }
+
+
+def _is_size(feature: Feature, values: FloatArray, traces: TraceSet) -> bool:
+    """Whether usage never changes in any execution, and is whole: of cores, GiB or GB.
+
+    A name that speaks of usage is believed: a thread may well use one core all the time.
+    """
+    wholes = _WHOLE.get((feature.unit, feature.role))
+    if wholes is None or int(np.diff(traces.offsets).min()) < LEAST_SAMPLES:
+        return False
+    if any(word in feature.name.lower() for word in _OF_USAGE):
+        return False
+    lowest = np.fmin.reduceat(values, traces.offsets[:-1])
+    alike = np.array_equal(lowest, np.fmax.reduceat(values, traces.offsets[:-1]))
+    return alike and bool(lowest.min() > wholes[0]) and any(not (lowest % whole).any() for whole in wholes)
+
+
+_OF_USAGE = ("use", "usage", "util", "%", "percent", "pct", "seconds", "rate", "busy", "working", "rss")
+_WHOLE = {(Unit.CORES, Role.CPU): (1.0,), (Unit.BYTES, Role.MEMORY): (GIB, 1e9)}
 
 
 def _of_limits(traces: TraceSet) -> Iterator[Doubt]:

@@ -55,6 +55,29 @@ def test_ordinary_containers_raise_no_doubt():
     assert doubts(traces(Role.CPU, Unit.CORES, [0.0, 0.0])) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "role", "unit", "value", "odd"),
+    [
+        ("cpu_cores", Role.CPU, Unit.CORES, 16, True),
+        ("memory_gib", Role.MEMORY, Unit.BYTES, 64 * GIB, True),
+        ("memory_gb", Role.MEMORY, Unit.BYTES, 64e9, True),
+        ("cpu_cores", Role.CPU, Unit.CORES, 1.5, False),
+        ("cpu_cores", Role.CPU, Unit.CORES, 1, False),  # a thread that is always busy
+        ("cpu_usage_seconds_total", Role.CPU, Unit.CORES, 2, False),
+        ("memory_mib", Role.MEMORY, Unit.BYTES, 300 * MIB, False),
+    ],
+)
+def test_usage_that_never_changes_may_be_the_size_of_the_machine(name, role, unit, value, odd):
+    def doubted(values):
+        offsets = np.array([0, 5, 10])
+        times = np.tile(np.arange(5.0), 2)
+        set_ = TraceSet((Feature(name, role, unit),), (np.array(values, float),), times, "ab", offsets, 1.0)
+        return [one.field for one in doubts(set_)]
+
+    assert doubted([value] * 5 + [2 * value] * 5) == ["role"] * odd
+    assert doubted([value] * 5 + [*[2 * value] * 4, value]) == []
+
+
 def table(text):
     header, *rows = (tuple(line.split(",")) for line in text.strip().split("\n"))
     return header, tuple(rows)
