@@ -86,6 +86,7 @@ def inspect_several(folder: Path) -> Inspection:
                 question,
                 column=TIME if question.time else called.get(question.column, question.column),
                 sentence=f"{one.path.name}: {question.sentence}",
+                candidates=tuple(called.get(name, name) for name in question.candidates),
             )
             for one, called in zip(looks, names, strict=True)
             for question in one.inspection.questions

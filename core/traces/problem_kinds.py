@@ -153,6 +153,13 @@ KINDS: dict[str, Kind] = {
         "Choose the unit in the mapping if it is another one.",
         harm=Harm.ALWAYS,
     ),
+    "assumed_role": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "Nothing was changed.",
+        "Choose another column in the mapping if it is something else.",
+        harm=Harm.ALWAYS,
+    ),
     "assumed_suffix": Kind(
         Severity.WARNING,
         Action.CONVERTED,

@@ -9,6 +9,7 @@ from core.traces.cells.dates import CLOCK, DAY_FIRST, YEAR_FIRST
 from core.traces.cells.numbers import EMPTY, read, style_of
 from core.traces.guessing.times import time_units
 from core.traces.guessing.units import choices as units_of
+from core.traces.guessing.usage import WHAT, about_gpus, asked_for, candidates
 from core.traces.mapping import UNKNOWN
 from core.traces.model import ROLE_NAMES, Role
 from core.units import format_number
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.traces.mapping import ColumnMapping, MappedColumn
+
+MOST_CANDIDATES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ class Question:
         The keys of the units, or of the roles, to choose from, the likelier ones first.
     role
         Whether it is about what the column measures.
+    candidates
+        The columns of which one may be what is asked for, which is the only one of the choices.
     """
 
     column: str
@@ -42,6 +47,7 @@ class Question:
     sentence: str
     choices: tuple[str, ...]
     role: bool = False
+    candidates: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The question as JSON holds it."""
@@ -51,7 +57,12 @@ class Question:
     def from_dict(cls, data: Mapping[str, Any]) -> Question:
         """The question that `to_dict` wrote."""
         return cls(
-            data["column"], data["time"], data["sentence"], tuple(data["choices"]), data.get("role", False)
+            data["column"],
+            data["time"],
+            data["sentence"],
+            tuple(data["choices"]),
+            data.get("role", False),
+            tuple(data.get("candidates", ())),
         )
 
 
@@ -79,8 +90,10 @@ def questions(
     for one in mapping.features:
         if one.unit_key == UNKNOWN:
             values = [number.value for cell in cells(one.column) if (number := read(cell, style)) is not None]
+            highest = max(values, default=0.0)
             found.append(
-                _of_feature(one, max(values, default=0.0), any("%" in cell for cell in cells(one.column)))
+                _of_usage(one.column, mapping, highest)
+                or _of_feature(one, highest, any("%" in cell for cell in cells(one.column)))
             )
     return tuple(found)
 
@@ -97,6 +110,25 @@ def _of_time(name: str, cells: Sequence[str]) -> Question:
         apart = next((cell for cell in cells if cell != shown), shown)
         sentence = f"In which unit is the time in “{name}”? It begins with {shown} and {apart}."
     return Question(name, True, sentence, choices)
+
+
+def _of_usage(name: str, mapping: ColumnMapping, highest: float) -> Question | None:
+    """Which column is usage, or whose memory it is; None where that is not what is open."""
+    role = asked_for(name)
+    open_ = [one.column for one in mapping.features if one.role is Role.OTHER]
+    if role is None or name not in open_:
+        return None
+    names = [one.column for one in mapping.features]
+    most = f"It is {format_number(highest)} at most in the first rows."
+    roles = {one.role for one in mapping.features}
+    if role is Role.MEMORY and about_gpus(name, mapping.executions, names, roles):
+        keys = (Role.MEMORY.value, Role.GPU_MEMORY.value, Role.OTHER.value)
+        sentence = f"Is “{name}” memory of the containers, or of a GPU? {most}"
+        return Question(name, False, sentence, keys, role=True)
+    found = candidates(role, open_)[:MOST_CANDIDATES]
+    listed = " or ".join(filter(None, (", ".join(f"“{one}”" for one in found[:-1]), f"“{found[-1]}”")))
+    sentence = f"Which column is {WHAT[role]}: {listed}?"
+    return Question(name, False, sentence, (role.value,), role=True, candidates=tuple(found))
 
 
 def _of_feature(one: MappedColumn, highest: float, percent: bool) -> Question:

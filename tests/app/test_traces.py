@@ -259,6 +259,55 @@ def test_a_file_of_unnamed_values_is_asked_about_each_time(place: Workspace) -> 
     assert "You chose these columns" not in shown(page.layout(upload=again))
 
 
+def two_candidates(place: Workspace) -> str:
+    rows = "".join(f"{1_700_000_000 + 5 * t},p,{t}.5,{t}.25,{t + 1}.5\n" for t in range(9))
+    return send(place, "both.csv", "timestamp,pod,host_cpu_cores,container_cpu_cores,memory_mib\n" + rows)
+
+
+def test_which_column_is_usage_is_asked_and_answered_with_its_name(place: Workspace) -> None:
+    at = {"id": two_candidates(place), "as_written": False}
+    inspection = place.uploads.inspect(at["id"])
+    values = suggested(inspection.mapping)
+    first = mapping.follow(values, at)
+    assert first["blocked"]
+    said = shown(first["questions"])
+    assert "Which column is CPU usage: “host_cpu_cores” or “container_cpu_cores”?" in said
+    assert '"what": "which", "column": "host_cpu_cores", "value": "cpu:container_cpu_cores"' in said
+    assert "None of them" in said
+
+    chosen = values | answered("which", "host_cpu_cores", "cpu:container_cpu_cores", values, inspection)
+    assert mapping_of(chosen, inspection.mapping).features == (
+        MappedColumn("container_cpu_cores", Role.CPU, "cores"),
+        MappedColumn("memory_mib", Role.MEMORY, "mib"),
+        MappedColumn("host_cpu_cores"),
+    )
+    assert not mapping.follow(chosen, at)["blocked"]
+    itself = values | answered("which", "host_cpu_cores", "cpu:host_cpu_cores", values, inspection)
+    assert (itself["cpu"], itself["cpu_unit"]) == ("host_cpu_cores", "cores")
+    none = values | answered("which", "host_cpu_cores", "cpu:", values, inspection)
+    assert not mapping.follow(none, at)["blocked"]
+    assert all(one.role is not Role.CPU for one in mapping_of(none, inspection.mapping).features)
+    by_hand = values | {"cpu": "container_cpu_cores", "cpu_unit": "cores"}
+    assert not mapping.follow(by_hand, at)["blocked"]
+    # what was chosen for a file with the same columns is offered again
+    run(place, place.uploads.accept(at["id"], mapping_of(chosen, inspection.mapping), "Both"))
+    assert "You chose these columns" in shown(page.layout(upload=two_candidates(place)))
+
+
+def test_whose_memory_it_is_has_an_answer_each(place: Workspace) -> None:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{g},{4000 + t}\n" for t in range(9) for g in (0, 1))
+    at = {"id": send(place, "gpus.csv", "timestamp,gpu_index,memory_used_MiB\n" + rows), "as_written": False}
+    inspection = place.uploads.inspect(at["id"])
+    values = suggested(inspection.mapping)
+    said = shown(mapping.follow(values, at)["questions"])
+    assert "Is “memory_used_MiB” memory of the containers, or of a GPU?" in said
+    assert '"what": "role", "column": "memory_used_MiB", "value": "gpu_memory"' in said
+    chosen = values | answered("role", "memory_used_MiB", "gpu_memory", values, inspection)
+    assert mapping_of(chosen, inspection.mapping).features == (
+        MappedColumn("memory_used_MiB", Role.GPU_MEMORY, "mib"),
+    )
+
+
 def test_a_set_in_the_trash_is_not_chosen(place: Workspace) -> None:
     run(place, place.uploads.accept(upload(place, GOOD), None, "One"))
     run(place, place.uploads.accept(upload(place, GOOD), None, "Two"))
@@ -304,7 +353,7 @@ def test_a_task_that_was_cleared_is_said_to_be_gone(place: Workspace) -> None:
 
 def two_files(place: Workspace, shift: int = 0) -> list[str]:
     cpu = "pod,time,cpu_cores\n" + "".join(f"a,{1_700_000_000 + 5 * t},1.5\n" for t in range(9))
-    memory = cpu.replace("cpu_cores", "memory_mib").replace("1.5", "2048").replace("1700", f"{1700 + shift}")
+    memory = cpu.replace("cpu_cores", "memory_mib").replace("1.5", "2000").replace("1700", f"{1700 + shift}")
     return [send(place, "cpu.csv", cpu), send(place, "memory.csv", memory)]
 
 

@@ -118,6 +118,16 @@ def test_metrics_without_a_name_are_told_apart_by_their_files(tmp_path: Path) ->
     assert report.rows_kept == 40
 
 
+def test_candidates_are_called_as_in_the_joined_table(tmp_path: Path) -> None:
+    header, *rows = cpu(column="cpu_old_cores").splitlines()
+    both = "\n".join([f"{header},cpu_new_cores", *(f"{row},{i}.5" for i, row in enumerate(rows))])
+    found = inspect_file(write(tmp_path / "two", {"cpu.csv": both, "memory.csv": memory()}))
+    (asked,) = found.questions
+    assert asked.sentence.startswith("cpu.csv: Which column is CPU usage")
+    assert len(asked.candidates) == 2
+    assert set(asked.candidates) <= {one.column for one in found.mapping.features}
+
+
 def test_questions_say_of_which_file_they_are(tmp_path: Path) -> None:
     files = {"cpu.csv": cpu(column="cpu_percent"), "memory.csv": memory()}
     found = inspect_file(write(tmp_path / "two", files))

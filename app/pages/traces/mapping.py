@@ -62,7 +62,7 @@ def mapping_view(upload_id: str, as_written: bool = False) -> Node:
         return _unreadable(upload_id, error)
     several = uploads.is_joined(upload_id)
     # of another file of unnamed values, what was chosen for CPU would be taken for memory
-    nameless = any(one.role for one in inspection.questions)
+    nameless = any(one.role and not one.candidates for one in inspection.questions)
     before = None if nameless else uploads.chosen_before(upload_id, as_written)
     mapping = before[0] if before else inspection.mapping
     values = suggested(mapping)

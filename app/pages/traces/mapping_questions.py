@@ -75,7 +75,10 @@ def asked(questions: Sequence[Question], values: Mapping[str, Any]) -> Node:
     )
     rows = [
         html.Div(
-            [html.Span(one.sentence), html.Div([*_likely(one), _control(one, values)], className="acts")],
+            [
+                html.Span(one.sentence),
+                html.Div([*_likely(one, values), _control(one, values)], className="acts"),
+            ],
             className="question",
         )
         for one in questions
@@ -87,9 +90,13 @@ def asked(questions: Sequence[Question], values: Mapping[str, Any]) -> Node:
     )
 
 
-def _likely(question: Question) -> list[Node]:
+def _likely(question: Question, values: Mapping[str, Any]) -> list[Node]:
     """A button per likely answer, which a click gives; all others are in the list beside them."""
-    if question.role:
+    if question.candidates:
+        ways = [("which", *one) for one in _which(question)]
+    elif question.role and len(question.choices) < len(_MEASURES):
+        ways = [("role", *one) for one in _offered(question, values)]
+    elif question.role:
         ways = [("measure", f"{role.value}:{unit}", label) for role, unit, label in _MEASURES]
     elif question.time:
         ways = [("time", key, TIME_UNITS[key]) for key in question.choices]
@@ -107,7 +114,8 @@ def _likely(question: Question) -> list[Node]:
 
 
 def _control(question: Question, values: Mapping[str, Any]) -> dmc.Select:
-    what = "role" if question.role else "time" if question.time else "unit"
+    of = "time" if question.time else "unit"
+    what = "which" if question.candidates else "role" if question.role else of
     return dmc.Select(
         id={"type": ASKED, "what": what, "column": question.column},
         data=[{"value": key, "label": label} for key, label in _offered(question, values)],
@@ -118,7 +126,15 @@ def _control(question: Question, values: Mapping[str, Any]) -> dmc.Select:
     )
 
 
+def _which(question: Question) -> list[tuple[str, str]]:
+    """The columns of which one may be CPU or memory, and that none of them is."""
+    names = [*((name, name) for name in question.candidates), ("", "None of them")]
+    return [(f"{question.choices[0]}:{name}", label) for name, label in names]
+
+
 def _offered(question: Question, values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    if question.candidates:
+        return _which(question)
     if question.role:
         names = {role.value: name for role, name in ROLE_NAMES.items()} | {Role.OTHER.value: "Something else"}
         taken = {role for role, field in MAIN.items() if named(values[field])}
@@ -136,7 +152,8 @@ def answered(
     Parameters
     ----------
     what
-        ``role``, ``unit`` or ``time``: what was asked; ``measure`` is a role and its unit, ``cpu:cores``.
+        ``role``, ``unit`` or ``time``: what was asked; ``measure`` is a role and its unit, ``cpu:cores``,
+        ``which`` a role and its column, ``cpu:a``, or none, ``cpu:``.
     column
         The column that it was asked of.
     value
@@ -148,6 +165,9 @@ def answered(
     """
     if what == "time":
         return {"time_unit": value}
+    if what == "which":
+        role, _, chosen = value.partition(":")
+        what, column, value = "role", chosen or column, role if chosen else Role.OTHER.value
     if what == "measure":
         role, _, unit = value.partition(":")
         measured = answered("role", column, role, values, inspection)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from core.traces.guessing.usage import asked_for
 from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 from core.units import FILE_UNITS, GIB
@@ -146,18 +147,22 @@ def further(values: Mapping[str, Any], suggestion: ColumnMapping | None) -> list
     """
     known = {one.column: one for one in suggestion.features} if suggestion else {}
     answers, main = values["answers"] or {}, (values["cpu"], values["memory"])
+    fields = ((Role.CPU, "cpu"), (Role.MEMORY, "memory"))
+    chosen = {role for role, key in fields if named(values[key])}
     return [
-        _further(known.get(name, MappedColumn(name)), answers.get(name))
+        _further(known.get(name, MappedColumn(name)), answers.get(name), chosen)
         for name in values["features"] or ()
         if name not in main
     ]
 
 
-def _further(found: MappedColumn, said: Mapping[str, str | None] | None) -> MappedColumn:
+def _further(found: MappedColumn, said: Mapping[str, str | None] | None, chosen: set[Role]) -> MappedColumn:
     """A further feature; the columns chosen for CPU and memory are the only ones of these roles."""
     found = unmeasured(found) if found.role in _MAIN else found
     if said is None:
-        return found
+        # it was asked whether this is CPU or memory, which is another column now
+        settled = found.unit_key == UNKNOWN and asked_for(found.column) in chosen
+        return MappedColumn(found.column) if settled else found
     role = Role(said.get("role") or found.role)
     return MappedColumn(found.column, role, said.get("unit") or ("plain" if role is Role.OTHER else UNKNOWN))
 

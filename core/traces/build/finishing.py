@@ -11,6 +11,7 @@ import numpy as np
 from core.traces.build.resample import infer_period, resample, usual_steps
 from core.traces.cells.dates import CLOCK, MINUTES
 from core.traces.evidence import doubts
+from core.traces.guessing.usage import taken_for
 from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
 from core.traces.validation import Report, many
@@ -144,7 +145,12 @@ def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> No
     """Report units that were assumed, and what does not look like containers."""
     there = {feature.name: feature for feature in traces.features}
     for one in mapping.features:
-        if one.column in mapping.assumed and one.column in there:
+        taken = taken_for(one, mapping.features)
+        if one.column not in mapping.assumed or one.column not in there:
+            continue
+        if taken:
+            log.add("assumed_role", taken, column=one.column, count=traces.n_samples)
+        else:
             unit = file_unit(one.unit_key).label
             message = f"Column “{one.column}” has no unit in the file; it was read as {unit}."
             log.add("assumed_unit", message, column=one.column, count=traces.n_samples)

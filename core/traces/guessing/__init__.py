@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import CLOCK, MINUTES, is_clock, is_date
 from core.traces.cells.numbers import EMPTY, style_of
+from core.traces.guessing import usage
 from core.traces.guessing.order import is_identity, telling_apart
-from core.traces.guessing.roles import cpu_score, further_role, likeliest, memory_score, unnamed
+from core.traces.guessing.roles import further_role, unnamed
 from core.traces.guessing.times import Times, look_at, without_unit
 from core.traces.guessing.units import Column, UnitGuess, unit_of
 from core.traces.guessing.words import key, words
@@ -21,7 +22,7 @@ from core.traces.mapping import PERIOD, UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
 MOST_FEATURES = 64
 INDEX = "index"  # the name of a first column that the header leaves out
@@ -71,7 +72,8 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     others = [n for n in names if is_identity(n) and n not in named and _names(cells[n], n in numeric)]
     named = (*named, *telling_apart(named, others, time, whole, rows))
     features = [name for name in numeric if name != time and name not in named]
-    mapped = _features([columns[name] for name in features])
+    still = usage.unchanging(features, named, whole, rows)
+    mapped = _features([columns[name] for name in features], named, still)
     if not mapped:
         return None
     times = Times(("none",)) if time is None else look_at(time, cells[time])
@@ -145,19 +147,31 @@ def _further_parts(
     return (found,) if found is not None and varies else ()
 
 
-def _features(columns: Sequence[Column]) -> list[tuple[MappedColumn, bool]]:
-    """All numeric columns with roles and units, and whether the unit is sure; CPU and memory once each."""
+def _features(
+    columns: Sequence[Column], executions: Sequence[str], still: Collection[str]
+) -> list[tuple[MappedColumn, bool]]:
+    """All numeric columns with roles and units, and whether they are sure; CPU and memory once each."""
     names = [column.name for column in columns]
-    cpu = likeliest(names, cpu_score)
-    memory = likeliest([name for name in names if name != cpu], memory_score)
-    main = {cpu: Role.CPU, memory: Role.MEMORY}
+    cpu = usage.find(Role.CPU, names, still)
+    memory = usage.find(Role.MEMORY, [name for name in names if name != cpu.column], still)
+    main = {cpu.column: Role.CPU, memory.column: Role.MEMORY}
     found = [_feature(column, main.get(column.name)) for column in columns[:MOST_FEATURES]]
-    if any(one.role is not Role.OTHER for one, _ in found):
-        return found
+    if not any(one.role is not Role.OTHER for one, _ in found):
+        return [(_open(one), sure) if unnamed(one.column) else (one, sure) for one, sure in found]
+    roles = {one.role for one, _ in found}
+    asked = {one.column for one in (cpu, memory) if one.rivals}
+    if memory.column and usage.about_gpus(memory.column, executions, names, roles):
+        asked.add(memory.column)
+    features = [one for one, _ in found]
     return [
-        (MappedColumn(one.column, Role.OTHER, UNKNOWN) if unnamed(one.column) else one, sure)
+        (_open(one), True) if one.column in asked else (one, sure and not usage.taken_for(one, features))
         for one, sure in found
     ]
+
+
+def _open(one: MappedColumn) -> MappedColumn:
+    """A column of which a person has to say what it measures."""
+    return MappedColumn(one.column, Role.OTHER, UNKNOWN)
 
 
 def _feature(column: Column, main: Role | None) -> tuple[MappedColumn, bool]:

@@ -14,23 +14,25 @@ if TYPE_CHECKING:
 _NO_USAGE = frozenset(
     ("limit", "limits", "request", "requests", "requested", "reserved", "reservation", "allocatable",
      "assigned", "guaranteed", "capacity", "provisioned", "delta", "diff", "change", "temp", "temperature",
-     "clock", "bucket", "le", "quantile", "gpu")
+     "clock", "bucket", "le", "quantile", "gpu", "target", "desired", "predicted", "prediction",
+     "forecast", "recommended", "recommendation", "threshold", "bound", "unused", "remaining", "headroom",
+     "wasted", "req", "pressure", "power", "watts", "energy", "joules", "voltage", "fan", "cost", "price",
+     "credit", "credits")
 )  # fmt: skip
-"""What is promised, how it changes, a temperature: words of columns that are no usage."""
+"""What is promised, expected or left, how it changes, a temperature: words of columns that are no usage."""
 _NO_CPU = _NO_USAGE | frozenset(
     ("allocated", "iowait", "system", "steal", "idle", "nice", "user", "usr", "sys", "kernel", "guest",
-     "softirq", "irq", "throttled", "throttling", "periods", "quota", "shares", "weight", "freq", "frequency",
-     "mhz", "ghz", "count", "load", "pressure")
+     "softirq", "irq", "throttle", "throttled", "throttling", "periods", "quota", "shares", "weight",
+     "freq", "frequency", "mhz", "ghz", "count", "num", "number", "online", "load", "wait", "alloc",
+     "free", "avail", "available")
 )  # fmt: skip
 _NO_MEMORY = _NO_USAGE | frozenset(
-    ("free", "available", "cap", "swap", "cache", "cached", "buffers", "failcnt", "failures", "faults",
-     "total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "mapped", "cuda", "vram",
-     "hbm", "device", "nvidia", "growth", "increase", "active", "inactive", "slab", "dirty", "committed",
-     "writeback")
+    ("free", "avail", "available", "cap", "swap", "cache", "cached", "buffers", "failcnt", "failures",
+     "faults", "total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "mapped",
+     "cuda", "vram", "hbm", "device", "nvidia", "growth", "increase", "active", "inactive", "slab",
+     "dirty", "committed", "writeback")
 )  # fmt: skip
-_EXTREME = frozenset(
-    ("min", "max", "peak", "minimum", "maximum", "p90", "p95", "p99", "std", "stddev", "var")
-)
+_EXTREME = re.compile(r"min|max|peak|minimum|maximum|p(?!50)\d{1,3}|std|stddev|var|high|highest|low|lowest")
 _MEAN = frozenset(("mean", "avg", "average"))
 _CPU = frozenset(
     ("cpu", "cpuacct", "cpus", "vcpu", "processor", "prozessor", "processeur", "procesador", "processore")
@@ -69,7 +71,7 @@ def cpu_score(name: str) -> int:
         "container_cpu_usage_seconds_total",
     )
     score = 1 + 4 * better + 8 * exact + 2 * ("cores" in said)
-    return max(score - 4 * bool(_EXTREME & set(said)), 1)
+    return max(score - 4 * extreme(name), 1)
 
 
 def memory_score(name: str) -> int:
@@ -81,7 +83,12 @@ def memory_score(name: str) -> int:
     exact = _EXACT_MEMORY.fullmatch(key(name)) is not None
     # a percentage is second to a size
     score = 1 + 4 * better + 8 * exact - 3 * bool({"percent", "perc", "pct"} & said)
-    return max(score - 4 * bool(_EXTREME & said), 1)
+    return max(score - 4 * extreme(name), 1)
+
+
+def extreme(name: str) -> bool:
+    """Whether a name is that of the highest, the lowest or a quantile, and not of the mean."""
+    return any(_EXTREME.fullmatch(word) for word in words(name))
 
 
 def likeliest(names: Sequence[str], score: Callable[[str], int]) -> str | None:
@@ -132,6 +139,11 @@ def _gpu(said: set[str]) -> bool:
         "limit",
         "enc",
         "dec",
+        "encoder",
+        "decoder",
+        "fan",
+        "idle",
+        "free",
     }
     names = {"util", "utilization", "utilisation", "usage", "load", "percent", "pct", "busy"}
     alone = all(word == "gpu" or word.isdigit() for word in said)
@@ -142,10 +154,11 @@ def _direction(said: set[str], of: frozenset[str], way: frozenset[str], other: f
     return bool(of & said) and bool(way & said) and not other & said and not _NOT_MEASURED & said
 
 
+_CAP = frozenset(("limit", "cap", "capping", "max", "min", "default", "enforced", "requested"))
 _FURTHER: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
     (Role.CPU_LIMIT, lambda said: _limit(said, {"cpu", "cpus"})),
     (Role.MEMORY_LIMIT, lambda said: _limit(said, {"mem", "memory"})),
-    (Role.GPU_POWER, lambda said: "gpu" in said and bool({"power", "watts"} & said) and "limit" not in said),
+    (Role.GPU_POWER, lambda said: "gpu" in said and bool({"power", "watts"} & said) and not _CAP & said),
     (Role.GPU_MEMORY, _gpu_memory),
     (Role.GPU, _gpu),
     (Role.NETWORK_IN, lambda said: _direction(said, _NETWORK, _IN, _OUT)),

@@ -15,8 +15,9 @@ from core.traces.cells.dates import CLOCK, MINUTES
 from core.traces.guessing import MOST_FEATURES
 from core.traces.guessing.order import without_false_counters
 from core.traces.guessing.roles import further_role
+from core.traces.guessing.usage import asked_for, taken_for
 from core.traces.layouts.base import Head, Layout
-from core.traces.mapping import TIME_UNITS
+from core.traces.mapping import TIME_UNITS, UNKNOWN
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
 from core.units import file_unit
 
@@ -104,7 +105,10 @@ def headerless(first_row: tuple[str, ...]) -> tuple[str, ...] | None:
 
 def _reasons(layout: Layout, mapping: ColumnMapping) -> tuple[str, ...]:
     parts = [f"The columns look like: {layout.label}."]
-    roles = {each.role for each in mapping.features}
+    # what is asked may still be one of them
+    roles = {
+        asked_for(one.column) or one.role if one.unit_key == UNKNOWN else one.role for one in mapping.features
+    }
     missing = [name for role, name in ((Role.CPU, "CPU"), (Role.MEMORY, "memory")) if role not in roles]
     if missing:
         what = " or ".join(missing)
@@ -129,7 +133,10 @@ def _of_units(mapping: ColumnMapping) -> list[str]:
     parts = [f"Kept as plain numbers, for nothing tells their unit: {_some(unsaid)}."] if unsaid else []
     assumed: dict[str, list[str]] = {}
     for one in mapping.features:
-        if one.column in mapping.assumed:
+        taken = taken_for(one, mapping.features) if one.column in mapping.assumed else None
+        if taken:
+            parts.append(taken)
+        elif one.column in mapping.assumed:
             assumed.setdefault(file_unit(one.unit_key).label, []).append(f"“{one.column}”")
     timed = mapping.time is not None and mapping.time in mapping.assumed
     if timed and mapping.time_unit in (CLOCK, MINUTES):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
+from core.traces.mapping import MappedColumn
 from core.traces.model import Role
 from tests.store.layouts.files import of, write
 
@@ -44,7 +46,13 @@ def test_objects_in_lists_are_called_by_their_names_in_any_order(tmp_path):
     for i in range(6):
         both = [{"name": name, "cpu_cores": cores} for name, cores in (("a", 1.1), ("b", 2.1))]
         lines.append(json.dumps({"ts": 1.7e9 + i, "containers": both[:: (-1) ** i]}))
-    traces, _ = read_with_report(write(tmp_path, "own.jsonl", "\n".join(lines)))
+    path = write(tmp_path, "own.jsonl", "\n".join(lines))
+    found = inspect_file(path)
+    assert [one.candidates for one in found.questions] == [
+        ("containers.a.cpu_cores", "containers.b.cpu_cores")
+    ]
+    both = tuple(MappedColumn(name) for name in found.questions[0].candidates)
+    traces, _ = read_with_report(path, replace(found.mapping, features=both))
     assert traces.column("containers.a.cpu_cores").tolist() == [1.1] * 6
     assert traces.column("containers.b.cpu_cores").tolist() == [2.1] * 6
 

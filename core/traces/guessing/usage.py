@@ -1,0 +1,218 @@
+"""Which column is CPU usage, and which memory usage: the words of a name have to be known, or it is said.
+
+No list of words that are no usage is ever complete. So it is the other way round: a column is taken in
+silence only if every word of its name is known. Columns that may be different things are asked: the host's
+beside the container's, or one per service; what never changes beside a column that does is a size.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.traces.cells.numbers import EMPTY
+from core.traces.guessing.order import by_execution
+from core.traces.guessing.roles import cpu_score, extreme, likeliest, memory_score, unnamed
+from core.traces.guessing.words import words
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from core.traces.mapping import MappedColumn
+
+WHAT = {Role.CPU: "CPU usage", Role.MEMORY: "memory usage"}
+SCORES: dict[Role, Callable[[str], int]] = {Role.CPU: cpu_score, Role.MEMORY: memory_score}
+LEAST_SAMPLES = 3
+"""Of fewer samples of an execution nobody can say that they never change."""
+_CLEAR = 5
+_INSIDE = frozenset(
+    ("container", "containers", "pod", "pods", "process", "proc", "app", "application", "task", "job",
+     "workload", "program")
+)  # fmt: skip
+_OUTSIDE = frozenset(("host", "node", "machine", "system", "server", "sys"))
+_KNOWN = _INSIDE | _OUTSIDE | frozenset(
+    ("usage", "used", "use", "util", "utilization", "utilisation", "consumption", "consumed", "current",
+     "actual", "measured", "observed", "real", "now", "value", "val", "metric", "metrics", "stats",
+     "total", "overall", "all", "rate", "irate", "deriv", "sum", "of", "by", "in", "the", "per", "per_s",
+     "pers", "avg", "average", "mean", "median", "max", "maximum", "min", "minimum", "peak", "percent",
+     "percentage", "perc", "pct", "ratio", "share", "raw", "namespace", "instance", "vm", "execution",
+     "service", "kubernetes", "kube", "k8s", "docker", "podman", "cgroup", "cgroups", "prometheus",
+     "cadvisor", "windows", "psutil", "ps", "top", "influx", "telegraf", "metricbeat", "aws", "ecs",
+     "azure", "gcp", "time", "timestamp", "auslastung", "nutzung", "verbrauch", "belegt", "genutzt",
+     "verwendet", "uso", "usada", "usado", "utilise", "utilisee", "utilizzo", "utilizzata", "de", "du",
+     "la", "del", "van", "der")
+)  # fmt: skip
+_OF = {
+    Role.CPU: frozenset(
+        ("cpu", "cpus", "vcpu", "vcpus", "cpuacct", "processor", "prozessor", "processeur", "procesador",
+         "processore", "core", "cores", "kern", "kerne", "kernen", "coeurs", "nucleos", "millicores",
+         "mcores", "millicore", "milli", "mcore", "mcpu", "millicpu", "nanocores", "nanocore", "nano", "m",
+         "seconds", "second", "sec", "secs", "s", "ms", "msec", "milliseconds", "us", "usec", "usecs",
+         "microseconds", "ns", "nanos", "nanosec", "nanoseconds", "cumulative", "counter", "load", "busy",
+         "active", "information")
+    ),
+    Role.MEMORY: frozenset(
+        ("mem", "memory", "ram", "rss", "pss", "uss", "speicher", "arbeitsspeicher", "memoire", "memoria",
+         "kbmemused", "working", "set", "workingset", "resident", "size", "physical", "private", "byte",
+         "bytes", "k", "m", "g", "b", "ki", "mi", "gi", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib",
+         "megabytes", "gigabytes", "kilobytes", "main")
+    ),
+}  # fmt: skip
+_PARTS = frozenset(
+    ("anon", "anonymous", "file", "kernel", "stack", "heap", "nonheap", "kmem", "sock", "shmem",
+     "pgtables", "sreclaimable", "sunreclaim", "children", "child", "metaspace", "allocated", "alloc",
+     "buffer", "code")
+)  # fmt: skip
+"""What is only a part: it gives way to the whole."""
+_LABELS = re.compile(r"\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """The column that is CPU or memory usage.
+
+    Parameters
+    ----------
+    column
+        The likeliest one; None where there is none.
+    rivals
+        Others that it may be, which a person has to say.
+    """
+
+    column: str | None
+    rivals: tuple[str, ...] = ()
+
+
+def strange(name: str, role: Role) -> frozenset[str]:
+    """The words of a column's name that say nothing of a role's usage, as far as is known."""
+    said = words(_LABELS.sub(" ", name))
+    return frozenset(word for word in said if word not in _KNOWN | _OF[role] and word != "p50")
+
+
+def taken_for(one: MappedColumn, features: Sequence[MappedColumn]) -> str | None:
+    """What is said of a column that is only taken for CPU or memory usage; None where its name is known.
+
+    Parameters
+    ----------
+    one
+        The column.
+    features
+        All columns of its table.
+    """
+    if one.role not in SCORES:
+        return None
+    said = words(_LABELS.sub(" ", one.column))
+    odd = next((word for word in said if word in strange(one.column, one.role) or extreme(word)), None)
+    if odd is not None:
+        return f"Column “{one.column}” was taken for {WHAT[one.role]}; “{odd}” may say that it is not."
+    cpu = next((other for other in features if other.role is Role.CPU), one)
+    if one.role is Role.MEMORY and _mixed(cpu.column, one.column):
+        return f"Column “{one.column}” was taken for memory usage; “{cpu.column}” is of something else."
+    return None
+
+
+def _mixed(cpu: str, memory: str) -> bool:
+    """Whether one is of a container or process, and the other of its host."""
+    return {scope(cpu), scope(memory)} == {"inside", "outside"}
+
+
+def scope(name: str) -> str:
+    """What a name measures: ``inside`` a container, ``outside`` on its host, or "" where it does not say."""
+    said = set(words(name))
+    return "inside" if said & _INSIDE else "outside" if said & _OUTSIDE else ""
+
+
+def find(role: Role, names: Sequence[str], still: Collection[str] = ()) -> Usage:
+    """The column that is CPU or memory usage.
+
+    Parameters
+    ----------
+    role
+        CPU or memory.
+    names
+        The columns of numbers.
+    still
+        Those that never change.
+    """
+    there = candidates(role, names)
+    there = [name for name in there if name not in still] or there
+    known = [name for name in there if not strange(name, role)]
+    whole = [name for name in there if not strange(name, role) & _PARTS]
+    best = likeliest(known or whole or there, SCORES[role])
+    if best is None:
+        return Usage(None)
+    return Usage(best, tuple(name for name in there if _rival(name, best, role)))
+
+
+def _rival(name: str, best: str, role: Role) -> bool:
+    """Whether a column may be usage as well as the likeliest one, and of something else."""
+    more, most = strange(name, role), strange(best, role)
+    if scope(name) != scope(best) and not more & _PARTS:
+        return True
+    if more == most and _LABELS.findall(name) == _LABELS.findall(best):
+        return False
+    score = SCORES[role]
+    parts = more and more <= _PARTS and not most
+    return not parts and score(name) >= min(score(best), _CLEAR)
+
+
+def candidates(role: Role, names: Sequence[str]) -> list[str]:
+    """The columns whose names speak for CPU or memory usage, the likelier ones first."""
+    score = SCORES[role]
+    return sorted((name for name in names if not unnamed(name) and score(name) > 0), key=score, reverse=True)
+
+
+def asked_for(name: str) -> Role | None:
+    """CPU or memory where a column's name speaks for it; else None."""
+    return next((role for role in SCORES if candidates(role, [name])), None)
+
+
+def about_gpus(memory: str, executions: Sequence[str], names: Sequence[str], roles: Collection[Role]) -> bool:
+    """Whether a column called memory may be the memory of a GPU.
+
+    Parameters
+    ----------
+    memory
+        The column.
+    executions
+        The columns that name executions.
+    names, roles
+        All columns of numbers, and what is measured besides memory.
+    """
+    if scope(memory) == "inside" or {"rss", "working"} & set(words(memory)):
+        return False
+    if any({"gpu", "cuda", "device"} & set(words(name)) for name in executions):
+        return True
+    gpus = any("gpu" in words(name) for name in names)
+    named = any(scope(name) == "inside" for name in executions)
+    return gpus and not named and not {Role.CPU, Role.GPU_MEMORY} & set(roles)
+
+
+def unchanging(
+    names: Sequence[str], executions: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> frozenset[str]:
+    """The columns that have one value in each execution.
+
+    Parameters
+    ----------
+    names
+        The columns to look at.
+    executions
+        Those that name executions.
+    header, rows
+        The table's first rows.
+    """
+    groups = [group for group in by_execution(executions, header, rows) if len(group) >= LEAST_SAMPLES]
+
+    def cells(name: str, group: Sequence[Sequence[str]]) -> set[str]:
+        place = header.index(name)
+        return {row[place].strip() for row in group} - EMPTY
+
+    # what is idle is zero
+    return frozenset(
+        name
+        for name in names
+        if groups and all(len(found := cells(name, group)) == 1 and found != {"0"} for group in groups)
+    )
