@@ -48,6 +48,8 @@ def of(mapping, role):
         ("timestamp,cpu_cores,memory_kernel_gb,memory_stack_gb,rss_gb", "", 1, 4),
         ("timestamp,cpu_cores,heap_memory_used_mb,memory_rss_mb", "", 1, 3),
         ("timestamp,cpu_cores,memory_anon_gb,memory_file_gb,memory_usage_gb", "", 1, 4),
+        ("timestamp,cpu_cores,jvm_memory_heap_used_mb,process_memory_rss_mb", "", 1, 3),
+        ("timestamp,cpu_cores,memory_usage_private_working_set_gb,memory_usage_commit_gb", "", 1, 2),
         ("timestamp,cpu_cores_p75,cpu_cores_p50,memory_gb", "", 2, 3),
     ],
 )
@@ -145,6 +147,8 @@ def test_what_a_gpu_has_besides_usage_is_none(name):
         "kubernetes.container.cpu.usage.nanocores",
         "docker_container_cpu cores",
         "Process CPU Usage (cores)",
+        "instance:container_cpu_cores:rate5m",
+        r"\\WEB7\Process CPU cores",
         "cpuUsageCores",
     ],
 )

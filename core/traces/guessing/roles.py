@@ -23,14 +23,14 @@ _NO_USAGE = frozenset(
 _NO_CPU = _NO_USAGE | frozenset(
     ("allocated", "iowait", "system", "steal", "idle", "nice", "user", "usr", "sys", "kernel", "guest",
      "softirq", "irq", "throttle", "throttled", "throttling", "periods", "quota", "shares", "weight",
-     "freq", "frequency", "mhz", "ghz", "count", "num", "number", "online", "load", "wait", "alloc",
+     "freq", "frequency", "mhz", "ghz", "hz", "count", "num", "number", "online", "load", "wait", "alloc",
      "free", "avail", "available")
 )  # fmt: skip
 _NO_MEMORY = _NO_USAGE | frozenset(
     ("free", "avail", "available", "cap", "swap", "cache", "cached", "buffers", "failcnt", "failures",
      "faults", "total", "shared", "virtual", "virt", "vms", "vsz", "gps", "bandwidth", "copy", "mapped",
      "cuda", "vram", "hbm", "device", "nvidia", "growth", "increase", "active", "inactive", "slab",
-     "dirty", "committed", "writeback")
+     "dirty", "commit", "committed", "writeback")
 )  # fmt: skip
 _EXTREME = re.compile(r"min|max|peak|minimum|maximum|p(?!50)\d{1,3}|std|stddev|var|high|highest|low|lowest")
 _MEAN = frozenset(("mean", "avg", "average"))

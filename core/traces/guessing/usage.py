@@ -15,7 +15,9 @@ from core.traces.cells.numbers import EMPTY
 from core.traces.guessing.order import by_execution
 from core.traces.guessing.roles import cpu_score, extreme, likeliest, memory_score, unnamed
 from core.traces.guessing.words import words
+from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
+from core.units import file_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -42,7 +44,8 @@ _KNOWN = _INSIDE | _OUTSIDE | frozenset(
      "cadvisor", "windows", "psutil", "ps", "top", "influx", "telegraf", "metricbeat", "aws", "ecs",
      "azure", "gcp", "time", "timestamp", "auslastung", "nutzung", "verbrauch", "belegt", "genutzt",
      "verwendet", "uso", "usada", "usado", "utilise", "utilisee", "utilizzo", "utilizzata", "de", "du",
-     "la", "del", "van", "der")
+     "la", "del", "van", "der", "utilized", "ave", "stat", "jvm", "last", "carga", "compute", "googleapis",
+     "com")
 )  # fmt: skip
 _OF = {
     Role.CPU: frozenset(
@@ -55,9 +58,9 @@ _OF = {
     ),
     Role.MEMORY: frozenset(
         ("mem", "memory", "ram", "rss", "pss", "uss", "speicher", "arbeitsspeicher", "memoire", "memoria",
-         "kbmemused", "working", "set", "workingset", "resident", "size", "physical", "private", "byte",
-         "bytes", "k", "m", "g", "b", "ki", "mi", "gi", "kb", "mb", "gb", "tb", "kib", "mib", "gib", "tib",
-         "megabytes", "gigabytes", "kilobytes", "main")
+         "kbmemused", "wss", "working", "set", "workingset", "resident", "size", "physical", "private",
+         "byte", "bytes", "k", "m", "g", "b", "ki", "mi", "gi", "kb", "mb", "gb", "tb", "kib", "mib",
+         "gib", "tib", "megabytes", "gigabytes", "kilobytes", "main")
     ),
 }  # fmt: skip
 _PARTS = frozenset(
@@ -66,7 +69,8 @@ _PARTS = frozenset(
      "buffer", "code")
 )  # fmt: skip
 """What is only a part: it gives way to the whole."""
-_LABELS = re.compile(r"\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
+_WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
+_LABELS = re.compile(r"^\\\\[^\\]+\\|\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ class Usage:
 def strange(name: str, role: Role) -> frozenset[str]:
     """The words of a column's name that say nothing of a role's usage, as far as is known."""
     said = words(_LABELS.sub(" ", name))
-    return frozenset(word for word in said if word not in _KNOWN | _OF[role] and word != "p50")
+    odd = frozenset(said) - _KNOWN - _OF[role]
+    return frozenset(word for word in odd if not _WINDOW.fullmatch(word))
 
 
 def taken_for(one: MappedColumn, features: Sequence[MappedColumn]) -> str | None:
@@ -103,13 +108,16 @@ def taken_for(one: MappedColumn, features: Sequence[MappedColumn]) -> str | None
     """
     if one.role not in SCORES:
         return None
+    what = WHAT[one.role]
+    if one.unit_key != UNKNOWN:
+        what = f"{what} in {file_unit(one.unit_key).label}"
     said = words(_LABELS.sub(" ", one.column))
     odd = next((word for word in said if word in strange(one.column, one.role) or extreme(word)), None)
     if odd is not None:
-        return f"Column “{one.column}” was taken for {WHAT[one.role]}; “{odd}” may say that it is not."
+        return f"Column “{one.column}” was taken for {what}; “{odd}” may say that it is not."
     cpu = next((other for other in features if other.role is Role.CPU), one)
     if one.role is Role.MEMORY and _mixed(cpu.column, one.column):
-        return f"Column “{one.column}” was taken for memory usage; “{cpu.column}” is of something else."
+        return f"Column “{one.column}” was taken for {what}; “{cpu.column}” is of something else."
     return None
 
 

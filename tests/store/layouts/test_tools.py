@@ -243,3 +243,12 @@ def test_an_expression_as_legend_names_its_container(tmp_path):
     assert traces.ids == ("a", "b")
     assert of(traces, Role.CPU, "b") == [1.0, 1.1, 1.2, 1.3]
     assert report.faultless
+
+
+def test_a_column_that_is_only_taken_for_usage_marks_the_import_and_names_the_word(tmp_path):
+    rows = "".join(f"2026-01-31T12:00:0{i},1.{i},{500 + i}\n" for i in range(9))
+    path = write(tmp_path, "slurm.csv", "timestamp,cpu_cores,mem_alloc_mib\n" + rows)
+    said = "Column “mem_alloc_mib” was taken for memory usage in MiB; “alloc” may say that it is not."
+    assert said in inspect_file(path).reasons
+    _, report = read_with_report(path)
+    assert [(one.kind, one.message) for one in report.harmful] == [("assumed_role", said)]
