@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from core.traces.guessing.order import TURNS, is_identity
+from core.traces.guessing.order import MOST_NAMES, TURNS, is_identity, is_place, is_state
 from core.traces.model import TraceSet
 from core.traces.validation import MOST_ROWS, many
+from core.units import Unit
 
 if TYPE_CHECKING:
     from core.traces.mapping import ColumnMapping
@@ -136,21 +137,39 @@ class Working:
         for name, codes, raw in zip(
             self.mapping.attributes, self.attributes, self.raw.attributes, strict=True
         ):
-            first = codes[starts]
-            differs = codes != np.repeat(first, np.diff(self.offsets))
-            if differs.any():
-                mixed = len(np.unique(np.searchsorted(self.offsets, np.flatnonzero(differs), side="right")))
-                row = self.first_row(differs)
-                which = f"within {many(mixed, 'execution')}, first in row {row}"
-                kind = "mixed_identity" if is_identity(name) and self._turns(codes) else "mixed_attribute"
-                message = f"Column “{name}” has more than one value {which}."
-                self.log.add(kind, message, row=row, column=name, count=mixed)
-            found[name] = [raw.names[code] if code >= 0 else "" for code in first]
+            self._say_mixed(name, codes, codes >= 0)
+            found[name] = [raw.names[code] if code >= 0 else "" for code in codes[starts]]
+        for feature, values in zip(self.features, self.columns, strict=True):
+            if feature.unit is Unit.PLAIN and is_identity(feature.name) and _whole(values):
+                self._say_mixed(feature.name, values, np.isfinite(values))
         return found
 
-    def _turns(self, codes: IntArray) -> bool:
-        """Whether a column goes to and fro within executions, as that of several series does."""
-        owner = np.repeat(np.arange(len(self.ids)), np.diff(self.offsets))[codes >= 0]
-        there = codes[codes >= 0]
-        changes = (np.diff(there) != 0) & (np.diff(owner) == 0)
-        return int(changes.sum()) > TURNS * self.n
+    def _say_mixed(self, name: str, cells: npt.NDArray[Any], there: Mask) -> None:
+        """Report a column with more than one value within an execution: it may name several."""
+        owner = np.repeat(np.arange(len(self.ids)), np.diff(self.offsets))
+        first = cells[self.offsets[:-1]]
+        differs = ~np.isclose(cells, first[owner], equal_nan=True)
+        if not differs.any():
+            return
+        mixed, row = len(np.unique(owner[differs])), self.first_row(differs)
+        message = (
+            f"Column “{name}” has more than one value within {many(mixed, 'execution')}, first in row {row}."
+        )
+        kind = (
+            "mixed_identity" if self._names_several(name, owner[there], cells[there]) else "mixed_attribute"
+        )
+        self.log.add(kind, message, row=row, column=name, count=mixed)
+
+    def _names_several(self, name: str, owner: IntArray, cells: npt.NDArray[Any]) -> bool:
+        """Whether cells are names that repeat within executions, of what neither moves nor is a state."""
+        pairs = np.unique(np.column_stack([owner, cells]), axis=0)[:, 0].astype(np.int64)
+        mixed = np.bincount(pairs, minlength=len(self.ids)) > 1
+        repeat = int(mixed[pairs].sum()) <= MOST_NAMES * int(mixed[owner].sum())
+        changes = int(((np.diff(owner) == 0) & (np.diff(cells) != 0)).sum())
+        moves = is_place(name) and changes <= TURNS * self.n
+        return bool(mixed.any()) and repeat and not moves and not is_state(name)
+
+
+def _whole(values: FloatArray) -> bool:
+    known = values[np.isfinite(values)]
+    return bool((known == np.round(known)).all())

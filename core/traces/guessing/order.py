@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from core.traces.cells.dates import is_clock, is_date
 from core.traces.cells.numbers import EMPTY, read, style_of
-from core.traces.guessing.words import key
+from core.traces.guessing.words import key, words
 from core.traces.mapping import UNKNOWN
 from core.units import FILE_UNITS
 
@@ -23,18 +24,45 @@ TURNS = 0.1
 """A column goes to and fro within an execution where it changes at more of its steps than this."""
 ROTATES = 0.8
 """Series take turns where this share of cells are those of one round before."""
-_IDENTITIES = frozenset(
-    ("namespace", "cluster", "host", "hostname", "host_name", "node", "node_name", "instance", "machine",
-     "machine_id", "vm", "vm_id", "pod", "pod_name", "container", "container_name", "container_id", "job_id",
-     "task_id", "run", "run_id", "replica", "worker", "rank", "local_rank", "pid", "gpu", "gpu_id",
-     "gpu_index", "gpu_idx", "gpu_uuid", "uuid", "device", "device_id", "index",
-     "task_index", "replica_index")
+MOST_NAMES = 0.5
+"""Names repeat: a column with more different cells than this share of its rows is text, and names nothing."""
+_PARTS = frozenset(
+    ("namespace", "cluster", "host", "hostname", "node", "instance", "machine", "vm", "pod", "container", "job",
+     "task", "run", "replica", "worker", "rank", "pid", "gpu", "uuid", "device", "index", "service", "app",
+     "application", "workload", "deployment", "statefulset", "daemonset", "component", "process", "program",
+     "execution", "experiment", "trial", "scenario", "repetition", "server", "shard", "tenant", "project",
+     "name", "id")
 )  # fmt: skip
+_AROUND = frozenset(
+    ("id", "idx", "number", "nr", "no", "label", "local", "global", "exported", "kubernetes", "k8s", "docker",
+     "compose", "com", "io")
+)  # fmt: skip
+"""Words that stand around those of parts: ``kubernetes.pod.name``, ``local_rank``."""
+_STATES = frozenset(
+    ("status", "state", "phase", "stage", "message", "msg", "event", "comment", "note", "notes", "log", "level",
+     "uptime", "age", "date", "day", "weekday", "hour", "timezone", "tz", "epoch", "step", "iteration", "iter",
+     "batch", "reason", "error", "warning")
+)  # fmt: skip
+"""Words of columns that say how an execution is doing: these change while it runs."""
+
+_PLACES = frozenset(("host", "hostname", "node", "machine", "vm", "server", "cluster", "instance"))
+"""Where an execution runs: it may be moved."""
 
 
 def is_identity(name: str) -> bool:
     """Whether a column is called like a part of an execution, or like the place of one."""
-    return key(name).removeprefix("exported_") in _IDENTITIES
+    said = set(words(name))
+    return bool(said & _PARTS) and said <= _PARTS | _AROUND
+
+
+def is_state(name: str) -> bool:
+    """Whether a column is called like what changes while an execution runs."""
+    return bool(_STATES & set(words(name)))
+
+
+def is_place(name: str) -> bool:
+    """Whether a column is called like where an execution runs."""
+    return bool(_PLACES & set(words(name)))
 
 
 def by_execution(
@@ -83,6 +111,39 @@ def _falls(groups: Sequence[Sequence[Sequence[str]]], place: int, style: NumberS
             up += after > before
             down += after < before
     return min(up, down) / max(steps, 1)
+
+
+def with_varying(
+    mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> ColumnMapping:
+    """The mapping with those columns of names as attributes that it leaves out and that vary in an execution.
+
+    All rows of an attribute are looked at when the file is read: what varies may be of several executions.
+    """
+    groups = by_execution(mapping.executions, header, rows)
+    style = style_of(cell for row in rows for cell in row)
+    found = []
+    for place, name in enumerate(header):
+        if name in mapping.columns or header.count(name) > 1 or is_state(name):
+            continue
+        columns = [
+            [row[place].strip() for row in group if row[place].strip() not in EMPTY] for group in groups
+        ]
+        if any(_are_names(name, cells, style) for cells in columns):
+            found.append(name)
+    return replace(mapping, attributes=(*mapping.attributes, *found)) if found else mapping
+
+
+def _are_names(name: str, cells: Sequence[str], style: NumberStyle) -> bool:
+    """Whether the cells of one execution are several names that repeat, and no numbers or times."""
+    kinds = set(cells)
+    if not 1 < len(kinds) <= MOST_NAMES * len(cells) or all(
+        is_date(cell) or is_clock(cell) for cell in kinds
+    ):
+        return False
+    if all(cell.isdecimal() for cell in kinds):
+        return is_identity(name)
+    return not all(read(cell, style) is not None for cell in kinds)
 
 
 def telling_apart(

@@ -13,7 +13,7 @@ from core.errors import InputError, listed
 from core.registry import Registry, declared
 from core.traces.cells.dates import CLOCK, MINUTES
 from core.traces.guessing import MOST_FEATURES
-from core.traces.guessing.order import without_false_counters
+from core.traces.guessing.order import with_varying, without_false_counters
 from core.traces.guessing.roles import further_role
 from core.traces.guessing.usage import asked_for, taken_for
 from core.traces.layouts.base import Head, Layout
@@ -89,7 +89,7 @@ def recognise(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...], made: 
     for name, layout in LAYOUTS.items():
         mapping = None if layout.only_made and name != made else layout.recognise(head)
         if mapping is not None:
-            sure = without_false_counters(mapping, header, rows)
+            sure = with_varying(without_false_counters(mapping, header, rows), header, rows)
             return Recognition(name, layout.label, sure, _reasons(layout, sure))
     raise InputError(
         f"None of the columns contains numbers: {listed(header)}.",
