@@ -381,6 +381,19 @@ KINDS: dict[str, Kind] = {
         "They were left out.",
         "No action is needed: they are the sum of the containers, or the one that keeps the network open.",
     ),
+    "group_sums": Kind(
+        Severity.INFO,
+        Action.IGNORED,
+        "They were left out.",
+        "No action is needed: they are the sum of what runs in them.",
+    ),
+    "unclear_label": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "Each was read as an execution.",
+        "Ask only for series of one value of this label if these are not different containers.",
+        harm=Harm.ALWAYS,
+    ),
     "pod_network": Kind(
         Severity.WARNING,
         Action.IGNORED,

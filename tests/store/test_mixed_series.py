@@ -1,10 +1,10 @@
-"""Several series in one execution, sums beside their parts: told apart, or marked, but never read in silence."""
+"""Several series in one execution, sums beside their parts: told apart, or marked, not read in silence."""
 
 from __future__ import annotations
 
 import pytest
 
-from core.store import read_with_report
+from core.store import inspect_file, read_with_report
 
 START = 1.7e9
 
@@ -89,3 +89,29 @@ def test_what_changes_while_an_execution_runs_is_no_name(tmp_path, column, cell)
     traces, report = read(tmp_path, f"timestamp,container,{column},cpu_cores,memory_bytes", rows)
     assert traces.ids == ("train",)
     assert report.faultless
+
+
+@pytest.mark.parametrize(
+    ("columns", "ids", "metrics"),
+    [
+        (
+            "cpu_cores_train-1,cpu_cores_request_train-1,cpu_cores_limit_train-1",
+            ("train-1",),
+            ("cpu_cores", "cpu_cores request", "cpu_cores limit"),
+        ),
+        (
+            "memory_bytes_train-1,memory_bytes_cache-train-1,memory_bytes_limit-train-1",
+            ("train-1",),
+            ("memory_bytes", "memory_bytes cache", "memory_bytes limit"),
+        ),
+        ("cpu_cores_limit_a-1,cpu_cores_limit_b-1", ("a-1", "b-1"), ("cpu_cores limit",)),
+        ("cpu_cores_cache-1,cpu_cores_cache-2", ("cache-1", "cache-2"), ("cpu_cores",)),
+        ("cpu_cores_user-db-1,cpu_cores_web-2", ("user-db-1", "web-2"), ("cpu_cores",)),
+    ],
+)
+def test_a_limit_beside_its_container_is_a_column_of_it(tmp_path, columns, ids, metrics):
+    n = len(columns.split(","))
+    rows = [f"{START + 10 * i}," + ",".join(str((k + 1) * 2e8 + i) for k in range(n)) for i in range(30)]
+    inspection = inspect_file(write(tmp_path, "wide.csv", f"time,{columns}\n" + "\n".join(rows)))
+    assert inspection.columns[0].examples == ids
+    assert tuple(column.name for column in inspection.columns[2:]) == metrics

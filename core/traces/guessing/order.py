@@ -27,11 +27,11 @@ ROTATES = 0.8
 MOST_NAMES = 0.5
 """Names repeat: a column with more different cells than this share of its rows is text, and names nothing."""
 _PARTS = frozenset(
-    ("namespace", "cluster", "host", "hostname", "node", "instance", "machine", "vm", "pod", "container", "job",
-     "task", "run", "replica", "worker", "rank", "pid", "gpu", "uuid", "device", "index", "service", "app",
-     "application", "workload", "deployment", "statefulset", "daemonset", "component", "process", "program",
-     "execution", "experiment", "trial", "scenario", "repetition", "server", "shard", "tenant", "project",
-     "name", "id")
+    ("namespace", "cluster", "host", "hostname", "node", "instance", "machine", "vm", "pod", "container",
+     "job", "task", "run", "replica", "worker", "rank", "pid", "gpu", "uid", "uuid", "device", "index",
+     "service", "app", "application", "workload", "deployment", "statefulset", "daemonset", "component",
+     "process", "program", "execution", "experiment", "trial", "scenario", "repetition", "server", "shard",
+     "tenant", "project", "name", "id")
 )  # fmt: skip
 _AROUND = frozenset(
     ("id", "idx", "number", "nr", "no", "label", "local", "global", "exported", "kubernetes", "k8s", "docker",
@@ -39,9 +39,9 @@ _AROUND = frozenset(
 )  # fmt: skip
 """Words that stand around those of parts: ``kubernetes.pod.name``, ``local_rank``."""
 _STATES = frozenset(
-    ("status", "state", "phase", "stage", "message", "msg", "event", "comment", "note", "notes", "log", "level",
-     "uptime", "age", "date", "day", "weekday", "hour", "timezone", "tz", "epoch", "step", "iteration", "iter",
-     "batch", "reason", "error", "warning")
+    ("status", "state", "phase", "stage", "message", "msg", "event", "comment", "note", "notes", "log",
+     "level", "uptime", "age", "date", "day", "weekday", "hour", "timezone", "tz", "epoch", "step",
+     "iteration", "iter", "batch", "reason", "error", "warning")
 )  # fmt: skip
 """Words of columns that say how an execution is doing: these change while it runs."""
 

@@ -241,3 +241,75 @@ def test_labels_that_say_what_is_measured_name_no_execution(tmp_path, metric, la
     assert traces.ids == ("p",)
     assert {feature.role for feature in traces.features} == {Role.OTHER}
     assert [one.kind for one in report.harmful] == ["doubtful"]
+
+
+def counted(value, **labels):
+    """CPU and memory of one thing."""
+    return [
+        {
+            "metric": {"__name__": metric, **labels},
+            "values": [[1.7e9 + 15 * i, str(start + step * i)] for i in range(20)],
+        }
+        for metric, start, step in (
+            ("container_cpu_usage_seconds_total", 100, 15 * value),
+            ("container_memory_working_set_bytes", value * 2**28, value * 1000),
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("own", "ids"), [({"pod": "p", "container": "c"}, ("p/c",)), ({"name": "web"}, ("web",)), ({}, ("/d/1",))]
+)
+def test_groups_of_containers_are_left_out_beside_these(tmp_path, own, ids):
+    found = [*counted(3, id="/"), *counted(2, id="/d"), *counted(1, id="/d/1", **own)]
+    traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert traces.ids == ids
+    assert report.count("group_sums") == 4
+    assert report.faultless
+
+
+def test_groups_without_containers_are_executions(tmp_path):
+    found = [*counted(3, id="/a.service"), *counted(2, id="/b.service")]
+    traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert traces.ids == ("/a.service", "/b.service")
+    assert report.faultless
+
+
+def test_a_container_that_restarts_has_both_metrics_of_each_run(tmp_path):
+    found = [one for run in "ab" for one in counted(1, pod="p", container="c", id=f"/p/{run}", name=run)]
+    found[0]["metric"]["cpu"] = found[2]["metric"]["cpu"] = "total"
+    traces, _ = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert traces.n_executions == 2
+    assert np.isfinite(traces.columns).all()
+
+
+@pytest.mark.parametrize(
+    ("label", "clear"),
+    [
+        ("prometheus_replica", False),
+        ("metrics_path", False),
+        ("type", False),
+        ("job", False),
+        ("namespace", True),
+        ("cluster_name", True),
+        ("node", True),
+    ],
+)
+def test_labels_that_tell_apart_are_known_ones_or_marked(tmp_path, label, clear):
+    found = [*counted(1, pod="p", **{label: "x"}), *counted(2, pod="p", **{label: "y"})]
+    traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
+    assert traces.n_executions == 2
+    assert report.faultless is clear
+    assert clear or f"“{label}”, such as “x”, “y”" in report.harmful[0].message
+
+
+def test_a_long_table_of_statistics_is_marked(tmp_path):
+    rows = [
+        f"{1.7e9 + 60 * i},i-1,{metric},{stat},{value + i % 5}"
+        for i in range(20)
+        for metric, value in (("cpu_usage_cores", 1), ("memory_used_bytes", 2**30))
+        for stat in ("Average", "Maximum")
+    ]
+    header = "timestamp,InstanceId,metric_name,stat,value\n"
+    _, report = read_with_report(write(tmp_path, "long.csv", header + "\n".join(rows)))
+    assert [one.column for one in report.harmful] == ["stat"]

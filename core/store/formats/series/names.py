@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.errors import listed
+from core.traces.guessing.order import is_identity
 from core.traces.validation import problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from core.traces.validation import Problem
 
@@ -29,6 +31,8 @@ _PARTS = ("gpu", "GPU", "minor_number", "index", "device", "interface", "UUID", 
 _KINDS = ("mode", "resource", "le", "quantile")
 """Labels that say what is measured, and not of whom."""
 _PAUSE = "POD"
+_SCRAPED = ("job", "service", "app", "project")
+"""Labels that tell who measures as often as who is measured."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +71,47 @@ def of_containers(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -
         if place[1] and container not in ("", _PAUSE):
             known.setdefault(place, set()).add(container)
             counted.add((place, metric))
+    groups = _groups(labels, metrics)
     kept: dict[int, Mapping[str, str]] = {}
     sums, shared = list[str](), list[str]()
     for i, (one, metric) in enumerate(zip(labels, metrics, strict=True)):
         place, container = _place(one)
         network = "network" in metric.lower()
+        if i in groups:
+            continue
         if container in ("", _PAUSE) and (place, metric) in counted:
             sums.append(place[1])
         elif container in ("", _PAUSE) and network and len(known.get(place, ())) > 1:
             shared.append(place[1])
         else:
             kept[i] = _without_container(one) if container == _PAUSE and network else one
-    names = named(list(kept.values()), [metrics[i] for i in kept])
-    return OfContainers(tuple(kept), tuple(names), _left_out(sums, shared))
+    names, unclear = named(list(kept.values()), [metrics[i] for i in kept])
+    said = (*_left_out(sums, shared, [labels[i]["id"] for i in groups]), *unclear)
+    return OfContainers(tuple(kept), tuple(names), said)
+
+
+def _groups(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> dict[int, None]:
+    """The series of groups of containers: known by a path alone, and beside what is in them.
+
+    cAdvisor counts every level of the tree of control groups: the machine ``/``, the kubelet, a pod's class.
+    """
+    bare = [_is_group(one) for one in labels]
+    told = {metric for metric, group in zip(metrics, bare, strict=True) if not group}
+    ids = {one["id"] for one in labels if one.get("id", "").startswith("/")}
+    above = {
+        f"{'/'.join(parts[:i])}/" for parts in (one.split("/") for one in ids) for i in range(1, len(parts))
+    }
+    return {
+        i: None
+        for i, (one, metric) in enumerate(zip(labels, metrics, strict=True))
+        if bare[i] and (metric in told or (f"{one['id'].rstrip('/')}/" in above and len(ids) > 1))
+    }
+
+
+def _is_group(labels: Mapping[str, str]) -> bool:
+    """Whether a series is known by the path of its control group alone."""
+    own = any(labels.get(key) for key in _ALONE[: _ALONE.index("id")])
+    return labels.get("id", "").startswith("/") and not own and not any(_pod_and_container(labels))
 
 
 def _of_kind(labels: Mapping[str, str], metric: str) -> str:
@@ -87,8 +119,11 @@ def _of_kind(labels: Mapping[str, str], metric: str) -> str:
     return " ".join([metric, *(f"{key} {labels[key]}" for key in _KINDS if labels.get(key))])
 
 
-def _left_out(sums: Sequence[str], shared: Sequence[str]) -> tuple[Problem, ...]:
+def _left_out(sums: Sequence[str], shared: Sequence[str], groups: Sequence[str]) -> tuple[Problem, ...]:
     said = []
+    if groups:
+        message = f"{len(groups):,} series of groups of containers, first of “{groups[0]}”."
+        said.append(problem("group_sums", message, count=len(groups)))
     if sums:
         message = f"{len(sums):,} series of pods as a whole beside their containers, first of “{sums[0]}”."
         said.append(problem("pod_sums", message, count=len(sums)))
@@ -113,10 +148,13 @@ def _without_container(labels: Mapping[str, str]) -> Mapping[str, str]:
 
 def execution_of(labels: Mapping[str, str]) -> str:
     """The container that labels identify: pod and container, or a name, or all labels."""
-    named = "/".join(part for part in _pod_and_container(labels) if part)
-    if not named:
-        named = next((labels[key] for key in _ALONE if labels.get(key)), "")
-    return named or all_labels(labels, [key for key in labels if key not in _PARTS])
+    return _own_name(labels) or all_labels(labels, [key for key in labels if key not in _PARTS])
+
+
+def _own_name(labels: Mapping[str, str]) -> str:
+    """The pod and container, or the name, that labels say; empty where they say none."""
+    said = "/".join(part for part in _pod_and_container(labels) if part)
+    return said or next((labels[key] for key in _ALONE if labels.get(key)), "")
 
 
 def all_labels(labels: Mapping[str, str], keys: Iterable[str]) -> str:
@@ -124,8 +162,10 @@ def all_labels(labels: Mapping[str, str], keys: Iterable[str]) -> str:
     return ", ".join(f"{key}={labels[key]}" for key in sorted(keys) if labels.get(key)) or "all"
 
 
-def named(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> list[tuple[str, str]]:
-    """The execution and the column of every series.
+def named(
+    labels: Sequence[Mapping[str, str]], metrics: Sequence[str]
+) -> tuple[list[tuple[str, str]], tuple[Problem, ...]]:
+    """The execution and the column of every series, and which labels tell executions apart unclearly.
 
     Parameters
     ----------
@@ -134,30 +174,55 @@ def named(labels: Sequence[Mapping[str, str]], metrics: Sequence[str]) -> list[t
 
     Returns
     -------
-    list
-        All different, as long as the labels are. Series of one container that differ in a label of its parts
-        (two GPUs, two network interfaces) are two columns of it, other ones are two executions.
+    tuple
+        The names are all different, as long as the labels are. Series of one container that differ in a label
+        of its parts (two GPUs, two network interfaces) are two columns of it, other ones are two executions.
     """
     labels = _with_containers(labels, metrics)
     names = [(execution_of(one), metric) for one, metric in zip(labels, metrics, strict=True)]
     if len(set(names)) == len(names):
-        return names
+        nameless = [(one, metric) for one, metric in zip(labels, metrics, strict=True) if not _own_name(one)]
+        keys = {key for one, _ in nameless for key in one} - set(_PARTS)
+        return names, _unclear([("", metric) for _, metric in nameless], [one for one, _ in nameless], keys)
     keys = {key for one in labels for key in one}
-    varying = {key for key in keys if len({one.get(key) for one in labels}) > 1}
+    varying = {
+        key
+        for key in keys
+        if len({one[key] for one in labels if one.get(key)}) > 1 or _tells_apart(names, labels, key)
+    }
     parts = [key for key in _PARTS if key in varying and _tells_apart(names, labels, key)]
     names = [
         (name, f"{metric} {' '.join(_part(one, parts[:1]))}".strip())
         for (name, metric), one in zip(names, labels, strict=True)
     ]
     if len(set(names)) == len(names):
-        return names
+        return names, ()
     others = [key for key in varying if key not in parts[:1]]
-    return [(all_labels(one, others), metric) for one, (_, metric) in zip(labels, names, strict=True)]
+    made = [(all_labels(one, others), metric) for one, (_, metric) in zip(labels, names, strict=True)]
+    return made, _unclear(names, labels, others)
 
 
-def _tells_apart(names: Sequence[tuple[str, str]], labels: Sequence[Mapping[str, str]], key: str) -> bool:
+def _unclear(
+    names: Sequence[tuple[str, str]], labels: Sequence[Mapping[str, str]], keys: Collection[str]
+) -> tuple[Problem, ...]:
+    """That series differ in labels of which nobody knows whether they name executions."""
+    known = [key for key in keys if is_identity(key) and key not in _SCRAPED]
+    by_known = [(name, *(one.get(key) for key in known)) for name, one in zip(names, labels, strict=True)]
+    if len(set(by_known)) == len(by_known):
+        return ()
+    unknown = next(
+        (key for key in sorted(set(keys) - set(known)) if _tells_apart(by_known, labels, key)), None
+    )
+    if unknown is None:
+        return ()
+    texts = sorted({one[unknown] for one in labels if one.get(unknown)})
+    message = f"Series differ in “{unknown}”, such as {listed(texts[:2])}: are these executions?"
+    return (problem("unclear_label", message, column=unknown, count=len(texts)),)
+
+
+def _tells_apart(names: Sequence[Hashable], labels: Sequence[Mapping[str, str]], key: str) -> bool:
     """Whether a label differs between series that share execution and metric."""
-    seen: dict[tuple[str, str], set[str | None]] = {}
+    seen: dict[Hashable, set[str | None]] = {}
     for name, one in zip(names, labels, strict=True):
         seen.setdefault(name, set()).add(one.get(key))
     return any(len(values) > 1 for values in seen.values())

@@ -32,7 +32,7 @@ from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Collection, Container, Sequence
 
     from core.store.formats.opening import Beginning
     from core.traces.raw import RawTable
@@ -52,6 +52,8 @@ _QUANTITY = (
 _BEFORE = re.compile(rf"(?P<metric>{_QUANTITY})[ _.:/|-]+(?P<name>.+)", re.IGNORECASE)
 _AFTER = re.compile(rf"(?P<name>.+?)[ _.:/|-]+(?P<metric>{_QUANTITY})", re.IGNORECASE)
 _STATISTIC = re.compile(r"(?i)p\d+|q\d+|\d+[smhd]|(?:mean|max|min|avg|std|var|sum|median|total)[_ .-]?\w*")
+_FIRST = re.compile(r"(?P<kind>[A-Za-z]+)[ _.:/|-]+(?P<name>.+)")
+_LAST = re.compile(r"(?P<name>.+)[ _.:/|-]+(?P<kind>[A-Za-z]+)")
 # the name of a container: letters, and a number or a dash that tells it from others
 _INSTANCE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d/-])[\w./:@-]{3,253}")
 
@@ -73,12 +75,48 @@ def _said(names: Sequence[str]) -> list[tuple[str, dict[str, str]]] | None:
     if all(part is not None for part in parts):
         found = [part for part in parts if part is not None]
         braces = any(legend(name) is not None for name in names)
+        found = _kinds_to_metrics(found)
         instances = len(names) > 1 and all(_instance(labels.get("name", "")) for _, labels in found)
         return found if braces or instances else None
     roles = [cpu_score(name) or memory_score(name) or further_role(name) is not Role.OTHER for name in names]
     if len(names) > 1 and not any(roles) and all(_instance(name) for name in names):
         return [("value", {"name": name.strip()}) for name in names]
     return None
+
+
+def _kinds_to_metrics(said: list[tuple[str, dict[str, str]]]) -> list[tuple[str, dict[str, str]]]:
+    """The metrics with the words that say what of a container is not used: its limit, or what is free.
+
+    Such a word at an end of a name is the metric's where another column has the rest alone for a name, or
+    where all names begin or end with it.
+    """
+    names = {labels["name"] for _, labels in said if "name" in labels}
+    if not names:
+        return said
+    made = []
+    for metric, labels in said:
+        kind, rest = _kind(labels.get("name", ""), names)
+        made.append((f"{metric} {kind}".strip(), {**labels, "name": rest} if kind else labels))
+    return made
+
+
+def _kind(name: str, names: Collection[str]) -> tuple[str, str]:
+    """The word of a name that is of its metric, and the name without it; empty where there is none."""
+    for found in (_FIRST.fullmatch(name), _LAST.fullmatch(name)):
+        if found is None or not _is_kind(found["kind"]):
+            continue
+        kind, rest = found["kind"], found["name"]
+        of_all = len(names) > 1 and all(
+            one.startswith(kind) if name.startswith(kind) else one.endswith(kind) for one in names
+        )
+        if rest in names or (of_all and _instance(rest)):
+            return kind, rest
+    return "", name
+
+
+def _is_kind(word: str) -> bool:
+    """Whether a word says that neither CPU nor memory in use is meant."""
+    return not cpu_score(f"cpu {word}") or not memory_score(f"memory {word}")
 
 
 def _instance(name: str) -> bool:
