@@ -17,6 +17,7 @@ from core.store.one_file import inspect_one, part_of, read_one
 from core.traces.build import record, require
 from core.traces.build.finishing import finished, resampled
 from core.traces.joining import Joined, join
+from core.traces.joining.clocks import clock_of, differing
 from core.traces.joining.names import stem
 from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import ROLE_NAMES, Resampling, Role
@@ -223,8 +224,8 @@ def read_several(
     if mapping.unknown:
         mapping.require(mapping.columns)
     parts, reports = [], list[tuple[str, Report]]()
-    own = _taken_apart(paths, mapping)
-    for i, (path, (mine, names)) in enumerate(own.items()):
+    own, clocks = _taken_apart(paths, mapping), dict[str, str]()
+    for i, (path, (mine, names, found)) in enumerate(own.items()):
         tell = part_of(progress, 0.9 * i / len(own), 0.9 * (i + 1) / len(own))
         try:
             traces, report = read_one(path, mine, tell, record)
@@ -232,9 +233,11 @@ def read_several(
             raise of_file(path, error) from error
         parts.append(part_of_join(path.name, traces, report, names, mine.execution is None))
         reports.append((path.name, report))
+        clocks[path.name] = clock_of(mine.time_unit, _cells(found, mine.time), float(traces.time.min()))
     said = [one for file, report in reports for one in _prefixed(file, report.problems)]
     said += _not_read([path.name for path in paths if path not in own])
-    return _joined(parts, mapping, said, sum(report.rows_read for _, report in reports))
+    rows_read = sum(report.rows_read for _, report in reports)
+    return _joined(parts, mapping, said, rows_read, clocks)
 
 
 def _required(mapping: ColumnMapping | None) -> ColumnMapping:
@@ -245,12 +248,12 @@ def _required(mapping: ColumnMapping | None) -> ColumnMapping:
 
 def _taken_apart(
     paths: Sequence[Path], mapping: ColumnMapping
-) -> dict[Path, tuple[ColumnMapping, dict[str, str]]]:
-    """Per file with a mapped column, its own mapping and what its features are called in all files."""
+) -> dict[Path, tuple[ColumnMapping, dict[str, str], Inspection]]:
+    """Per file with a mapped column, its mapping, what its features are called in all, and its look."""
     recognised = {path: inspect_one(path) for path in paths}
     suggestions = {path: _required(found.mapping) for path, found in recognised.items()}
     common = _time_unit(list(suggestions.values()))
-    own: dict[Path, tuple[ColumnMapping, dict[str, str]]] = {}
+    own: dict[Path, tuple[ColumnMapping, dict[str, str], Inspection]] = {}
     known = set[str]()
     for path, suggestion in suggestions.items():
         header = [column.name for column in recognised[path].columns]
@@ -277,9 +280,15 @@ def _taken_apart(
                 max_gap=mapping.max_gap,
                 assumed=(),
             )
-            own[path] = (mine, names)
+            own[path] = (mine, names, recognised[path])
     _check(mapping, known)
     return own
+
+
+def _cells(found: Inspection, name: str | None) -> list[str]:
+    """The first cells of a column, as they are written."""
+    place = [column.name for column in found.columns].index(name or "")
+    return [row[place] for row in found.rows_preview if place < len(row)]
 
 
 def _called(header: Sequence[str], path: Path, mapping: ColumnMapping) -> dict[str, str]:
@@ -314,7 +323,11 @@ def _not_read(files: Sequence[str]) -> list[Problem]:
 
 
 def _joined(
-    parts: Sequence[Part], mapping: ColumnMapping, said: Sequence[Problem], rows_read: int
+    parts: Sequence[Part],
+    mapping: ColumnMapping,
+    said: Sequence[Problem],
+    rows_read: int,
+    clocks: Mapping[str, str],
 ) -> tuple[TraceSet, Report]:
     """The set of what was read, resampled, and the report on all of it."""
     log = ProblemLog()
@@ -324,7 +337,8 @@ def _joined(
     made = join(parts)
     samples = sum(part.traces.n_samples for part in parts)
     traces, kept = finished(made.traces, mapping, log)
-    problems = (*said, *made.problems, *log.problems)
+    odd = differing(clocks) if made.weight > 1 else ()
+    problems = (*said, *made.problems, *odd, *log.problems)
     rows_kept = min(round(kept * made.weight * recorded / samples), recorded)
     report = Report(problems, rows_read, rows_kept, traces.n_executions)
     require(traces.n_executions > 0, log, rows_read)

@@ -353,6 +353,20 @@ KINDS: dict[str, Kind] = {
     "few_without_partner": Kind(
         Severity.WARNING, Action.DROPPED, _DROP_ROW, "No action is needed unless these rows matter."
     ),
+    "mixed_zones": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "Times without a zone were read as UTC.",
+        "Write the times of all files with their time zone.",
+        harm=Harm.ALWAYS,
+    ),
+    "own_starts": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "They were joined as if it were.",
+        "Write dates as times, or import the files one by one.",
+        harm=Harm.ALWAYS,
+    ),
     "file_unused": Kind(
         Severity.INFO, Action.IGNORED, "It was left out.", "Map one of its columns if you need it."
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -245,5 +246,52 @@ def test_seconds_that_are_only_assumed_are_said_of_joined_files_too(tmp_path: Pa
     }
     folder = write(tmp_path / "both", files)
     _, report = read_with_report(folder, inspect_file(folder).mapping)
-    assert [one.kind for one in report.harmful] == ["assumed_unit"]
-    assert report.harmful[0].message.endswith("has no unit in the file; it was read as seconds.")
+    assert [one.kind for one in report.harmful] == ["own_starts", "assumed_unit"]
+    assert report.harmful[1].message.endswith("has no unit in the file; it was read as seconds.")
+
+
+def of_times(folder: Path, cpu_times: list[str], memory_times: list[str]) -> Path:
+    """A file of CPU and one of memory of one pod at these times."""
+    files = {
+        name: f"timestamp,pod,{column}\n"
+        + "".join(f"{when},p,{base + i % 7}\n" for i, when in enumerate(times))
+        for name, column, base, times in (
+            ("cpu.csv", "cpu_cores", 1, cpu_times),
+            ("memory.csv", "memory_mib", 100, memory_times),
+        )
+    }
+    return write(folder, files)
+
+
+def stamps(n: int, shift_s: float = 0.0, zone: str = "", step: float = 300.0) -> list[str]:
+    first = datetime(2026, 1, 31, 12, tzinfo=UTC) + timedelta(seconds=shift_s)
+    return [(first + timedelta(seconds=step * i)).strftime("%Y-%m-%d %H:%M:%S") + zone for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("shift", "zones", "kinds"),
+    [
+        (3600, ("", "Z"), ["mixed_zones", "mixed_zones"]),
+        (3600, ("", ""), ["mixed_zones"]),
+        (-5400, ("Z", "Z"), ["mixed_zones"]),
+        (0, ("", "+00:00"), ["mixed_zones"]),
+        (0, ("Z", "+00:00"), []),
+        (0, ("", ""), []),
+        (600, ("", ""), []),
+    ],
+)
+def test_files_of_two_time_zones_are_marked(
+    tmp_path: Path, shift: float, zones: tuple[str, str], kinds: list[str]
+) -> None:
+    folder = of_times(tmp_path / "z", stamps(2016, shift, zones[0]), stamps(2016, 0.0, zones[1]))
+    _, report = read_with_report(folder)
+    assert [one.kind for one in report.harmful] == kinds
+
+
+def test_times_that_count_from_a_start_are_marked(tmp_path: Path) -> None:
+    files = {
+        name: f"elapsed_s,{column}\n" + "".join(f"{5 * i},{50 + i}\n" for i in range(40))
+        for name, column in (("cpu_run1.csv", "cpu_percent_of_core"), ("gpu_run1.csv", "gpu_util_percent"))
+    }
+    _, report = read_with_report(write(tmp_path / "own", files))
+    assert [one.kind for one in report.harmful] == ["own_starts"]

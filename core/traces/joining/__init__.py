@@ -16,6 +16,7 @@ import numpy as np
 
 from core.errors import listed
 from core.traces.build.resample import median_steps
+from core.traces.joining.clocks import shifts
 from core.traces.joining.names import renamed, same_pods
 from core.traces.joining.partners import partners
 from core.traces.joining.stacks import NotJoinedError, Part, Stack, stacked
@@ -75,10 +76,13 @@ def join(parts: Sequence[Part]) -> Joined:
     said += more
     common = _common(stacks)
     rows = [_rows(stack, common) for stack in stacks]
-    kept, starts = _matched(stacks, rows, common)
+    periods = np.array([_periods(stack, common) for stack in stacks])
+    kept, starts = _matched(stacks, rows, periods)
     if not any(len(found) for found in kept[0]):
         raise _no_time(stacks)
     traces = _together(stacks, kept, common)
+    longest = float(periods[np.isfinite(periods)].max(initial=0.0))
+    said += shifts(stacks, kept, common, longest)
     return Joined(traces, (*said, *_without_partner(stacks, kept, starts)), len(stacks))
 
 
@@ -116,14 +120,13 @@ def _periods(stack: Stack, common: Sequence[str]) -> FloatArray:
 
 
 def _matched(
-    stacks: Sequence[Stack], rows: Sequence[Sequence[slice]], common: Sequence[str]
+    stacks: Sequence[Stack], rows: Sequence[Sequence[slice]], periods: FloatArray
 ) -> tuple[list[list[IntArray]], list[int]]:
     """Per stack and common execution the rows that stay; per stack how many rows are of counters' starts."""
-    periods = np.array([_periods(stack, common) for stack in stacks])
     limits = 0.5 * periods.min(axis=0)
     kept: list[list[IntArray]] = [[] for _ in stacks]
     starts = [0] * len(stacks)
-    for e in range(len(common)):
+    for e in range(len(limits)):
         times = [stack.traces.time[part[e]] for stack, part in zip(stacks, rows, strict=True)]
         found = _of_one(times, float(limits[e]))
         for s, here in enumerate(found):

@@ -52,6 +52,13 @@ _QUANTITY = (
 _BEFORE = re.compile(rf"(?P<metric>{_QUANTITY})[ _.:/|-]+(?P<name>.+)", re.IGNORECASE)
 _AFTER = re.compile(rf"(?P<name>.+?)[ _.:/|-]+(?P<metric>{_QUANTITY})", re.IGNORECASE)
 _STATISTIC = re.compile(r"(?i)p\d+|q\d+|\d+[smhd]|(?:mean|max|min|avg|std|var|sum|median|total)[_ .-]?\w*")
+_PROMISED = frozenset(
+    ("limit", "limits", "request", "requests", "requested", "reserved", "capacity", "allocatable", "quota",
+     "idle", "free", "available", "unused")
+)  # fmt: skip
+"""What no container is called."""
+_MEMORY_KINDS = frozenset(("cache", "cached", "buffers", "swap"))
+_SEPARATED = re.compile(r"[ _.:/|-]+")
 _FIRST = re.compile(r"(?P<kind>[A-Za-z]+)[ _.:/|-]+(?P<name>.+)")
 _LAST = re.compile(r"(?P<name>.+)[ _.:/|-]+(?P<kind>[A-Za-z]+)")
 # the name of a container: letters, and a number or a dash that tells it from others
@@ -102,21 +109,15 @@ def _kinds_to_metrics(said: list[tuple[str, dict[str, str]]]) -> list[tuple[str,
 
 def _kind(name: str, names: Collection[str]) -> tuple[str, str]:
     """The word of a name that is of its metric, and the name without it; empty where there is none."""
-    for found in (_FIRST.fullmatch(name), _LAST.fullmatch(name)):
-        if found is None or not _is_kind(found["kind"]):
+    for place, pattern in ((0, _FIRST), (-1, _LAST)):
+        found = pattern.fullmatch(name)
+        if found is None or found["kind"].lower() not in _PROMISED | _MEMORY_KINDS:
             continue
         kind, rest = found["kind"], found["name"]
-        of_all = len(names) > 1 and all(
-            one.startswith(kind) if name.startswith(kind) else one.endswith(kind) for one in names
-        )
-        if rest in names or (of_all and _instance(rest)):
+        shared = len(names) > 1 and all(_SEPARATED.split(one)[place] == kind for one in names)
+        if rest in names or (shared and kind.lower() in _PROMISED and _instance(rest)):
             return kind, rest
     return "", name
-
-
-def _is_kind(word: str) -> bool:
-    """Whether a word says that neither CPU nor memory in use is meant."""
-    return not cpu_score(f"cpu {word}") or not memory_score(f"memory {word}")
 
 
 def _instance(name: str) -> bool:
