@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.traces.model import ROLE_NAMES, ROLE_UNITS, Role
+from core.traces.sums import of_sums
 from core.units import (
     GIB,
     MIB,
@@ -86,6 +87,7 @@ def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
     sums = [name for name in traces.ids if name.strip().lower() in _SUMS]
     if sums and traces.n_executions > len(sums):
         found.append(Doubt(None, "execution", f"“{sums[0]}” is beside other executions: is it their sum?"))
+    found.extend(Doubt(None, "execution", sentence) for sentence in of_sums(traces))
     found.extend(_of_limits(traces))
     found.extend(_of_time(traces))
     return tuple(found)

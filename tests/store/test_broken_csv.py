@@ -150,7 +150,7 @@ def row_cases():
         ("the header again", [*rows[:5], HEADER.split(","), *rows[5:]], "repeated_header", ("row 7",), 2 * N),
         ("an execution of one row", [*rows, lonely], "too_short", ("“c”", "fewer than 2"), 2 * N),
         ("executions mixed", rows[::2] + rows[1::2], "interleaved", ("2 executions",), 2 * N),
-        ("two workloads", [*rows[:-1], other], "mixed_attribute", ("“workload”", "row 25"), 2 * N),
+        ("two workloads", [*rows[:-1], other], "mixed_identity", ("“workload”", "row 25"), 2 * N),
         ("a long gap", rows[:3] + rows[7:], "gap", ("3 periods",), 2 * N - 4),
     ):  # fmt: skip
         yield case(name, text_of(changed), *says, kept=kept, kind=kind)

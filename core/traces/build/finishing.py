@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.traces.build.resample import infer_period, resample, usual_steps
+from core.traces.build.turns import mixtures
 from core.traces.cells.dates import CLOCK, MINUTES
 from core.traces.evidence import doubts
 from core.traces.guessing.usage import taken_for
@@ -45,6 +46,8 @@ def finished(
     _say_single(recorded, mapping.execution, log)
     traces, kept = _long_enough(traces, recorded, mapping, log, row_of)
     _say_doubts(traces, mapping, log)
+    for sentence in mixtures(recorded):
+        log.add("doubtful", sentence, column=mapping.execution)
     return traces, kept
 
 
