@@ -52,8 +52,9 @@ def test_a_text_that_goes_to_and_fro_is_marked(tmp_path, header):
 @pytest.mark.parametrize("extra", ["host", "pod", "worker"])
 def test_no_layout_hides_names_that_take_turns(tmp_path, extra):
     rows = [f"train,{START + 5 * i},{'ab'[i % 2]},{1 + 2 * (i % 2)},{5e8 + i}" for i in range(60)]
-    _, report = read(tmp_path, f"execution,timestamp,{extra},cpu_cores,memory_bytes", rows)
-    assert marked(report, "mixed_identity")
+    traces, report = read(tmp_path, f"execution,timestamp,{extra},cpu_cores,memory_bytes", rows)
+    assert traces.ids == ("train/a", "train/b")
+    assert report.faultless
 
 
 @pytest.mark.parametrize(
