@@ -16,11 +16,15 @@ from core.traces.summary import mean_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    import numpy.typing as npt
+
     from core.traces.model import FloatArray, IntArray, TraceSet
 
 MOST_TRIED = 5
 """Executions that are compared with all smaller ones, the largest first."""
 LEAST_TIMES = 10
+MOST_SAMPLES = 100_000
+"""Of more samples, those at some times are compared, of all executions."""
 MOST_SLOTS = 4
 """Times may be so many for each sample before those without any are left out."""
 VARIES, FITS, NEAR = 0.02, 0.1, 0.05
@@ -58,22 +62,27 @@ def _whole(traces: TraceSet) -> str | None:
         return None
     slots = np.floor(traces.time / traces.period + 1e-6).astype(np.int64)
     slots -= slots.min()
+    kept = slots % -(-len(slots) // MOST_SAMPLES) == 0
+    ids, offsets = _left(traces, kept)
+    slots = slots[kept]
+    if len(ids) < 3 or not len(slots):
+        return None
     if slots.max() > MOST_SLOTS * len(slots):
         slots = np.unique(slots, return_inverse=True)[1]
-    values = [np.nan_to_num(one) for one in columns]
+    values = [np.nan_to_num(one[kept]) for one in columns]
     totals: list[FloatArray] = [np.bincount(slots, one).astype(np.float64) for one in values]
     count: IntArray = np.bincount(slots).astype(np.int64)
     alike = np.min(
         [
-            _mean_like(one, total[slots], count[slots], traces.offsets)
+            _mean_like(one, total[slots], count[slots], offsets)
             for one, total in zip(values, totals, strict=True)
         ],
         axis=0,
     )
     if alike.max() > NEARLY_ALL:
-        return traces.ids[int(alike.argmax())]
-    for e in np.argsort(-mean_of(values[0], traces.offsets))[:MOST_TRIED]:
-        part = slice(traces.offsets[e], traces.offsets[e + 1])
+        return ids[int(alike.argmax())]
+    for e in np.argsort(-mean_of(values[0], offsets))[:MOST_TRIED]:
+        part = slice(offsets[e], offsets[e + 1])
         here = slots[part]
         count[here] -= 1
         for one, total in zip(values, totals, strict=True):
@@ -82,8 +91,15 @@ def _whole(traces: TraceSet) -> str | None:
         if int(others.sum()) >= max(LEAST_TIMES, len(here) // 2) and all(
             _is_sum(one[part][others], total[here][others]) for one, total in zip(values, totals, strict=True)
         ):
-            return traces.ids[int(e)]
+            return ids[int(e)]
     return None
+
+
+def _left(traces: TraceSet, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], IntArray]:
+    """The executions of which samples are kept, and the bounds of these."""
+    before = np.concatenate([[0], np.cumsum(kept)])[traces.offsets]
+    there = np.flatnonzero(np.diff(before))
+    return tuple(traces.ids[i] for i in there.tolist()), np.append(before[there], before[-1])
 
 
 def _mean_like(values: FloatArray, total: FloatArray, count: IntArray, offsets: IntArray) -> FloatArray:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MOST_SERIES = 4
 """So many series that take turns are recognised."""
+MOST_LOOKED_AT = 100
+"""Executions whose samples are looked at, from first to last: what is mixed is mixed in many."""
 LEAST_SAMPLES = 24
 THROUGHOUT = 0.9
 """The share of samples at which a pattern has to be seen."""
@@ -37,22 +39,19 @@ def mixtures(recorded: TraceSet) -> Iterator[str]:
     recorded
         Samples as they were recorded.
     """
-    parts = [slice(a, b) for a, b in zip(recorded.offsets[:-1], recorded.offsets[1:], strict=True)]
-    parts = [part for part in parts if part.stop - part.start >= LEAST_SAMPLES]
-    ids = {
-        part.start: name
-        for part, name in zip(map(recorded.slice_of, recorded.ids), recorded.ids, strict=True)
-    }
-    uneven = [part for part in parts if _alternate(np.diff(recorded.time[part]))]
-    if uneven:
-        name = ids[uneven[0].start]
-        yield f"The steps between samples of “{name}” are short and long in turns: is it several executions?"
+    lengths = np.diff(recorded.offsets)
+    long = np.flatnonzero(lengths >= LEAST_SAMPLES)
+    looked_at = long[:: max(1, -(-len(long) // MOST_LOOKED_AT))].tolist()
+    parts = [(recorded.ids[i], slice(recorded.offsets[i], recorded.offsets[i + 1])) for i in looked_at]
+    uneven = next((name for name, part in parts if _alternate(np.diff(recorded.time[part]))), None)
+    if uneven is not None:
+        yield f"Steps between samples of “{uneven}” are short and long in turns: is it several executions?"
     for role in (Role.MEMORY, Role.GPU_MEMORY):
         values = recorded.values(role)
-        mixed = [] if values is None else [part for part in parts if _jump(values[part])]
-        if mixed:
-            name = ids[mixed[0].start]
-            yield f"Memory of “{name}” goes up and down at every sample: is it several executions in turns?"
+        found = (name for name, part in parts if values is not None and _jump(values[part]))
+        mixed = next(found, None)
+        if mixed is not None:
+            yield f"Memory of “{mixed}” goes up and down at every sample: is it several executions in turns?"
             break
     yield from _phases(recorded)
 
