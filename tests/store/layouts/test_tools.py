@@ -70,6 +70,16 @@ def test_docker_stats_between_commas_with_and_without_a_header(tmp_path):
         assert [one.kind for one in report.harmful] == ([] if head else ["unnamed_io"])
 
 
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "SEP=;"])
+def test_a_line_that_tells_excel_the_separator_is_no_header(tmp_path, first):
+    rows = "".join(f"2026-01-31 12:00:{10 * i:02d};{i},5;1,5\n" for i in range(4))
+    text = f'{first}\n"Time";"CPU cores train-1";"CPU cores train-2"\n{rows}'
+    traces, report = read_with_report(write(tmp_path, "grafana.csv", text))
+    assert traces.ids == ("train-1", "train-2")
+    assert of(traces, Role.CPU, "train-1") == [0.5, 1.5, 2.5, 3.5]
+    assert report.faultless
+
+
 def test_grafana_long_and_wide_are_the_same_set(tmp_path):
     wide = '"Time","CPU cores train-1","CPU cores train-2"\n' + "".join(
         f"2026-01-31 12:00:{10 * i:02d},{0.5 + i},{1.5 + i}\n" for i in range(4)

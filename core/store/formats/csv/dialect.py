@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ SEPARATORS = (",", ";", "\t", "|")
 SAMPLE_ROWS = 50
 EVIDENCE_ROWS = 2_000
 """Rows by which a table's units are guessed: the first ones of a container are often idle."""
+_FOR_EXCEL = re.compile(r'"?sep=.{1,2}"?', re.IGNORECASE)
+"""A first line that tells Excel the separator, as Grafana writes it."""
 MOST_COLUMNS = 20_000
 MOST_NAMED = 200
 """Columns that are looked at one by one."""
@@ -78,6 +81,8 @@ def look(path: Path) -> CsvHead:
     lines = lines[:-1] if cut and len(lines) > 1 else lines
     separator = _separator(lines)
     rows = _rows(lines, separator, path.name)
+    if rows and _FOR_EXCEL.fullmatch(lines[rows[0][0] - 1].strip()):
+        rows = rows[1:]
     if not rows:
         raise InputError(f"“{path.name}” has only empty rows.", "Choose a file with a header and samples.")
     start, found = _header_at(rows)
