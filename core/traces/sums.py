@@ -24,7 +24,7 @@ MOST_TRIED = 5
 """Executions that are compared with all smaller ones, the largest first."""
 LEAST_TIMES = 10
 MOST_SAMPLES = 100_000
-"""Of more samples, those at some times are compared, of all executions."""
+"""Of more samples, those of one time are compared, of all executions."""
 MOST_SLOTS = 4
 """Times may be so many for each sample before those without any are left out."""
 VARIES, FITS, NEAR = 0.02, 0.1, 0.05
@@ -60,13 +60,12 @@ def _whole(traces: TraceSet) -> str | None:
     columns = [one for role in (Role.CPU, Role.MEMORY) if (one := traces.values(role)) is not None]
     if not columns or traces.n_executions < 3:
         return None
-    slots = np.floor(traces.time / traces.period + 1e-6).astype(np.int64)
-    slots -= slots.min()
-    kept = slots % -(-len(slots) // MOST_SAMPLES) == 0
+    kept = _of_one_time(traces)
     ids, offsets = _left(traces, kept)
-    slots = slots[kept]
-    if len(ids) < 3 or not len(slots):
+    if len(ids) < 3:
         return None
+    slots = np.floor(traces.time[kept] / traces.period + 1e-6).astype(np.int64)
+    slots -= slots.min()
     if slots.max() > MOST_SLOTS * len(slots):
         slots = np.unique(slots, return_inverse=True)[1]
     values = [np.nan_to_num(one[kept]) for one in columns]
@@ -93,6 +92,15 @@ def _whole(traces: TraceSet) -> str | None:
         ):
             return ids[int(e)]
     return None
+
+
+def _of_one_time(traces: TraceSet) -> npt.NDArray[np.bool_]:
+    """The samples near the middle of the middle execution: all of them, or about `MOST_SAMPLES`."""
+    n, middle = traces.n_samples, traces.n_executions // 2
+    if n <= MOST_SAMPLES:
+        return np.ones(n, dtype=bool)
+    apart = np.abs(traces.time - traces.time[traces.offsets[middle : middle + 2].sum() // 2])
+    return np.asarray(apart <= np.quantile(apart[:: n // 10_000 + 1], MOST_SAMPLES / n))
 
 
 def _left(traces: TraceSet, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], IntArray]:

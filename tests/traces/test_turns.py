@@ -114,7 +114,7 @@ def test_a_sum_and_a_mean_of_others_are_doubted():
     assert "“t1”" in next(of_sums(several("ab", t1=1.0, t2=2.2)))
 
 
-def test_of_many_samples_some_times_are_compared(monkeypatch):
+def test_of_many_samples_those_of_one_time_are_compared(monkeypatch):
     monkeypatch.setattr(sums, "MOST_SAMPLES", 90)
     assert "“whole” is at every time about the sum" in next(of_sums(several("abc", whole=1.01)))
     assert not list(of_sums(several("abc")))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_SERIES = 4
 """So many series that take turns are recognised."""
-MOST_LOOKED_AT = 100
+MOST_LOOKED_AT = 50
 """Executions whose samples are looked at, from first to last: what is mixed is mixed in many."""
 LEAST_SAMPLES = 24
 THROUGHOUT = 0.9
