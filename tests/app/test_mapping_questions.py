@@ -1,0 +1,156 @@
+"""Questions of the mapping page: what a file leaves open, how it is asked, and what an answer does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.pages.traces import mapping, mapping_questions, page
+from app.pages.traces.mapping_questions import answered
+from app.pages.traces.mapping_values import mapping_of, suggested
+from core.errors import InputError
+from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
+from core.traces.model import Role
+from core.traces.questions import Question
+from tests.app.test_traces import form, run, send, shown, upload
+
+if TYPE_CHECKING:
+    from core.runtime.workspace import Workspace
+
+
+def test_a_file_of_unnamed_values_is_asked_about_each_time(place: Workspace) -> None:
+    def wide(level: int) -> str:
+        rows = "".join(f"2026-02-02 10:00:{t:02},{level + t},{level + 2 * t}\n" for t in range(9))
+        return "Time,train-1,train-2\n" + rows
+
+    made = upload(place, wide(1), "cpu.csv")
+    inspection = place.uploads.inspect(made)
+    mapping = inspection.mapping
+    assert [one.role for one in inspection.questions] == [True]
+    run(
+        place,
+        place.uploads.accept(
+            made, replace(mapping, features=(MappedColumn("value", Role.CPU, "cores"),)), "CPU"
+        ),
+    )
+    again = upload(place, wide(2**30), "memory.csv")
+    assert place.uploads.chosen_before(again) is not None
+    assert "You chose these columns" not in shown(page.layout(upload=again))
+
+
+def two_candidates(place: Workspace) -> str:
+    rows = "".join(f"{1_700_000_000 + 5 * t},p,{t}.5,{t}.25,{t + 1}.5\n" for t in range(9))
+    return send(place, "both.csv", "timestamp,pod,host_cpu_cores,container_cpu_cores,memory_mib\n" + rows)
+
+
+def test_which_column_is_usage_is_asked_and_answered_with_its_name(place: Workspace) -> None:
+    at = {"id": two_candidates(place), "as_written": False}
+    inspection = place.uploads.inspect(at["id"])
+    values = suggested(inspection.mapping)
+    first = mapping.follow(values, at)
+    assert first["blocked"]
+    said = shown(first["questions"])
+    assert "Which column is CPU usage: “host_cpu_cores” or “container_cpu_cores”?" in said
+    assert '"what": "which", "column": "host_cpu_cores", "value": "cpu:container_cpu_cores"' in said
+    assert "None of them" in said
+
+    chosen = values | answered("which", "host_cpu_cores", "cpu:container_cpu_cores", values, inspection)
+    assert mapping_of(chosen, inspection.mapping).features == (
+        MappedColumn("container_cpu_cores", Role.CPU, "cores"),
+        MappedColumn("memory_mib", Role.MEMORY, "mib"),
+        MappedColumn("host_cpu_cores"),
+    )
+    assert not mapping.follow(chosen, at)["blocked"]
+    itself = values | answered("which", "host_cpu_cores", "cpu:host_cpu_cores", values, inspection)
+    assert (itself["cpu"], itself["cpu_unit"]) == ("host_cpu_cores", "cores")
+    none = values | answered("which", "host_cpu_cores", "cpu:", values, inspection)
+    assert not mapping.follow(none, at)["blocked"]
+    assert all(one.role is not Role.CPU for one in mapping_of(none, inspection.mapping).features)
+    by_hand = values | {"cpu": "container_cpu_cores", "cpu_unit": "cores"}
+    assert not mapping.follow(by_hand, at)["blocked"]
+    # what was chosen for a file with the same columns is offered again
+    run(place, place.uploads.accept(at["id"], mapping_of(chosen, inspection.mapping), "Both"))
+    assert "You chose these columns" in shown(page.layout(upload=two_candidates(place)))
+
+
+def test_whose_memory_it_is_has_an_answer_each(place: Workspace) -> None:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{g},{4000 + t}\n" for t in range(9) for g in (0, 1))
+    at = {"id": send(place, "gpus.csv", "timestamp,gpu_index,memory_used_MiB\n" + rows), "as_written": False}
+    inspection = place.uploads.inspect(at["id"])
+    values = suggested(inspection.mapping)
+    said = shown(mapping.follow(values, at)["questions"])
+    assert "Is “memory_used_MiB” memory of the containers, or of a GPU?" in said
+    assert '"what": "role", "column": "memory_used_MiB", "value": "gpu_memory"' in said
+    chosen = values | answered("role", "memory_used_MiB", "gpu_memory", values, inspection)
+    assert mapping_of(chosen, inspection.mapping).features == (
+        MappedColumn("memory_used_MiB", Role.GPU_MEMORY, "mib"),
+    )
+
+
+def nameless(place: Workspace) -> str:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{{pod}},{{value}}\n" for t in range(9))
+    return send(place, "panel.csv", "timestamp,pod,value\n" + rows.format(pod="a-1", value=2_000_000_000))
+
+
+def test_what_a_column_without_a_name_measures_is_asked_and_answered_in_place(place: Workspace) -> None:
+    at = {"id": nameless(place), "as_written": False}
+    inspection = place.uploads.inspect(at["id"])
+    values = suggested(inspection.mapping)
+    shown_first = mapping.follow(values, at)
+    assert shown_first["blocked"]
+    assert "What does “value” measure? It is 2,000,000,000 at most" in shown(shown_first["questions"])
+    with pytest.raises(InputError, match="Nothing says what column “value” measures"):
+        place.uploads.accept(at["id"], mapping_of(values, inspection.mapping), "x")
+
+    chosen = values | answered("role", "value", "memory", values, inspection)
+    assert (chosen["memory"], chosen["memory_unit"], chosen["features"]) == ("value", None, [])
+    follows = mapping.follow(chosen, at)
+    assert "In which unit is Memory in “value”?" in shown(follows["questions"])
+    chosen |= answered("unit", "value", "bytes", chosen, inspection)
+    assert mapping_of(chosen, inspection.mapping).features == (MappedColumn("value", Role.MEMORY, "bytes"),)
+    assert not mapping.follow(chosen, at)["blocked"]
+
+    at_once = values | answered("measure", "value", "memory:bytes", values, inspection)
+    assert mapping_of(at_once, inspection.mapping).features == (MappedColumn("value", Role.MEMORY, "bytes"),)
+
+    gpu = values | answered("role", "value", "gpu_memory", values, inspection)
+    gpu |= answered("unit", "value", "mib", gpu, inspection)
+    assert mapping_of(gpu, inspection.mapping).features == (MappedColumn("value", Role.GPU_MEMORY, "mib"),)
+    other = values | answered("role", "value", "other", values, inspection)
+    assert mapping_of(other, inspection.mapping).features == (MappedColumn("value"),)
+    assert not mapping.follow(other, at)["blocked"]
+
+
+def test_a_table_whose_columns_are_no_executions_can_be_read_as_it_is_written(place: Workspace) -> None:
+    rows = "".join(f"{1_700_000_000 + 5 * t},{t},{2 * t}\n" for t in range(9))
+    made = send(place, "sensors.csv", "time,rack-1,rack-2\n" + rows)
+    turned = shown(page.layout(upload=made))
+    assert "Read it as a plain table" in turned
+    assert "Read it as series" in shown(page.layout(upload=made, **{"as": "table"}))
+    at = {"id": made, "as_written": True}
+    values = suggested(place.uploads.inspect(made, as_written=True).mapping)
+    task = page.query_of(mapping.start(1, None, values, "Racks", at))["task"]
+    run(place, task)
+    (info,) = place.traces.list()
+    assert (info.n_executions, [one.name for one in info.features]) == (1, ["rack-1", "rack-2"])
+
+
+class Asked:
+    """An inspection with the questions that a file leaves open."""
+
+    def __init__(self, *questions: Question) -> None:
+        self.questions = questions
+
+
+def test_a_question_has_its_likely_answers_as_buttons() -> None:
+    one = Question("RAM", False, "In which unit is Memory in “RAM”?", ("bytes", "kib", "mib", "tib"))
+    mapping = ColumnMapping((MappedColumn("RAM", Role.MEMORY, UNKNOWN),))
+    values = form(memory="RAM")
+    said = shown(mapping_questions.asked(mapping_questions.open_questions(mapping, Asked(one)), values))
+    assert "One question before the import." in said
+    assert '"what": "unit", "column": "RAM", "value": "mib"' in said
+    assert '"what": "unit", "column": "RAM", "value": "tib"' not in said
+    assert '{"value": "tib", "label"' in said
+    assert answered("unit", "RAM", "mib", values, Asked(one)) == {"memory_unit": "mib"}
