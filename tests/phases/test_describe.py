@@ -68,6 +68,19 @@ def test_growth_is_not_counted_across_gaps_executions_or_phases():
     assert one.memory_growth == pytest.approx(6.0)
 
 
+def test_the_jump_of_memory_from_one_phase_to_the_next_is_no_growth():
+    memory = [5.0, 1, 1, 1, 1, 5, 5, 5, 5, 9]
+    traces, labels = labelled([np.column_stack([np.ones(10), memory])], [0] * 6 + [1] * 4)
+    assert [each.memory_growth for each in phase_statistics(traces, labels, [0, 1])] == [0.0, 0.0]
+
+
+def test_growth_leaves_out_memory_that_was_not_measured():
+    memory = [0.0, 1, 2, np.nan, 4, 5, 6, 7]
+    traces, labels = labelled([np.column_stack([np.ones(8), memory])], [0] * 8)
+    (one,) = phase_statistics(traces, labels, [0])
+    assert one.memory_growth == pytest.approx(6.0)
+
+
 def test_values_that_are_not_numbers_are_left_out():
     rows = np.column_stack([[1.0, np.nan, 3.0], [1.0, 1, 1]])
     traces, labels = labelled([rows], [0, 0, 0])

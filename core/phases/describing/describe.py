@@ -177,16 +177,24 @@ def _more_while(values: FloatArray, idle: npt.NDArray[np.bool_]) -> bool:
 
 
 def _growth(traces: TraceSet, labels: Labels) -> dict[int, float]:
-    """Memory growth per minute within runs: a phase's increases over the time between its samples."""
+    """Memory growth per minute within runs: a phase's increases over the time between its samples.
+
+    The first and last step of a run are left out, since a boundary is found a sample early or late and the
+    jump from one phase's memory to another's is no growth of either. A phase of short runs has only those.
+    """
     memory = main_feature(traces.features, Role.MEMORY)
     if memory is None or len(labels) < 2:
         return {}
-    inside = labels[1:] == labels[:-1]
-    bounds = traces.segments()[1:-1]
-    inside[bounds - 1] = False
-    phase = labels[1:][inside].astype(np.int64) + 1
-    increase = np.bincount(phase, np.diff(traces.column(memory.name).astype(np.float64))[inside])
-    seconds = np.bincount(phase, np.diff(traces.time)[inside])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        slope = np.where(seconds > 0, 60.0 * increase / seconds, 0.0)
-    return {code - 1: float(value) for code, value in enumerate(slope)}
+    rise, took = np.diff(traces.column(memory.name).astype(np.float64)), np.diff(traces.time)
+    within = labels[1:] == labels[:-1]
+    within[traces.segments()[1:-1] - 1] = False
+    inner = within.copy()
+    inner[1:] &= within[:-1]
+    inner[:-1] &= within[1:]
+    inner[[0, -1]] = False
+    phase, known = labels[1:].astype(np.int64) - WARM_UP, np.isfinite(rise)
+    growth: dict[int, float] = {}
+    for steps in (within & known, inner & known):
+        rose, seconds = (np.bincount(phase[steps], each[steps]) for each in (rise, took))
+        growth |= {int(code) + WARM_UP: 60.0 * rose[code] / seconds[code] for code in np.flatnonzero(seconds)}
+    return growth
