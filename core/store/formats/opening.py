@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,6 +45,7 @@ MOST_RATIO = 100
 MOST_BYTES = 16 * 2**30
 HEAD_BYTES = 256 * 1024
 TEXT_BYTES = 64 * 1024
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class Unpacked(io.RawIOBase):
@@ -139,6 +141,11 @@ def read_head(path: Path, n_bytes: int = HEAD_BYTES) -> bytes:
         return stream.read(n_bytes)
 
 
+def plain(text: str) -> str:
+    """A text without the codes by which tools colour or redraw a terminal."""
+    return _ESCAPES.sub("", text) if "\x1b" in text else text
+
+
 @dataclass(frozen=True)
 class Beginning:
     """The beginning of a file, by which its format is recognised; each part is read once and when needed.
@@ -164,8 +171,8 @@ class Beginning:
 
     @cached_property
     def text(self) -> str:
-        """The first 64 KiB of the content as text, unpacked, without a byte order mark and leading space."""
-        return read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace").lstrip()
+        """The first 64 KiB of the content as text, unpacked, without what is not shown before and in it."""
+        return plain(read_head(self.path, TEXT_BYTES).decode("utf-8-sig", "replace")).lstrip()
 
     def opened(self, how: Callable[[Path], S]) -> S:
         """The file opened by a reader; only once, however many formats ask for it."""

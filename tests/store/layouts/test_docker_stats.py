@@ -62,6 +62,37 @@ def test_json_lines_may_begin_with_a_time(tmp_path):
     assert read_with_report(path)[0].period == 2
 
 
+LOOPS = {
+    "json": '{{"Name":"a","CPUPerc":"{i}5.00%","MemUsage":"1.5GiB / 4GiB"}}',
+    "table": "NAME   CPU %   MEM USAGE / LIMIT\na      {i}5.00%   1.5GiB / 4GiB",
+    "cells": "a,{i}5.00%,1.5GiB / 4GiB",
+}
+
+
+@pytest.mark.parametrize("form", LOOPS)
+@pytest.mark.parametrize(
+    "time", ["2026-01-31T12:00:{:02d}+01:00", "17000000{:02d}", "Sat Jan 31 12:00:{:02d} UTC 2026"]
+)
+def test_the_time_of_a_loop_may_stand_above_every_answer(tmp_path, form, time):
+    text = "".join(f"{time.format(10 * i)}\n{LOOPS[form].format(i=i)}\n" for i in range(6))
+    traces, report = read_with_report(write(tmp_path, "loop.txt", text))
+    assert traces.ids == ("a",)
+    assert traces.period == 10
+    assert of(traces, Role.CPU) == pytest.approx([(10 * i + 5) / 100 for i in range(6)])
+    assert report.faultless
+
+
+@pytest.mark.parametrize("form", LOOPS)
+def test_the_codes_that_redraw_a_terminal_are_no_part_of_what_is_read(tmp_path, form):
+    """Docker writes them into files, too."""
+    text = "".join(f"\x1b[2J\x1b[H\x1b[K{LOOPS[form].format(i=i)}\x1b[K\n\x1b[J" for i in range(6))
+    path = write(tmp_path, "stats.txt", text)
+    assert inspect_file(path).layout == "docker_stats"
+    traces, _ = read_with_report(path)
+    assert traces.ids == ("a",)
+    assert of(traces, Role.MEMORY) == [1.5 * GIB] * 6
+
+
 def test_docker_stats_as_a_refreshed_table(tmp_path):
     text = ""
     for i in range(3):

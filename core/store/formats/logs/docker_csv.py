@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.logs.docker_stats import as_bytes, as_row
+from core.store.formats.logs.stamps import time_of
 from core.store.formats.logs.text_table import TextTable
-from core.traces.cells.dates import is_clock, is_date
 from core.traces.validation import many
 
 if TYPE_CHECKING:
@@ -67,11 +67,14 @@ def parse_csv(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     if columns.unnamed:
         message = f"{many(len(columns.unnamed), 'column')} of sizes: nothing says whether of network or disk."
         log.add("unnamed_io", message, count=len(columns.unnamed))
+    above = ""
     for number, text in chain(first, lines):
         cells = _cells(text)
         if _is_sample(cells) and len(cells) == columns.width:
             entry = {field: cells[place] for field, place in columns.places.items()}
-            yield as_row(number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", ""), log)
+            yield as_row(number, {**entry, "Name": columns.name(cells)}, entry.get("stamp", above), log)
+        elif alone := time_of(text):
+            above = alone
         elif len(cells) == columns.width and _is_header(cells):
             if tuple(cells) != columns.header:
                 raise InputError(
@@ -125,7 +128,7 @@ def _is_sample(cells: Sequence[str]) -> bool:
 
 def _is_header(cells: Sequence[str]) -> bool:
     return any(map(_HEADER.search, cells)) and not any(
-        re.fullmatch(r"[\d.]+\D{0,3}", cell) or _is_time(cell) for cell in cells
+        re.fullmatch(r"[\d.]+\D{0,3}", cell) or time_of(cell) for cell in cells
     )
 
 
@@ -155,16 +158,10 @@ def _kind(cells: Sequence[str]) -> str:
         ("pair", _PAIR.fullmatch),
         ("share", _SHARE.fullmatch),
         ("id", _ID.fullmatch),
-        ("time", _is_time),
+        ("time", time_of),
         ("number", re.compile(r"\d+(?:\.\d+)?").fullmatch),
     )
     return next((kind for kind, fits in kinds if all(map(fits, filled))), "text")
-
-
-def _is_time(text: str) -> bool:
-    return bool(re.fullmatch(r"\d{10}(?:\.\d+)?|\d{13}|\d{16}|\d{19}", text)) or (
-        len(text) > 7 and (is_date(text) or is_clock(text))
-    )
 
 
 def _named(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:

@@ -1,7 +1,8 @@
 """What ``docker stats`` prints: its table, refreshed or streamed, and its JSON lines.
 
 Percentages are of one core, sizes like ``1.2GiB / 4GiB`` become bytes. A line may carry its own time
-(a column before the table, or a field of the JSON); without one, rows of a container are counted.
+(a column before the table, a field of the JSON) or have it on a line above; without one, rows of a container
+are counted.
 
 Where a container has no memory limit, Docker prints the memory of its host in the limit's place. A size that
 nobody sets by hand, such as ``15.53GiB``, is taken for that and is no limit.
@@ -15,6 +16,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from core.store.formats.base import Format
+from core.store.formats.logs.stamps import stamped, time_of
 from core.store.formats.logs.text_table import Row, TextTable
 from core.units import FILE_UNITS, GIB, MIB
 
@@ -24,14 +26,12 @@ if TYPE_CHECKING:
     from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
-_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kKMGTP]i?B|B)")
-_STAMP = re.compile(
-    r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?|\d{10}(?:\.\d+)?)\]?\s+(.*)"
-)
 _FACTORS = {"B": 1.0, "TB": 1e12, "TIB": 1024.0**4, "PB": 1e15, "PIB": 1024.0**5} | {
     key.upper(): FILE_UNITS[key].factor for key in ("kb", "mb", "gb", "kib", "mib", "gib")
 }
+LOOKED_AT = 4_000
+"""In so many characters a sample or the names of the columns are looked for."""
 _DIGITS = 4
 """How many digits Docker prints of a size."""
 _SMALL = 64 * MIB
@@ -52,24 +52,22 @@ _COLUMNS = {
 
 
 def is_json(start: str) -> bool:
-    """Tell whether a text begins with a JSON line of docker stats."""
-    first = start.lstrip("\ufeff \t\r\n")[:4_000].partition("\n")[0]
-    return _stamp(first)[1].startswith("{") and '"CPUPerc"' in start[:4_000]
+    """Tell whether a text begins with JSON lines of docker stats."""
+    return any(
+        '"CPUPerc"' in line and stamped(line.strip())[1].startswith("{")
+        for line in start[:LOOKED_AT].splitlines()
+    )
 
 
 def is_table(start: str) -> bool:
     """Tell whether a text begins with a table of docker stats."""
-    first = _ESCAPES.sub("", start[:4_000])
+    first = start[:LOOKED_AT]
     return "CPU %" in first and "MEM USAGE / LIMIT" in first
 
 
 def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``docker stats --format '{{json .}}'``."""
-    for number, text in lines:
-        plain = _ESCAPES.sub("", text).strip()
-        if not plain:
-            continue
-        stamp, plain = _stamp(plain)
+    for number, stamp, plain in with_times(lines):
         try:
             entry = json.loads(plain)
             row = as_row(number, {key: str(value) for key, value in entry.items()}, stamp, log)
@@ -82,12 +80,8 @@ def parse_json(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of the table, whose columns begin where their names do."""
     header: list[str] = []
-    for number, text in lines:
-        plain = _ESCAPES.sub("", text).rstrip()
-        if not plain.strip():
-            continue
-        stamp, plain = _stamp(plain.strip())
-        cells = re.split(r"\s{2,}", plain.strip())
+    for number, stamp, plain in with_times(lines):
+        cells = re.split(r"\s{2,}", plain)
         if "CPU %" in cells:
             header = [_COLUMNS.get(cell, cell) for cell in cells]
             continue
@@ -98,10 +92,16 @@ def parse_table(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         yield as_row(number, dict(zip(header, cells, strict=True)), stamp, log)
 
 
-def _stamp(text: str) -> tuple[str, str]:
-    """A time before a line, and the rest."""
-    found = _STAMP.match(text)
-    return (found[1], found[2]) if found else ("", text)
+def with_times(lines: Iterable[Line]) -> Iterator[tuple[int, str, str]]:
+    """The number of every line that says something, the time before or above it, and the rest of it."""
+    above = ""
+    for number, text in lines:
+        plain = text.strip()
+        if alone := time_of(plain):
+            above = alone
+        elif plain:
+            stamp, rest = stamped(plain)
+            yield number, stamp or above, rest
 
 
 def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> Row:
@@ -121,7 +121,7 @@ def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> R
     stamp = stamp or next((entry[key] for key in _TIME_KEYS if key in entry), "")
     cells = {"name": entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")}
     if stamp:
-        cells["timestamp"] = stamp.replace(",", ".")
+        cells["timestamp"] = stamp
     if "CPUPerc" in entry:
         cells["cpu_percent"] = entry["CPUPerc"].replace("--", "")
     pairs = (

@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
+from core.store.formats.logs.stamps import stamped, time_of
 from core.store.formats.logs.text_table import Row, TextTable
-from core.traces.cells.dates import is_clock, is_date
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from core.traces.validation import ProblemLog
 
 _HEADER = re.compile(r"(?:^|\s)CPU\((?:cores|%)\)\s+.*?MEMORY\((?:bytes|%)\)")
-_EPOCH = re.compile(r"\d{10}(?:\.\d+)?|\d{13}")
 _NAMES = {"NAMESPACE": "namespace", "NODE": "node", "POD": "pod", "NAME": "name", "CPU(CORES)": "CPU(cores)",
           "CPU%": "cpu_percent", "CPU(%)": "cpu_percent", "MEMORY(BYTES)": "MEMORY(bytes)",
           "MEMORY%": "memory_percent",
@@ -41,14 +40,14 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         if not plain:
             continue
         if _HEADER.search(plain):
-            stamp, rest = _stamped(plain)
+            stamp, rest = stamped(plain)
             above = stamp or above
             header = _columns(rest)
             continue
-        if _is_time(plain):
-            above = plain
+        if alone := time_of(plain):
+            above = alone
             continue
-        stamp, rest = _stamped(plain)
+        stamp, rest = stamped(plain)
         cells = rest.split()
         if not header or len(cells) != len(header):
             message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
@@ -64,20 +63,6 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 
 def _columns(text: str) -> list[str]:
     return [_NAMES.get(word.upper(), word) for word in text.split()]
-
-
-def _is_time(text: str) -> bool:
-    return bool(_EPOCH.fullmatch(text)) or is_date(text) or is_clock(text)
-
-
-def _stamped(text: str) -> tuple[str, str]:
-    """A time before a line, and the rest: dates have up to six words."""
-    words = text.split()
-    for n in range(min(6, len(words) - 2), 0, -1):
-        stamp = " ".join(words[:n]).strip("[]")
-        if _is_time(stamp):
-            return stamp, " ".join(words[n:])
-    return "", text
 
 
 FORMATS = (

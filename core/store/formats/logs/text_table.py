@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.errors import InputError
 from core.store.formats.csv.parse_exact import TableReader
-from core.store.formats.opening import open_content
+from core.store.formats.opening import open_content, plain
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
@@ -152,4 +152,4 @@ def lines_of(path: Path) -> Iterator[Line]:
                     f"Row {number} of “{path.name}” is longer than {MOST_LINE >> 20} MiB.",
                     "Check that the file has line ends.",
                 )
-            yield Line(number, line.rstrip("\r\n"))
+            yield Line(number, plain(line.rstrip("\r\n")))
