@@ -38,7 +38,8 @@ def main_feature(features: Sequence[Feature], role: Role) -> Feature | None:
 def default_features(traces: TraceSet) -> tuple[Feature, ...]:
     """The features a model is fitted on unless told otherwise: usage that varies; no limit, loss or phase.
 
-    What goes in and out is none of them where it is missing in some samples, as import leaves it.
+    What is missing in some samples is none of them, as import leaves what goes in and out, and what is no
+    usage at all.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def default_features(traces: TraceSet) -> tuple[Feature, ...]:
         if feature.role not in LEFT_OUT
         and len(values)
         and values.min() != values.max()
-        and not (feature.role in BESIDE and np.isnan(values).any())
+        and not (feature.role in (*BESIDE, Role.OTHER) and np.isnan(values).any())
     ]
     if not usable:
         raise InputError(

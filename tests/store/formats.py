@@ -182,7 +182,7 @@ def usable(path: Path, mapping: ColumnMapping | None = None) -> None:
         assert (np.diff(execution.time) > 0).all()
     for feature, values in zip(traces.features, traces.columns, strict=True):
         assert len(values) == traces.n_samples
-        there = values[~np.isnan(values)] if feature.role in (*OPTIONAL, *BESIDE) else values
+        there = values[~np.isnan(values)] if feature.role in (*OPTIONAL, *BESIDE, Role.OTHER) else values
         assert np.isfinite(there).all()
         assert feature.role in (Role.OTHER, Role.LOSS) or (there >= 0).all()
 

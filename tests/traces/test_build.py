@@ -138,8 +138,12 @@ def test_a_limit_may_be_missing_and_a_wrong_one_stays_empty():
     assert all("stay empty" in one for one in report.sentences())
 
 
-def test_what_goes_in_and_out_may_be_missing_beside_usage():
-    network = MappedColumn("net", Role.NETWORK_IN, "bytes_per_s")
+@pytest.mark.parametrize(
+    "network",
+    [MappedColumn("net", Role.NETWORK_IN, "bytes_per_s"), MappedColumn("net")],
+    ids=lambda one: one.role,
+)
+def test_what_is_beside_usage_may_be_missing(network):
     times = list(range(10))
     received = [1, NAN, 3, NAN, NAN, NAN, NAN, NAN, NAN, 10]
     table = raw(["a"] * 10 + ["b"] * 10, times * 2, [1] * 20, received + [NAN] * 10)

@@ -274,10 +274,16 @@ def _drop_empty_columns(work: Working) -> None:
 def _hold_missing(work: Working) -> None:
     """Fill missing cells with the last value of the execution, or drop the row.
 
-    What goes in and out beside other usage costs no row: a pod on its host's network has none of its own.
+    What goes in and out beside other usage costs no row: a pod on its host's network has none of its own. Nor
+    does what is no usage at all: a column that only some tools or executions fill.
     """
     gone = np.zeros(work.n, dtype=bool)
-    used = any(feature.role not in (*OPTIONAL, *BESIDE) for feature in work.features)
+    roles = {feature.role for feature in work.features}
+    beside: set[Role] = set()
+    if roles - {*OPTIONAL, *BESIDE}:
+        beside |= {*BESIDE}
+    if roles & {*USAGE} - {*OPTIONAL, *BESIDE}:
+        beside |= {Role.OTHER}
     for index, feature in enumerate(work.features):
         values = work.columns[index]
         if not work.n or not np.isnan(values.sum()):
@@ -287,7 +293,7 @@ def _hold_missing(work: Working) -> None:
             _say_missing(work, feature.name, bad, "missing_kept")
             continue
         work.columns[index], lost = _held(values, bad, work.offsets, work.mapping.max_gap)
-        if feature.role in BESIDE and used:
+        if feature.role in beside:
             _say_missing(work, feature.name, bad & ~lost, "missing")
             _say_missing(work, feature.name, lost, "missing_kept")
             continue

@@ -88,6 +88,23 @@ def test_the_network_of_several_containers_is_that_of_none(tmp_path):
     assert "“p1”" in left.message
 
 
+def test_metrics_of_the_machine_cost_containers_no_sample(tmp_path):
+    def samples(step):
+        return [[1.7e9 + 15 * i, str(step * i)] for i in range(6)]
+
+    pod = {"namespace": "ml", "pod": "bert-0"}
+    metrics = (
+        {"__name__": "container_cpu_usage_seconds_total", **pod, "container": "trainer"},
+        {"__name__": "container_network_receive_bytes_total", **pod},
+        {"__name__": "machine_cpu_cores", "node": "gpu-7"},
+    )
+    found = answer([{"metric": metric, "values": samples(30)} for metric in metrics])
+    traces, report = read_with_report(write(tmp_path, "both.json", json.dumps(found)))
+    assert traces.ids == ("bert-0/trainer",)
+    assert of(traces, Role.CPU) == [2.0] * 5
+    assert not report.faultless
+
+
 def test_sums_of_pods_alone_are_executions(tmp_path):
     found = pods({"p1": [], "p2": []}, {"p1": {}, "p2": {}}, pause=False)
     traces, report = read_with_report(write(tmp_path, "answer.json", json.dumps(answer(found))))
