@@ -46,9 +46,10 @@ def cut(path: Path, target: Path) -> Path | None:
     data = read_head(path, PART_BYTES)
     if len(data) < PART_BYTES:
         return path
-    if data.lstrip()[:1] in (b"{", b"[") and b"\n{" not in data:
+    json = data.lstrip()[:1] in (b"{", b"[")
+    if json and b"\n{" not in data:
         return path if path.stat().st_size <= MOST_JSON else None
-    end = data.rfind(b"\n")
+    end = data.rfind(b"\n{" if json else b"\n")
     target.write_bytes(data[: end + 1] if end > 0 else data)
     return target
 

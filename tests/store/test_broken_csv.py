@@ -244,7 +244,7 @@ def file_cases():
     yield case("one latin-1 letter", late, "Row 25", "UTF-8", kind="encoding", kept=23)
     yield case("utf-16", whole.encode("utf-16"), "UTF-16", kept=24, kind="utf16")
     yield case("html", "<!DOCTYPE html>\n<html><body>Not found</body></html>\n", "Row 1", "“execution”")
-    yield case("json of another kind", '{"a": "b"}', "broken.csv", "not the response")
+    yield case("json of another kind", '{"a": "b"}', "broken.csv", "neither a response")
     yield case("json lines of other columns", '{"a": 1}', "Row 1", "“execution”")
     yield case("json cut off", '{"data": [', "broken.csv", "row 1")
     yield case("an error page", "502 Bad Gateway\n", "Row 1", "“execution”")

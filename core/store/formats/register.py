@@ -24,6 +24,7 @@ for _formats in declared(
     "logs.kubectl_top",
     "logs.psrecord",
     "logs.nvidia_smi",
+    "logs.json_records",
     "logs.json_lines",
     "series.prometheus_json",
     "series.long_table",

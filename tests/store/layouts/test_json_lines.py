@@ -9,6 +9,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
+from core.store.formats.logs import json_records
 from core.traces.mapping import MappedColumn
 from core.traces.model import Role
 from tests.store.layouts.files import of, write
@@ -61,7 +62,7 @@ def test_objects_in_lists_are_called_by_their_names_in_any_order(tmp_path):
     "answer",
     [
         {"status": "success", "data": {"resultType": "matrix", "result": [], "stats": {"samples": 5}}},
-        {"metric": {"pod": "a"}, "values": [1, 2, 3], "timestamps": [1, 2, 3]},
+        {"metric": {"pod": "a"}, "values": [1, 2, 3], "timestamps": [1, 2]},
         {"cpu": {str(i): i for i in range(300)}},
         {"container": "a", "state": "running"},
     ],
@@ -69,3 +70,53 @@ def test_objects_in_lists_are_called_by_their_names_in_any_order(tmp_path):
 def test_json_that_is_no_sample_is_refused_and_not_read_as_one(tmp_path, answer):
     with pytest.raises(InputError):
         inspect_file(write(tmp_path, "other.json", json.dumps(answer) + "\n"))
+
+
+SAMPLES = [
+    {"time": 1.7e9 + 5 * i, "name": name, "cpu_cores": 0.25 * i, "memory": {"bytes": 2e9 + i}}
+    for i in range(6)
+    for name in "ab"
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps(SAMPLES),
+        json.dumps(SAMPLES, indent=2),
+        json.dumps({"data": SAMPLES, "total": len(SAMPLES)}),
+        "\n".join(json.dumps(one, indent=1) for one in SAMPLES),
+        "[" + ",\n".join(map(json.dumps, SAMPLES)),
+        "\n".join(json.dumps({"stats": SAMPLES[2 * i : 2 * i + 2]}, indent=1) for i in range(6)),
+        "".join(json.dumps(SAMPLES[i : i + 1]) for i in range(12)),
+    ],
+    ids=["list", "indented", "inside", "one after the other", "cut", "several inside", "several lists"],
+)
+def test_lists_of_objects_are_read_as_lines_are(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(json_records, "MOST_LINE", 200)
+    traces, report = read_with_report(write(tmp_path, "own.json", text))
+    assert traces.ids == ("a", "b")
+    assert of(traces, Role.CPU, "b") == [0.25 * i for i in range(6)]
+    assert of(traces, Role.MEMORY, "a") == [2e9 + i for i in range(6)]
+    assert traces.period == 5
+    assert report.faultless
+
+
+def test_a_second_list_of_one_object_is_told(tmp_path):
+    path = write(tmp_path, "own.json", json.dumps({"a": SAMPLES, "b": SAMPLES}))
+    _, report = read_with_report(path)
+    assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 13)]
+
+
+def test_what_breaks_off_in_a_list_is_told(tmp_path):
+    path = write(tmp_path, "own.json", json.dumps(SAMPLES)[:-40])
+    traces, report = read_with_report(path)
+    assert traces.n_samples == 11
+    assert [(one.kind, one.row) for one in report.harmful] == [("ragged", 12)]
+
+
+def test_a_document_is_no_sample_of_a_list(tmp_path, monkeypatch):
+    monkeypatch.setattr(json_records, "MOST_LINE", 300)
+    text = json.dumps([*SAMPLES, {**SAMPLES[0], "log": "x" * 1_000}])
+    with pytest.raises(InputError, match="Object 13"):
+        read_with_report(write(tmp_path, "own.json", text))

@@ -8,6 +8,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_traces, read_with_report
+from core.store.formats.series import prometheus_json
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 from tests.store.layouts.files import of, write
@@ -143,6 +144,43 @@ def test_several_prometheus_answers_one_per_line(tmp_path):
     assert traces.column("value").tolist() == [0, 1, 2, 3, 2, 2, 2, 2]
 
 
+BARE = [
+    {"metric": {"__name__": "container_memory_working_set_bytes", "pod": "a"}, "values": list(range(6))},
+    {"metric": {"__name__": "container_cpu_usage_seconds_total", "pod": "a"}, "values": [0, 30, 60]},
+    {"metric": {"__name__": "container_cpu_usage_seconds_total", "pod": "a"}, "values": [90, 120, None]},
+]
+TIMES = [[1_700_000_000 + 15 * i for i in range(6)], [1_700_000_000, 1_700_000_015, 1_700_000_030],
+         [1_700_000_045, 1_700_000_060, 1_700_000_075]]  # fmt: skip
+
+
+def exported():
+    lines = [{**one, "timestamps": [1000 * t for t in times]} for one, times in zip(BARE, TIMES, strict=True)]
+    return "\n".join(map(json.dumps, lines)) + "\n"
+
+
+def result_alone():
+    pairs = [
+        [*zip(times, map(str, one["values"]), strict=True)] for one, times in zip(BARE, TIMES, strict=True)
+    ]
+    pairs[2].pop()
+    return json.dumps([{**one, "values": two} for one, two in zip(BARE, pairs, strict=True)], indent=1)
+
+
+@pytest.mark.parametrize("write_out", [exported, result_alone])
+@pytest.mark.parametrize("large", [False, True])
+def test_series_are_read_without_their_answer_and_in_blocks(tmp_path, monkeypatch, write_out, large):
+    """As VictoriaMetrics exports them, and as jq .data.result leaves them."""
+    if large:
+        monkeypatch.setattr(prometheus_json, "HEAD_BYTES", 16)
+    path = write(tmp_path, "series.json", write_out())
+    assert inspect_file(path).layout == "prometheus"
+    traces, _ = read_with_report(path)
+    assert traces.ids == ("a",)
+    assert traces.time.tolist() == TIMES[0][1:]
+    assert of(traces, Role.CPU)[:4] == [2.0] * 4
+    assert of(traces, Role.MEMORY) == [1, 2, 3, 4, 5]
+
+
 def test_series_of_one_name_are_told_apart_by_their_labels(tmp_path):
     found = [
         series("m", "a", [[i, "1"] for i in range(3)], cpu="0"),
@@ -204,8 +242,8 @@ def test_a_prometheus_table_with_one_value_per_row(tmp_path):
     [
         ('{"status": "error", "error": "bad query"}', "bad query"),
         ('{"status": "success", "data": {"result": []}}', "without a single sample"),
-        ('{"some": "thing"}', "not the response"),
-        ("[1, 2]", "not the response"),
+        ('{"some": "thing"}', "neither a response"),
+        ("[1, 2]", "neither a response"),
         ('{"data": ', "row 1, column"),
         ('{"data": {"result": [{"metric": {}, "values": [[1, "x"]]}]}}', "Series 1"),
         ('{"data": {"result": [3]}}', "Series 1"),

@@ -45,93 +45,6 @@ class Row(NamedTuple):
     cells: dict[str, str]
 
 
-@dataclass(frozen=True)
-class TextTable:
-    """A log that a parser turns into a table.
-
-    Parameters
-    ----------
-    path, parser
-        The log, and what makes rows of its lines.
-    header, rows, problems
-        The columns' names, the first rows, and what was odd about them.
-    layout
-        The layout in `core.traces.layouts` of the parser's tables; "" where the log names its columns itself.
-    """
-
-    path: Path
-    parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    problems: tuple[Problem, ...]
-    layout: str = ""
-
-    @classmethod
-    def open(
-        cls,
-        path: Path,
-        parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
-        what: str,
-        layout: str = "",
-    ) -> TextTable:
-        """Parse the first lines.
-
-        Raises
-        ------
-        InputError
-            If they hold no sample; `what` says what was expected.
-        """
-        log = ProblemLog()
-        first = list(parser(islice(lines_of(path), HEAD_LINES), log))
-        if not first:
-            raise InputError(
-                f"“{path.name}” looks like {what}, but its first {HEAD_LINES:,} rows hold no sample.",
-                "Check that the command ran long enough to write measurements.",
-            )
-        header = tuple(dict.fromkeys(name for row in first for name in row.cells))
-        sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
-        return cls(path, parser, header, sample, log.problems, layout)
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """Empty: text files state no types."""
-        return ()
-
-    @property
-    def n_rows(self) -> int | None:
-        """Unknown before the end."""
-        return None
-
-    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
-        """Read the mapped columns.
-
-        Raises
-        ------
-        InputError
-            If a column is missing or the file is damaged.
-        """
-        log = ProblemLog()
-        reader = TableReader(mapping, self.header, log)
-        rows, total = self.parser(lines_of(self.path), log), 0
-        while chunk := list(islice(rows, CHUNK_ROWS)):
-            self._say_late(chunk, log)
-            columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
-            reader.add(columns, [row.number for row in chunk])
-            total += len(chunk)
-            if progress is not None:
-                progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
-        raw = reader.table(self.path.name.split(".")[0])
-        merged = sum(one.count for one in log.problems if one.kind == "duplicate_time")
-        return replace(raw, rows_read=raw.rows_read + merged)
-
-    def _say_late(self, rows: Iterable[Row], log: ProblemLog) -> None:
-        """Report columns that were not in the rows that were looked at."""
-        known = set(self.header)
-        for number, name in ((row.number, name) for row in rows for name in row.cells.keys() - known):
-            message = f"Column “{name}” first appears in row {number}, too late to be seen."
-            log.add("late_column", message, row=number, column=name)
-
-
 def lines_of(path: Path) -> Iterator[Line]:
     """The numbered lines of a text, bounded in length; odd characters are replaced.
 
@@ -153,3 +66,94 @@ def lines_of(path: Path) -> Iterator[Line]:
                     "Check that the file has line ends.",
                 )
             yield Line(number, plain(line.rstrip("\r\n")))
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A log that a parser turns into a table.
+
+    Parameters
+    ----------
+    path, parser
+        The log, and what makes rows of its lines.
+    header, rows, problems
+        The columns' names, the first rows, and what was odd about them.
+    layout
+        The layout in `core.traces.layouts` of the parser's tables; "" where the log names its columns itself.
+    lines
+        What the parser is given, where it is not line after line.
+    """
+
+    path: Path
+    parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    problems: tuple[Problem, ...]
+    layout: str = ""
+    lines: Callable[[Path], Iterator[Line]] = lines_of
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        parser: Callable[[Iterable[Line], ProblemLog], Iterator[Row]],
+        what: str,
+        layout: str = "",
+        lines: Callable[[Path], Iterator[Line]] = lines_of,
+    ) -> TextTable:
+        """Parse the first lines.
+
+        Raises
+        ------
+        InputError
+            If they hold no sample; `what` says what was expected.
+        """
+        log = ProblemLog()
+        first = list(parser(islice(lines(path), HEAD_LINES), log))
+        if not first:
+            raise InputError(
+                f"“{path.name}” looks like {what}, but its first {HEAD_LINES:,} rows hold no sample.",
+                "Check that the command ran long enough to write measurements.",
+            )
+        header = tuple(dict.fromkeys(name for row in first for name in row.cells))
+        sample = tuple(tuple(row.cells.get(name, "") for name in header) for row in first[:SAMPLE_ROWS])
+        return cls(path, parser, header, sample, log.problems, layout, lines)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """Empty: text files state no types."""
+        return ()
+
+    @property
+    def n_rows(self) -> int | None:
+        """Unknown before the end."""
+        return None
+
+    def read(self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None = None) -> RawTable:
+        """Read the mapped columns.
+
+        Raises
+        ------
+        InputError
+            If a column is missing or the file is damaged.
+        """
+        log = ProblemLog()
+        reader = TableReader(mapping, self.header, log)
+        rows, total = self.parser(self.lines(self.path), log), 0
+        while chunk := list(islice(rows, CHUNK_ROWS)):
+            self._say_late(chunk, log)
+            columns = [[row.cells.get(name, "") for row in chunk] for name in self.header]
+            reader.add(columns, [row.number for row in chunk])
+            total += len(chunk)
+            if progress is not None:
+                progress(total / (total + CHUNK_ROWS), f"Reading row {chunk[-1].number:,}")
+        raw = reader.table(self.path.name.split(".")[0])
+        merged = sum(one.count for one in log.problems if one.kind == "duplicate_time")
+        return replace(raw, rows_read=raw.rows_read + merged)
+
+    def _say_late(self, rows: Iterable[Row], log: ProblemLog) -> None:
+        """Report columns that were not in the rows that were looked at."""
+        known = set(self.header)
+        for number, name in ((row.number, name) for row in rows for name in row.cells.keys() - known):
+            message = f"Column “{name}” first appears in row {number}, too late to be seen."
+            log.add("late_column", message, row=number, column=name)

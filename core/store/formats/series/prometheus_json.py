@@ -1,4 +1,4 @@
-"""Prometheus responses to range queries, as JSON.
+"""Prometheus responses to range queries, as JSON; also their series alone, and what VictoriaMetrics exports.
 
 Each series of a response is one metric of one container. Series become columns: the executions are
 the containers, identified by their labels, and samples of different metrics at the same time make one row.
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 MOST_JSON = 2 * 2**30
 SAMPLE_ROWS, ROWS_OF_METRIC = 50, 10
+MOST_BARE = 2**26
+"""Bytes that are looked at of series without their response."""
 LOOKED_THROUGH = 2**28
 """Bytes of a large response in which the names of its series are looked for."""
 _BLOCK, _OVERLAP, _FEW = 2**22, 2**14, 500
@@ -58,8 +60,9 @@ class PrometheusSource:
         data = read_head(path)
         whole = len(data) < HEAD_BYTES
         text = data.decode("utf-8-sig", "replace")
-        if whole:
-            found = _series(_answers(text, path), path)
+        if whole or '"result' not in text:
+            data = data if whole else _whole_lines(read_head(path, MOST_BARE))
+            found = _series(_answers(data.decode("utf-8-sig", "replace"), path), path)
         else:
             found = _first_series(text, path)
             found += _further_series(path, [one.labels for one in found])
@@ -119,12 +122,24 @@ def _answers(text: str, path: Path) -> list[dict[str, Any]]:
             )
             raise InputError(
                 f"“{path.name}” is not valid JSON: it breaks off at {place}.",
-                "Save the whole response to the range query again.",
+                "Save it again as a whole; of several JSON documents, each on one line.",
             ) from None
     return data if isinstance(data, list) else [data]
 
 
+def _whole_lines(data: bytes) -> bytes:
+    """Of a text that was cut, what ends before the cut."""
+    return data if len(data) < MOST_BARE else data[: data.rfind(b"\n") + 1]
+
+
+def _is_series(answer: object) -> bool:
+    return isinstance(answer, dict) and "metric" in answer and not {"data", "result"} & set(answer)
+
+
 def _series(answers: Sequence[object], path: Path) -> list[Series]:
+    if answers and all(map(_is_series, answers)):
+        bare = [_one(entry, number, path) for number, entry in enumerate(answers, start=1)]
+        return _with_samples(_blocks_joined(bare), path)
     parts: list[list[Series]] = []
     for answer in answers:
         if not isinstance(answer, dict):
@@ -140,13 +155,31 @@ def _series(answers: Sequence[object], path: Path) -> list[Series]:
             raise _not_an_answer(path)
         before = sum(len(part) for part in parts)
         parts.append([_one(entry, before + i, path) for i, entry in enumerate(result, start=1)])
-    found = _told_apart(parts)
+    return _with_samples(_told_apart(parts), path)
+
+
+def _with_samples(found: list[Series], path: Path) -> list[Series]:
     if not any(len(one.time) for one in found):
         raise InputError(
             f"“{path.name}” is a Prometheus response without a single sample.",
             "Ask for a time and containers that have samples.",
         )
     return found
+
+
+def _blocks_joined(found: Sequence[Series]) -> list[Series]:
+    """The series, those of the same labels as one: VictoriaMetrics writes a long one in several blocks."""
+    blocks: dict[tuple[tuple[str, str], ...], list[Series]] = {}
+    for one in found:
+        blocks.setdefault(tuple(sorted(one.labels.items())), []).append(one)
+    return [
+        replace(
+            same[0],
+            time=np.concatenate([one.time for one in same]),
+            values=np.concatenate([one.values for one in same]),
+        )
+        for same in blocks.values()
+    ]
 
 
 def _told_apart(answers: Sequence[Sequence[Series]]) -> list[Series]:
@@ -168,8 +201,8 @@ def _told_apart(answers: Sequence[Sequence[Series]]) -> list[Series]:
 
 def _not_an_answer(path: Path) -> InputError:
     return InputError(
-        f"“{path.name}” is JSON, but not the response to a Prometheus range query.",
-        "Save what /api/v1/query_range returns.",
+        f"“{path.name}” is JSON, but neither a response to a Prometheus range query nor a list of samples.",
+        "Save what /api/v1/query_range returns, or one object with named numbers for each sample.",
     )
 
 
@@ -178,7 +211,10 @@ def _one(entry: object, number: int, path: Path) -> Series:
     try:
         labels = {str(key): str(value) for key, value in entry.get("metric", {}).items()}  # type: ignore[attr-defined]
         pairs = entry.get("values") or ([entry["value"]] if "value" in entry else [])  # type: ignore[attr-defined, index, operator]
-        time = np.array([pair[0] for pair in pairs], dtype=np.float64)
+        if "timestamps" in entry:  # type: ignore[operator]
+            pairs = list(zip(entry["timestamps"], pairs, strict=True))  # type: ignore[index]
+        seconds = 1e-3 if "timestamps" in entry else 1.0  # type: ignore[operator]
+        time = seconds * np.array([pair[0] for pair in pairs], dtype=np.float64)
         values = np.array([pair[1] for pair in pairs], dtype=np.float64)
     except (AttributeError, TypeError, ValueError, KeyError, IndexError, OverflowError) as error:
         raise InputError(
