@@ -31,7 +31,7 @@ _TIME = (
     "timestamp", "time_stamp", "time", "datetime", "date_time", "date", "ts", "epoch", "unix", "unix_time",
     "unixtime", "local_time", "_time", "_timestamp", "seconds", "elapsed", "elapsed_time", "t",
     "relative_time", "uptime", "sample_time", "when", "zeit", "zeitstempel", "sampled_at",
-    "recorded_at", "collected_at", "start_time",
+    "recorded_at", "collected_at", "start_time", "wall_time",
 )  # fmt: skip
 _EXECUTION = (
     "execution", "execution_id", "exec_id", "exec", "run", "run_id", "run_name", "pod", "pod_id", "pod_name",

@@ -30,10 +30,10 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("Memory usage [KB]", Role.MEMORY, "kib"),
         MappedColumn(CORES, Role.CPU_LIMIT, "cores"),
         MappedColumn("Memory capacity provisioned [KB]", Role.MEMORY_LIMIT, "kib"),
-        MappedColumn("Disk read throughput [KB/s]"),
-        MappedColumn("Disk write throughput [KB/s]"),
-        MappedColumn("Network received throughput [KB/s]"),
-        MappedColumn("Network transmitted throughput [KB/s]"),
+        MappedColumn("Disk read throughput [KB/s]", Role.BLOCK_IN, "kib_per_s"),
+        MappedColumn("Disk write throughput [KB/s]", Role.BLOCK_OUT, "kib_per_s"),
+        MappedColumn("Network received throughput [KB/s]", Role.NETWORK_IN, "kib_per_s"),
+        MappedColumn("Network transmitted throughput [KB/s]", Role.NETWORK_OUT, "kib_per_s"),
     )
     return ColumnMapping(
         time=time,

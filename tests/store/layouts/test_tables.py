@@ -60,7 +60,7 @@ def test_bitbrains_is_one_execution_per_file_and_its_milliseconds_are_seconds(tm
     assert of(traces, Role.CPU) == pytest.approx([2.0, 2.04, 2.08, 2.12])
     assert of(traces, Role.MEMORY)[0] == pytest.approx(6129274.4 * KIB)
     assert of(traces, Role.MEMORY_LIMIT)[0] == 64 * GIB
-    assert traces.column("Disk write throughput [KB/s]")[0] == 20.4
+    assert of(traces, Role.BLOCK_OUT)[0] == pytest.approx(20.4 * KIB)
 
 
 BITBRAINS = (

@@ -80,6 +80,17 @@ def test_a_line_that_tells_excel_the_separator_is_no_header(tmp_path, first):
     assert report.faultless
 
 
+def test_commas_within_numbers_separate_no_cells(tmp_path):
+    rows = "".join(
+        f'"train-{p}";2026-01-31T12:00:{10 * i:02d}Z;{p},{i}00,000,000.25\n' for p in (1, 2) for i in range(6)
+    )
+    text = f'"pod";"time";"memory_bytes"\n{rows}'
+    traces, report = read_with_report(write(tmp_path, "grafana.csv", text))
+    assert traces.ids == ("train-1", "train-2")
+    assert of(traces, Role.MEMORY, "train-2") == [2e9 + i * 1e8 + 0.25 for i in range(6)]
+    assert report.faultless
+
+
 def test_grafana_long_and_wide_are_the_same_set(tmp_path):
     wide = '"Time","CPU cores train-1","CPU cores train-2"\n' + "".join(
         f"2026-01-31 12:00:{10 * i:02d},{0.5 + i},{1.5 + i}\n" for i in range(4)

@@ -48,16 +48,24 @@ def chart(axis, metric="system.cpu", runs=("fluffy-cloud-7", "run-2")):
     return "\n".join(lines) + "\n"
 
 
+@pytest.mark.parametrize("metric", ["system.cpu", "system/cpu"])
 @pytest.mark.parametrize("axis", ["Relative Time (Process)", "Relative Time (Wall)", "_runtime", "Wall Time"])
-def test_a_chart_of_wandb_has_its_runs_as_executions(tmp_path, axis):
-    path = write(tmp_path, "wandb.csv", chart(axis))
+def test_a_chart_of_wandb_has_its_runs_as_executions(tmp_path, axis, metric):
+    path = write(tmp_path, "wandb.csv", chart(axis, metric))
     assert inspect_file(path).layout == "tracking"
     traces, report = read_with_report(path)
     assert traces.ids == ("fluffy-cloud-7", "run-2")
     assert of(traces, Role.CPU, "run-2") == pytest.approx([0.6 + i / 100 for i in range(8)])
-    assert [feature.name for feature in traces.features] == ["system.cpu"]
+    assert [feature.name for feature in traces.features] == [metric]
     assert traces.period == pytest.approx(15.1)
     assert report.faultless
+
+
+def test_a_scalar_of_tensorboard_has_its_times(tmp_path):
+    text = "Wall time,Step,Value\n" + "".join(f"{1.7e9 + 20.5 * i},{100 * i},{0.5 + i}\n" for i in range(6))
+    found = inspect_file(write(tmp_path, "run-train-tag-cpu.csv", text))
+    assert (found.mapping.time, found.mapping.time_unit) == ("Wall time", "s")
+    assert [one.column for one in found.questions] == ["Value"]
 
 
 def test_a_chart_of_wandb_by_steps_has_no_times(tmp_path):

@@ -24,7 +24,7 @@ SEPARATORS = (",", ";", "\t", "|")
 SAMPLE_ROWS = 50
 EVIDENCE_ROWS = 2_000
 """Rows by which a table's units are guessed: the first ones of a container are often idle."""
-_FOR_EXCEL = re.compile(r'"?sep=.{1,2}"?', re.IGNORECASE)
+_FOR_EXCEL = re.compile(r'"?sep=(.{1,2}?)"?', re.IGNORECASE)
 """A first line that tells Excel the separator, as Grafana writes it."""
 MOST_COLUMNS = 20_000
 MOST_NAMED = 200
@@ -176,9 +176,14 @@ def _decode(data: bytes, name: str) -> tuple[str, str, list[Problem]]:
 
 
 def _separator(lines: list[str]) -> str:
-    """The separator that splits the first lines into most cells, evenly."""
+    """The separator that splits the first lines into most cells, evenly; one that does so in all goes first.
+
+    Commas within numbers split most lines evenly, and the header not at all.
+    """
     sample = [line for line in lines[:SAMPLE_ROWS] if line.strip() and not line.startswith("# ")]
-    best, score = ",", 0.0
+    if sample and (said := _FOR_EXCEL.fullmatch(sample[0].strip())) and said[1] in SEPARATORS:
+        return said[1]
+    best, score = ",", (False, 0.0)
     for separator in SEPARATORS:
         try:
             counts = [len(cells) for cells in csv.reader(sample, delimiter=separator)]
@@ -186,8 +191,8 @@ def _separator(lines: list[str]) -> str:
             continue
         usual = max(set(counts), key=counts.count) if counts else 1
         even = counts.count(usual) / max(len(counts), 1)
-        if usual > 1 and even * usual > score:
-            best, score = separator, even * usual
+        if usual > 1 and (even == 1, even * usual) > score:
+            best, score = separator, (even == 1, even * usual)
     return best
 
 
