@@ -25,6 +25,8 @@ RANGE = (0.01, 0.99)
 """The percentiles of the training samples between which values are familiar."""
 MOST_OUTSIDE = 0.2
 """Traces are far from the training where more of a feature's samples than this are outside of its range."""
+LEAST_REACH = 0.02
+"""And where a feature reaches less than a fiftieth of the training's: the model sees next to none of it."""
 MOST_STRETCHED = 1.25
 """Periods differ where one is this many times the other."""
 _NAMED = 3
@@ -32,11 +34,22 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Outside:
-    """One feature: the shares of its samples above the training's 99th and below its 1st percentile."""
+    """One feature beside the training.
+
+    Parameters
+    ----------
+    name
+        The feature.
+    above, below
+        The shares of its samples above the training's 99th and below its 1st percentile.
+    reach
+        Its 99th percentile as a share of the training's; 1 where that is not above zero.
+    """
 
     name: str
     above: float
     below: float
+    reach: float = 1.0
 
     @property
     def share(self) -> float:
@@ -78,8 +91,8 @@ class Familiarity:
 
     @property
     def strange(self) -> tuple[Outside, ...]:
-        """The features with more than `MOST_OUTSIDE` outside of the training's range, the worst first."""
-        found = (each for each in self.outside if each.share > MOST_OUTSIDE)
+        """The features outside of the training's range, or far below what it reaches, the worst first."""
+        found = (each for each in self.outside if each.share > MOST_OUTSIDE or each.reach < LEAST_REACH)
         return tuple(sorted(found, key=lambda each: -each.share))
 
     @property
@@ -110,7 +123,8 @@ def familiarity(model: PhaseModel, traces: TraceSet) -> Familiarity:
     if len(record.ranges) == len(names) and traces.n_samples:
         for name, (low, high) in zip(names, record.ranges, strict=True):
             values = traces.column(name)
-            outside.append(Outside(name, float((values > high).mean()), float((values < low).mean())))
+            reach = float(np.quantile(values, RANGE[1])) / high if high > 0 else 1.0
+            outside.append(Outside(name, float((values > high).mean()), float((values < low).mean()), reach))
     return Familiarity(traces.period, record.period, tuple(outside))
 
 
@@ -149,6 +163,12 @@ def _differences(found: Familiarity) -> str:
             f"{format_duration(found.trained_period)} ({times})."
         )
     for each in found.strange[:_NAMED]:
+        if each.reach < LEAST_REACH and each.share <= MOST_OUTSIDE:
+            said.append(
+                f"{each.name}: its 99th percentile is {format_share(each.reach)} of the training's. "
+                "Is it in the same unit?"
+            )
+            continue
         above, below = format_share(each.above), format_share(each.below)
         said.append(
             f"{each.name}: {above} of samples are above the 99th percentile of the training, {below} below "

@@ -47,6 +47,20 @@ def test_other_units_and_other_periods_are_told_in_numbers(model, traces):
     assert not slower.strange
 
 
+def test_values_far_below_those_of_the_training_are_told(model, traces):
+    """A share of one, read by a model of percentages: nothing is above what it knows, and little below."""
+    cpu, memory = traces.columns
+    found = familiarity(
+        model, replace(traces, columns=(np.maximum(cpu / 100, np.quantile(cpu, 0.01)), memory))
+    )
+    assert found.outside[0].share <= 0.02
+    assert found.outside[0].reach == pytest.approx(0.01, rel=0.5)
+    assert [each.name for each in found.strange] == ["cpu"]
+    assert "its 99th percentile is 1" in warning(found, "jobs")[1]
+    assert "Is it in the same unit?" in warning(found, "jobs")[1]
+    assert not familiarity(model, replace(traces, columns=(cpu / 10 + cpu.mean() / 2, memory))).strange
+
+
 def test_an_older_model_does_not_know(model, traces):
     older = replace(model, training=replace(model.training, ranges=()))
     found = familiarity(older, traces)
