@@ -26,6 +26,7 @@ for _formats in declared(
     "logs.nvidia_smi",
     "logs.json_records",
     "logs.json_lines",
+    "logs.spaced",
     "series.prometheus_json",
     "series.long_table",
     "series.wide_table",

@@ -32,6 +32,7 @@ _TIME = (
     "unixtime", "local_time", "_time", "_timestamp", "seconds", "elapsed", "elapsed_time", "t",
     "relative_time", "uptime", "sample_time", "when", "zeit", "zeitstempel", "sampled_at",
     "recorded_at", "collected_at", "start_time", "wall_time",
+    "minutes", "minute", "hours",
 )  # fmt: skip
 _EXECUTION = (
     "execution", "execution_id", "exec_id", "exec", "run", "run_id", "run_name", "pod", "pod_id", "pod_name",

@@ -7,6 +7,7 @@ import pytest
 
 from core.errors import InputError
 from core.store import inspect_file, read_with_report
+from core.store.formats.logs import spaced
 from core.store.formats.series import long_table
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
@@ -78,6 +79,24 @@ def test_a_line_that_tells_excel_the_separator_is_no_header(tmp_path, first):
     assert traces.ids == ("train-1", "train-2")
     assert of(traces, Role.CPU, "train-1") == [0.5, 1.5, 2.5, 3.5]
     assert report.faultless
+
+
+@pytest.mark.parametrize("time", ["{:d}", "2026-01-31 12:00:{:02d}", "2026-01-31T12:00:{:02d}Z"])
+@pytest.mark.parametrize("mark", ["", "# "])
+def test_cells_may_stand_apart_by_spaces(tmp_path, time, mark):
+    rows = "".join(f"{time.format(10 * i):<22} a    0.{i}   {500 + i}Mi\n" for i in range(6))
+    text = f"{mark}time  container  cpu_cores  memory\n{rows}out of memory\n\n{rows.splitlines()[-1]}\n"
+    traces, report = read_with_report(write(tmp_path, "own.txt", text))
+    assert traces.ids == ("a",)
+    assert of(traces, Role.CPU) == [i / 10 for i in range(6)]
+    assert of(traces, Role.MEMORY) == [(500 + i) * MIB for i in range(6)]
+    assert traces.period == 10
+    assert {one.kind for one in report.harmful} >= {"ragged", "duplicate_time"}
+
+
+@pytest.mark.parametrize("text", ["a b\n1 2\n3 4 5\n6 7\n", "1 2\n3 4\n5 6\n7 8\n", "a b\nc d\ne f\ng h\n"])
+def test_other_texts_with_spaces_are_no_tables(tmp_path, text):
+    assert not spaced.is_spaced(text)
 
 
 def test_commas_within_numbers_separate_no_cells(tmp_path):
