@@ -26,6 +26,7 @@ from core.phases.model import Expansion, PhaseModel
 from core.phases.rows import Scaler
 from core.phases.settings import PhaseSettings
 from core.store import import_ai4dl, inspect_file, load_model, model_archive, read_with_report
+from core.store.formats.register import FORMATS
 from core.traces.build.cleaning import BESIDE, OPTIONAL
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Feature, Role
@@ -205,8 +206,11 @@ def _traces() -> list[Format]:
     }  # fmt: skip
     plain = [Format(name, text.encode(), _plain, usable) for name, text in texts.items()]
     mapped = partial(usable, mapping=MAPPING)
+    registered = {name: entry.example for name, entry in FORMATS.items() if entry.example}
+    examples = {name: text if isinstance(text, bytes) else text.encode() for name, text in registered.items()}
     return [
         *plain,
+        *(Format(f"example-{name}", content, _plain, usable) for name, content in examples.items()),
         Format("mapped-table", TABLE.encode(), _plain, mapped),
         Format("utf-16", TABLE.encode("utf-16"), _plain, mapped),
         Format("in-gzip", TABLE.encode(), _gzipped, mapped),

@@ -16,6 +16,7 @@ from core.store.formats import opening
 from core.store.formats.csv import parse_exact as csv_exact
 from core.store.formats.csv import reader as csv_files
 from core.store.formats.csv.reader import CsvSource
+from core.store.formats.parquet import ParquetSource
 from core.traces.build import build
 from core.traces.layouts import recognise
 from core.traces.mapping import ColumnMapping, MappedColumn
@@ -308,6 +309,14 @@ def test_parquet_that_cannot_be_read_is_said(tmp_path):
     path.write_bytes(data)
     with pytest.raises(InputError):
         read_traces(path)
+
+
+def test_parquet_whose_names_are_no_text_is_damaged(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"cpu_cores": [1.0, 2, 3]}).to_parquet(path)
+    path.write_bytes(path.read_bytes().replace(b"cpu_cores", b"cpu_co\x80es"))
+    with pytest.raises(InputError, match="damaged Parquet"):
+        ParquetSource.open(path)
 
 
 def test_parquet_dates_and_dates_without_time(tmp_path):

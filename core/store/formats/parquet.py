@@ -54,7 +54,7 @@ class ParquetSource:
             with pq.ParquetFile(path) as file:
                 schema, n_rows = file.schema_arrow, file.metadata.num_rows
                 batch = next(file.iter_batches(SAMPLE_ROWS), None)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise _damaged(path, error) from None
         if not n_rows or batch is None:
             raise InputError(f"“{path.name}” has no rows.", "Choose a file with samples.")

@@ -9,6 +9,7 @@ import pytest
 from core.errors import InputError
 from core.store import inspect_file, read_traces, read_with_report
 from core.store.formats.series import prometheus_json
+from core.store.formats.series.prometheus_json import PrometheusSource
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 from tests.store.layouts.files import of, write
@@ -164,6 +165,13 @@ def result_alone():
     ]
     pairs[2].pop()
     return json.dumps([{**one, "values": two} for one, two in zip(BARE, pairs, strict=True)], indent=1)
+
+
+def test_a_large_answer_that_is_too_deep_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(prometheus_json, "HEAD_BYTES", 16)
+    text = '{"data": {"result": [' + '{"a":' * 100_000
+    with pytest.raises(InputError, match="neither a response"):
+        PrometheusSource.open(write(tmp_path, "deep.json", text))
 
 
 @pytest.mark.parametrize("write_out", [exported, result_alone])

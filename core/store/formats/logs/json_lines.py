@@ -24,12 +24,19 @@ MOST_VALUES = 256
 
 
 def is_samples(start: str) -> bool:
-    """Tell whether a text begins with a JSON object on one line that has a number outside of its lists.
+    """Tell whether a text begins with a sample on one line."""
+    return is_sample(start.split("\n", 1)[0])
+
+
+def is_sample(text: str) -> bool:
+    """Tell whether a text is a JSON object that has a number outside of its lists.
 
     An answer of Prometheus has its numbers in lists, but for statistics of the query.
     """
-    first = start.split("\n", 1)[0]
-    return '"resultType"' not in first and _values(first) is not None and _has_number(json.loads(first))
+    try:
+        return '"resultType"' not in text and _values(text) is not None and _has_number(json.loads(text))
+    except RecursionError:
+        return False
 
 
 def _has_number(value: object) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError
 from core.store.formats.base import Format
-from core.store.formats.logs.json_lines import is_samples, parse
+from core.store.formats.logs.json_lines import is_sample, is_samples, parse
 from core.store.formats.logs.text_table import MOST_LINE, Line, TextTable
 from core.store.formats.opening import open_content
 
@@ -38,7 +38,7 @@ def is_records(start: str) -> bool:
         return False
     begins = _LIST.match(start)
     first, after = _object(start, begins.end() if begins else 0)
-    if first is None or not is_samples(json.dumps(first)):
+    if first is None or not is_sample(first):
         return False
     return bool(begins) or start[after : after + 1] == "{"
 
@@ -60,7 +60,7 @@ def objects_of(path: Path) -> Iterator[Line]:
             found, place = _object(kept, place)
             if found is not None:
                 number += 1
-                yield Line(number, json.dumps(found))
+                yield Line(number, found)
             elif len(kept) - place <= MOST_LINE and (more := text.read(MOST_LINE)):
                 kept, place = kept[place:] + more, 0
             elif (after := _next_list(kept, place)) > place:
@@ -85,16 +85,16 @@ def _next_list(text: str, place: int) -> int:
     return begins.end() if begins else ends.end()
 
 
-def _object(text: str, place: int) -> tuple[dict[str, object] | None, int]:
+def _object(text: str, place: int) -> tuple[str | None, int]:
     """The object that begins at a place, or behind the space there, and where the next may begin."""
     start = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]  # nothing is a match, too
+    if text[start : start + 1] != "{":
+        return None, start
     try:
-        found, end = _DECODER.raw_decode(text, start)
+        _, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
         return None, start
-    if not isinstance(found, dict):
-        return None, start
-    return found, _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
+    return text[start:end], _BETWEEN.match(text, end).end()  # type: ignore[union-attr]
 
 
 FORMATS = (

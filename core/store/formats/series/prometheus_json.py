@@ -234,11 +234,11 @@ def _first_series(text: str, path: Path) -> list[Series]:
     while position < len(text):
         try:
             entry, position = decoder.raw_decode(text, position)
-        except ValueError:
+        except (ValueError, RecursionError):
             end = text.rfind("],", position)
             try:
                 entry = json.loads(text[position : end + 1] + "]}") if end > position else None
-            except ValueError:
+            except (ValueError, RecursionError):
                 entry = None
             position = len(text)
         if isinstance(entry, dict):
