@@ -143,6 +143,12 @@ def test_columns_that_are_statistics_are_no_containers(tmp_path):
     ]
 
 
+def test_a_long_table_without_a_whole_row_is_refused(tmp_path):
+    text = "\ftimestamp,__name__,container,value\n0,container_memory_usage_bytes,a,0\n1"
+    with pytest.raises(InputError, match="Row 1"):
+        read_with_report(write(tmp_path, "cut.csv", text))
+
+
 def test_formatted_values_of_a_long_table_have_their_own_units(tmp_path):
     text = "metric,pod,time,value\n" + "".join(
         f"cpu_percent,a,{10 * i},{50 + i}%\nmemory,a,{10 * i},{1 + i}.5 GiB\n" for i in range(4)

@@ -264,7 +264,7 @@ def _table(long: RawTable, shape: _Shape) -> SeriesTable:
     ]
     said = [(text[0], text[1:]) if shape.metric else ("", text) for text in texts]
     pairs, left_out = _pairs(said, shape)
-    there = np.array([one in pairs for one in said])
+    there = np.array([one in pairs for one in said], bool)
     kept = there[inverse.reshape(-1)]
     which = (np.cumsum(there) - 1)[inverse.reshape(-1)[kept]]
     executions, metrics = (coded([pairs[one][i] for one in said if one in pairs], which) for i in (0, 1))
