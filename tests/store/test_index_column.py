@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from core.errors import InputError
 from core.store import inspect_file, read_traces, read_with_report
 from core.store.formats.csv.reader import CsvSource
+from core.store.guard import UNKNOWN
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
@@ -161,3 +162,11 @@ def test_whole_numbers_behind_an_index_are_read(tmp_path, index):
     path = tmp_path / "r.csv"
     path.write_text("\n".join(["pod,time,cpu_cores,memory_bytes", *rows]) + "\n", encoding="utf-8")
     assert read_traces(path).column("cpu_cores").tolist() == [i % 3 for i in range(12)]
+
+
+def test_a_first_cell_of_thousands_of_digits_counts_no_rows(tmp_path):
+    path = tmp_path / "long.csv"
+    path.write_text("time,pod,cpu\n" + f"{'9' * 5_001},a,1,2\n" * 3)
+    with pytest.raises(InputError) as told:
+        read_traces(path)
+    assert UNKNOWN not in told.value.message

@@ -6,6 +6,7 @@ from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import is_number
 
 LOOKED_AT = 50
+LONGEST_COUNT = 18  # digits; what is longer counts no rows, and `int` refuses thousands of digits
 
 
 def lacks_first_name(names: list[str], body: list[tuple[int, list[str]]]) -> bool:
@@ -34,7 +35,7 @@ def may_split_numbers(body: list[tuple[int, list[str]]]) -> bool:
 
 def _is_index(cells: list[str]) -> bool:
     """Whether cells count rows, or name each of them."""
-    if cells[0].isdecimal():
+    if cells[0].isdecimal() and len(cells[0]) <= LONGEST_COUNT:
         return cells == [str(int(cells[0]) + i) for i in range(len(cells))]
     named = not any(is_number(cell) or is_date(cell) for cell in cells)
     return named and len(set(cells)) == len(cells) > 1
