@@ -156,8 +156,9 @@ def _say_restarts(work: Working, steps: FloatArray) -> None:
 
 def _infinite_to_missing(work: Working, index: int) -> None:
     values = work.columns[index]
-    if np.isfinite(values.sum()):
-        return
+    with np.errstate(over="ignore"):  # a sum beyond all numbers only means that the cells are looked at
+        if np.isfinite(values.sum()):
+            return
     bad = np.isinf(values)
     if bad.any():
         name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
