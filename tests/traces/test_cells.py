@@ -152,6 +152,10 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
         "20260131T120000Z",
         "20260131120000",
         "2026-01-31 12:00:00,000",
+        "Sat Jan 31 04:00:00 PST 2026",
+        "Sat 31 Jan 2026 02:00:00 PM EET",
+        "2026-01-31 13:00:00 CET",
+        "Sat Jan 31 12:00:00 CST 2026",
     ],
 )
 def test_dates_with_one_meaning(text):

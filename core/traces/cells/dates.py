@@ -29,7 +29,13 @@ _MONTHS = {
     )
 }
 _CLOCK = r"(?P<h>\d{1,2}):(?P<m>\d\d)(?::(?P<s>\d\d)(?:[.,](?P<f>\d{1,9}))?)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?"
-_ZONE = r"\s*(?P<zone>Z|UTC|GMT|[+-]\d\d:?(?:\d\d)?)?(?:\s*\((?:UTC|GMT)\))?"
+_HOURS = {
+    "PST": -8, "PDT": -7, "MST": -7, "MDT": -6, "CDT": -5, "EST": -5, "EDT": -4, "WET": 0, "WEST": 1,
+    "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "MSK": 3, "SGT": 8, "HKT": 8, "JST": 9, "KST": 9,
+    "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "CST": 0, "IST": 0,
+}  # fmt: skip
+"""The zones that ``date`` prints, in hours before UTC; of CST and IST nobody can say which they are."""
+_ZONE = rf"\s*(?P<zone>Z|UTC|GMT|{'|'.join(_HOURS)}|[+-]\d\d:?(?:\d\d)?)?(?:\s*\((?:UTC|GMT)\))?"
 _AFTER = rf"(?:(?:T|,?\s+|_){_CLOCK}{_ZONE})?"
 _DAY_NAME = r"(?:[A-Za-z]{3,9}\.?,?\s+)?"
 _YMD = re.compile(rf"(?P<y>\d{{4}})[-/.](?P<mo>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_AFTER}")
@@ -165,7 +171,7 @@ def _fraction(digits: str | None) -> float:
 
 def _zone(text: str | None) -> timezone:
     if not text or text[0] not in "+-":
-        return UTC
+        return timezone(timedelta(hours=_HOURS.get(text or "", 0)))
     digits = text[1:].replace(":", "").ljust(4, "0")
     shift = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
     return timezone(shift if text[0] == "+" else -shift)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.guessing.words import key, words
@@ -46,7 +47,8 @@ _EXACT_MEMORY = re.compile(
 _SIZES = frozenset(("bytes", "kb", "kib", "mb", "mib", "gb", "gib"))
 _USED = frozenset(("usage", "used", "util", "utilization", "utilisation", "use", "consumption", "consumed"))
 _NOT_MEASURED = frozenset(("packets", "packet", "errors", "errs", "dropped", "drops", "ops", "iops", "count",
-                           "time", "ms", "pkts", "queue", "requests", "free"))  # fmt: skip
+                           "time", "ms", "pkts", "queue", "requests", "free", "nvlink", "pcie",
+                           "pci"))  # fmt: skip
 _IN = frozenset(("in", "rx", "receive", "received", "recv", "download", "input", "ingress", "rcv"))
 _OUT = frozenset(
     ("out", "tx", "transmit", "transmitted", "sent", "send", "upload", "output", "egress", "xmit")
@@ -54,7 +56,12 @@ _OUT = frozenset(
 _READ = frozenset(("read", "reads", "in", "input", "bread", "rd"))
 _WRITE = frozenset(("write", "writes", "written", "out", "output", "bwrtn", "wr", "wrtn"))
 _NETWORK = frozenset(("net", "network", "rx", "tx", "netio", "eth0"))
-_BLOCK = frozenset(("block", "blk", "blkio", "blockio", "disk", "fs", "bread", "bwrtn", "bytes"))
+_DISK = frozenset(("block", "blk", "blkio", "blockio", "disk", "fs", "bread", "bwrtn"))
+_MOVED = {("bytes", way) for way in _IN | _OUT} | {(way, "bytes") for way in (_IN | _OUT) - {"in"}}
+"""Bytes that come in or go out are the network's (Ganglia, psutil)."""
+_BYTES = frozenset(("bytes",))
+_BYTES_READ = _READ - {"in", "input"}
+_BYTES_WRITTEN = _WRITE - {"out", "output"}
 
 
 def cpu_score(name: str) -> int:
@@ -105,6 +112,8 @@ def unnamed(name: str) -> bool:
 def further_role(name: str) -> Role:
     """What a column beside CPU and memory measures; `Role.OTHER` where its name does not say."""
     said = set(words(name))
+    if _MOVED & set(pairwise(words(name))) and not _DISK & said:
+        said.add("net")
     asked = next((role for role, fits in _FURTHER if fits(said)), None)
     if asked is not None:
         return asked
@@ -163,6 +172,8 @@ _FURTHER: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
     (Role.GPU, _gpu),
     (Role.NETWORK_IN, lambda said: _direction(said, _NETWORK, _IN, _OUT)),
     (Role.NETWORK_OUT, lambda said: _direction(said, _NETWORK, _OUT, _IN)),
-    (Role.BLOCK_IN, lambda said: _direction(said, _BLOCK, _READ, _WRITE | _NETWORK)),
-    (Role.BLOCK_OUT, lambda said: _direction(said, _BLOCK, _WRITE, _READ | _NETWORK)),
+    (Role.BLOCK_IN, lambda said: _direction(said, _DISK, _READ, _WRITE | _NETWORK)),
+    (Role.BLOCK_OUT, lambda said: _direction(said, _DISK, _WRITE, _READ | _NETWORK)),
+    (Role.BLOCK_IN, lambda said: _direction(said, _BYTES, _BYTES_READ, _WRITE | _NETWORK)),
+    (Role.BLOCK_OUT, lambda said: _direction(said, _BYTES, _BYTES_WRITTEN, _READ | _NETWORK)),
 )

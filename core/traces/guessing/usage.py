@@ -70,6 +70,8 @@ _PARTS = frozenset(
 )  # fmt: skip
 """What is only a part: it gives way to the whole."""
 _WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
+_OF_PARTS = re.compile(r"^sum(?![a-z])|sum *\(|:|sum[ _]i?rate", re.IGNORECASE)
+"""Sums over the parts of a container, as Prometheus makes them; one behind a name may be over time."""
 _LABELS = re.compile(r"^\\\\[^\\]+\\|\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
 
 
@@ -112,7 +114,8 @@ def taken_for(one: MappedColumn, features: Sequence[MappedColumn]) -> str | None
     if one.unit_key != UNKNOWN:
         what = f"{what} in {file_unit(one.unit_key).label}"
     said = words(_LABELS.sub(" ", one.column))
-    odd = next((word for word in said if word in strange(one.column, one.role) or extreme(word)), None)
+    strangers = strange(one.column, one.role) | ({"sum"} if not _OF_PARTS.search(one.column) else set())
+    odd = next((word for word in said if word in strangers or extreme(word)), None)
     if odd is not None:
         return f"Column “{one.column}” was taken for {what}; “{odd}” may say that it is not."
     cpu = next((other for other in features if other.role is Role.CPU), one)

@@ -298,3 +298,18 @@ def test_a_column_that_is_only_taken_for_usage_marks_the_import_and_names_the_wo
     assert said in inspect_file(path).reasons
     _, report = read_with_report(path)
     assert [(one.kind, one.message) for one in report.harmful] == [("assumed_role", said)]
+
+
+@pytest.mark.parametrize(
+    ("name", "marked"),
+    [
+        ("cpu_cores_sum", True),
+        ("CPU cores (Sum)", True),
+        ("sum(rate(container_cpu_usage_seconds_total[5m]))", False),
+        ("node_namespace_pod_container:container_cpu_usage_seconds_total:sum_irate", False),
+    ],
+)
+def test_a_sum_behind_a_name_may_be_one_over_time(tmp_path, name, marked):
+    rows = "".join(f"2026-01-31T12:00:0{i},1.{i}\n" for i in range(9))
+    _, report = read_with_report(write(tmp_path, "sums.csv", f'timestamp,"{name}"\n{rows}'))
+    assert [one.kind for one in report.harmful] == ["assumed_role"] * marked

@@ -41,8 +41,12 @@ MOST: Final = 300.0
 """Seconds that either may take while its container is computing: a crowded worker makes everything slower."""
 
 _LOOK: Final = 0.02
-_POLLS_PER_CHECK: Final = 50  # polls between two checks whether the container is computing
-_COMPUTES: Final = 0.02  # core-seconds between two checks; a job that only waits uses less
+_CHECK_EVERY: Final = 1.0
+"""Seconds between two checks whether the container is computing."""
+
+_COMPUTES: Final = 0.02
+"""Cores; a job that only waits uses less."""
+
 _GRACE: Final = 2.0
 
 
@@ -131,19 +135,24 @@ def _goes_on(says: Says, step: int) -> bool:
 def _until(move: _Move, true: Callable[[Says], bool], seconds: float, why: str, at: tuple[Host, str]) -> None:
     """Wait for the job to say something; it must be alive, or have said it before it ended.
 
-    It has `seconds`, and as many again after each check at which its container was computing.
+    It has `seconds`, and as many again after each check at which its container was computing; the last check
+    is when they are over.
     """
-    begun, look, used = time.monotonic(), 0, 0.0
-    deadline = begun + seconds
+    begun = checked = time.monotonic()
+    deadline, used, look = begun + seconds, _used(*at), 0
     while not true(move.agent.says()):
         look += 1
-        if look % _POLLS_PER_CHECK == 0 and (now := _used(*at)) > used + _COMPUTES:
-            used, deadline = now, min(time.monotonic() + seconds, begun + MOST)
+        now = time.monotonic()
+        if now >= min(checked + _CHECK_EVERY, deadline):
+            before, used = used, _used(*at)
+            if used - before > _COMPUTES * (now - checked):
+                deadline = min(now + seconds, begun + MOST)
+            checked = now
         if move.giving_up.is_set():
             raise _Stays(f"Job {move.job.id} was stopped while it moved.")
         if look % 10 == 0 and not at[0].inspect(at[1]).running and not true(move.agent.says()):
             raise _Stays(f"Job {move.job.id} ended while it moved.")
-        if time.monotonic() >= deadline:
+        if now >= deadline:
             raise _Stays(why)
         time.sleep(_LOOK)
 
