@@ -179,13 +179,17 @@ def test_a_table_whose_rows_are_all_ragged_is_refused_early(tmp_path, monkeypatc
     path.write_text("execution,timestamp,cpu,memory\n" + "a,1,1\n" * 1_000)
     with pytest.raises(InputError, match="None of the first 100 rows has the 4 cells of the header"):
         read_traces(path, formats()["mapped-table"].read.keywords["mapping"])
-    path.write_text(
-        "execution,timestamp,cpu,memory\n"
-        + "a,1,1\n" * 99
-        + "a,1,1,1000000000\na,2,1,1000000000\n"
-        + "a,1,1\n" * 9
-    )
-    assert read_traces(path).n_samples == 2
+    good = "".join(f"a,{i},1,1000000000\n" for i in range(108))
+    path.write_text("execution,timestamp,cpu,memory\n" + "a,1,1\n" * 99 + good + "a,1,1\n" * 9)
+    assert read_traces(path).n_samples == 108
+
+
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_table_most_of_whose_rows_are_ragged_is_no_table(tmp_path, quoted):
+    path, end = tmp_path / "t.csv", '"a\nb"\n' if quoted else "\n"
+    path.write_text("execution,timestamp,cpu\na,1,1\na,2,1\n" + "a,1\n" * 3 + end)
+    with pytest.raises(InputError, match="do not have the 3 cells of its header; the first is row 4"):
+        read_traces(path)
 
 
 @pytest.mark.parametrize(

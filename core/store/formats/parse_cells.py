@@ -67,14 +67,7 @@ def numbers(
         value = number(cell, unit, style)
         if value is None:
             flawed.append(i)
-            _say(
-                log,
-                "unparsable",
-                column,
-                rows[i],
-                cell,
-                "number" if read(cell, style) is None else unit.label,
-            )
+            _say(log, "unparsable", column, rows[i], cell, _wrong(cell, unit, style))
         elif not value[1]:
             read_as = f"{value[0]:,.0f} {unit.label}"
             message = f"Column “{column}”: row {rows[i]} has “{_shown(cell)}”, read as {read_as}."
@@ -102,14 +95,15 @@ def times(
         scratch = type(log)()
         values, flawed = numbers(cells, rows, column, scratch, style)
         for i in flawed:
-            _say(log, "unparsable_time", column, rows[i], cells[i], "time")
+            _say(log, "unparsable_time", column, rows[i], cells[i], "no time")
         return values * TIME_FACTORS.get(unit, 1.0), flawed
     values, flawed = np.empty(len(cells)), []
     for i, cell in enumerate(cells):
         value = moment(cell, unit)
         if value is None:
             flawed.append(i)
-            _say(log, "unparsable_time", column, rows[i], cell, "date" if unit != "clock" else "time of day")
+            wanted = "no date" if unit != "clock" else "no time of day"
+            _say(log, "unparsable_time", column, rows[i], cell, wanted)
         values[i] = math.nan if value is None else value
     return values, flawed
 
@@ -120,11 +114,18 @@ def moment(cell: str, unit: str) -> float | None:
     return math.nan if text in EMPTY else READERS[unit](text)
 
 
+def _wrong(cell: str, unit: FileUnit, style: NumberStyle) -> str:
+    """Why a cell is no value in a unit."""
+    if read(cell, style) is None:
+        return "no number"
+    return "no plain number" if unit is _PLAIN else f"not in {unit.label}"
+
+
 def _shown(cell: str) -> str:
     text = cell.strip()
     return text if len(text) <= 40 else text[:40] + "…"
 
 
 def _say(log: ProblemLog, kind: str, column: str, row: int, cell: str, what: str) -> None:
-    message = f"Column “{column}”: row {row} has “{_shown(cell)}”, which is no {what}."
+    message = f"Column “{column}”: row {row} has “{_shown(cell)}”, which is {what}."
     log.add(kind, message, row=row, column=column)

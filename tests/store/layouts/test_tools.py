@@ -143,6 +143,13 @@ def test_columns_that_are_statistics_are_no_containers(tmp_path):
     ]
 
 
+def test_a_size_in_a_column_of_plain_numbers_is_called_so(tmp_path):
+    rows = "".join(f"{i},{i}.5,3 MiB\n" for i in range(3))
+    path = write(tmp_path, "t.csv", "timestamp,cpu_cores,buffer\n" + rows)
+    _, report = read_with_report(path)
+    assert "row 2 has “3 MiB”, which is no plain number" in " ".join(report.sentences())
+
+
 def test_a_long_table_without_a_whole_row_is_refused(tmp_path):
     text = "\ftimestamp,__name__,container,value\n0,container_memory_usage_bytes,a,0\n1"
     with pytest.raises(InputError, match="Row 1"):

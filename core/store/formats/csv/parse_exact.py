@@ -166,7 +166,7 @@ def read_exactly(
     Raises
     ------
     InputError
-        If the file is damaged, or has a line that is too long.
+        If the file is damaged, has a line that is too long, or mostly rows that do not fit the header.
     """
     log = ProblemLog()
     log.extend(head.problems)
@@ -174,7 +174,27 @@ def read_exactly(
     with open_content(path) as stream:
         lines = Lines(stream, head.encoding, path, log, progress)
         add_lines(reader, lines, head)
-    return reader.table(path.name.split(".")[0])
+    return whole_table(reader, path)
+
+
+def whole_table(reader: TableReader, path: Path) -> RawTable:
+    """Everything that was collected of a file.
+
+    Raises
+    ------
+    InputError
+        If most of its rows are not of the header's width: what is left of them is not what the file says.
+    """
+    raw = reader.table(path.name.split(".")[0])
+    ragged = [one for one in raw.problems if one.kind == "ragged"]
+    count = sum(one.count for one in ragged)
+    if count > raw.n_rows > 0:
+        raise InputError(
+            f"{count:,} of the {raw.rows_read:,} rows of “{path.name}” do not have the {len(reader.header)} "
+            f"cells of its header; the first is row {ragged[0].row}.",
+            "Keep one header and the rows that belong to it.",
+        )
+    return raw
 
 
 def add_lines(reader: TableReader, lines: Lines, head: CsvHead, skip: int | None = None) -> None:

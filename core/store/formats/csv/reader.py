@@ -21,7 +21,14 @@ import pyarrow.csv as pacsv
 
 from core.store.formats.arrow_tables import columns_of, raw_from_arrow
 from core.store.formats.csv.dialect import CsvHead, look
-from core.store.formats.csv.parse_exact import MOST_LINE, Lines, TableReader, add_lines, read_exactly
+from core.store.formats.csv.parse_exact import (
+    MOST_LINE,
+    Lines,
+    TableReader,
+    add_lines,
+    read_exactly,
+    whole_table,
+)
 from core.store.formats.opening import GZIP, magic, open_content
 from core.traces.cells.dates import READERS
 from core.traces.cells.numbers import EMPTY
@@ -261,7 +268,7 @@ def read_in_pieces(
                 add_lines(reader, text, head, skip)
             before += lines
             tell(len(piece))
-    return reader.table(path.name.split(".")[0])
+    return whole_table(reader, path)
 
 
 def _rows_of(piece: bytes, parser: CsvParser, skip: int, before: int) -> RawTable | None:
