@@ -18,7 +18,9 @@ for _formats in declared(
     "core.store.formats",
     "FORMATS",
     "parquet",
+    "logs.pidstat",  # before sar: both begin alike
     "logs.sar",
+    "logs.top",
     "logs.docker_csv",
     "logs.docker_stats",
     "logs.kubectl_top",

@@ -40,6 +40,7 @@ for _layout in declared(
     "docker_stats",
     "kubectl_top",
     "psrecord",
+    "processes",
     "gpus",
     "tracking",
     "prometheus",

@@ -10,45 +10,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
+from core.store.formats.logs.sysstat import BANNER, Clock
 from core.store.formats.logs.text_table import Row, TextTable
 from core.traces.validation import many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
-BANNER = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]+)(?:.*\((?P<cpus>\d+) CPU\))?")
-_CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?\s+(.*)")
 _ITEMS = ("DEV", "IFACE", "INTR", "TTY", "FAN", "TEMP", "BUS", "MHz", "FILESYSTEM")
-_NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST_YEAR = 3000
 _RESTART = re.compile(r"LINUX RESTART(?:.*\((?P<cpus>\d+) CPU\))?")
 _USAGE = {"busy", "kbmemused"}
-
-
-@dataclass
-class _Days:
-    """The day of each line: a clock that falls has passed midnight.
-
-    Every activity has its own: they follow each other in a recording, and take turns on a screen.
-    """
-
-    first: datetime
-    last: dict[tuple[str, ...], tuple[datetime, timedelta]] = field(default_factory=dict)
-
-    def at(self, header: Sequence[str], of_day: timedelta) -> datetime:
-        """The moment of a line of the activity that has this header."""
-        day, before = self.last.get(tuple(header), (self.first, timedelta(0)))
-        if of_day < before:
-            day += timedelta(days=1)
-        self.last[tuple(header)] = day, of_day
-        return day + of_day
 
 
 @dataclass
@@ -118,40 +95,32 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
 
 def parse_sar(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """Rows of ``sar``: the blocks joined by time, days known from the banner and from midnight."""
-    host, cpus, doubtful = "", "", ""
+    clock, found = Clock(), _Samples()
     header: list[str] = []
-    days = _Days(_NO_DATE)
-    found = _Samples()
-    for number, text in lines:
-        banner = BANNER.match(text)
-        if banner:
-            days, doubtful = _Days(_date(banner["date"])), _two_dates(banner["date"])
-            host, cpus = banner["host"], banner["cpus"] or ""
+    for line in lines:
+        if clock.begins(line.text):
             continue
-        clock = _CLOCK.match(text)
-        restart = _RESTART.search(text)
-        if clock is None or restart:
-            cpus = (restart["cpus"] if restart and cpus else "") or cpus
+        if restart := _RESTART.search(line.text):
+            clock.cpus = (restart["cpus"] if clock.cpus else "") or clock.cpus
             continue
-        if doubtful:
-            message = f"“{doubtful}” in the banner can be two dates."
-            log.add("assumed_date", message, row=number)
-            doubtful = ""
-        of_day, cells = _of_day(clock), clock[5].split()
+        split = clock.split(line, log)
+        if split is None:
+            continue
+        of_day, cells = split
         if _is_header(cells):
             header = cells
-            days.at(header, of_day)  # the header has the time at which its first interval begins
+            clock.at(header, of_day)  # the header has the time at which its first interval begins
             continue
         if len(cells) != len(header):
-            message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of its header."
-            log.add("ragged", message, row=number)
+            message = f"Row {line.number} has {len(cells)} cells instead of the {len(header)} of its header."
+            log.add("ragged", message, row=line.number)
             continue
-        moment = days.at(header, of_day)
+        moment = clock.at(header, of_day)
         values = dict(zip(header, cells, strict=True))
         if _whole(values):
             stamp = str(int(moment.timestamp()))
-            extra = {"cpus": cpus} if cpus else {}
-            found.add(Row(number, {"hostname": host, "timestamp": stamp, **extra, **values}))
+            extra = {"cpus": clock.cpus} if clock.cpus else {}
+            found.add(Row(line.number, {"hostname": clock.host, "timestamp": stamp, **extra, **values}))
     yield from found.rows(log)
 
 
@@ -180,40 +149,6 @@ def _busy(values: Mapping[str, str]) -> dict[str, str]:
         return {"busy": idle, **({"busy_cores": idle} if "cpus" in values else {})}
     cores = {"busy_cores": f"{busy / 100 * int(values['cpus']):.6g}"} if "cpus" in values else {}
     return {"busy": f"{busy:.6g}", **cores}
-
-
-def _two_dates(text: str) -> str:
-    """The date where nothing tells its day from its month; else an empty text."""
-    parts = text.split("/")
-    small = len(parts) == 3 and all(part.isdigit() and 1 <= int(part) <= 12 for part in parts[:2])
-    return text if small and parts[0] != parts[1] else ""
-
-
-def _date(text: str) -> datetime:
-    """The banner's date: the day is first behind points, or where the second part is above 12."""
-    texts = [part for part in re.split(r"[/.-]", text) if part]
-    if len(texts) != 3 or max(map(len, texts)) > 4:
-        return _NO_DATE
-    parts = [int(part) for part in texts]
-    if parts[0] > 31:
-        year, month, day = parts
-    else:
-        month, day, year = parts
-        year += 2000 if year < 100 else 0
-        if month > 12 or "." in text:
-            month, day = day, month
-    try:
-        # the days that are counted on from here must be dates as well
-        return datetime(year, month, day, tzinfo=UTC) if year < _LAST_YEAR else _NO_DATE
-    except ValueError:
-        return _NO_DATE
-
-
-def _of_day(clock: re.Match[str]) -> timedelta:
-    hours, minutes, seconds = int(clock[1]), int(clock[2]), int(clock[3])
-    if clock[4]:
-        hours = hours % 12 + (12 if clock[4] == "PM" else 0)
-    return timedelta(hours=hours, minutes=minutes, seconds=seconds)
 
 
 FORMATS = (
