@@ -60,6 +60,13 @@ def test_threads_of_pidstat_are_no_processes(tmp_path):
     assert traces.ids == ("python3/7",)
 
 
+def test_a_header_of_pidstat_without_processes_is_none(tmp_path):
+    text = BANNER + f"09:00:00 {NAMES} Command\n09:00:00 0 7 1 1 0 0 50.0 3 python3\n"
+    text += "PID %usr Command\n" + "".join(f"09:00:0{i} 0 7 1 1 0 0 5{i}.0 3 python3\n" for i in range(1, 4))
+    traces, _ = read_with_report(write(tmp_path, "damaged.txt", text))
+    assert of(traces, Role.CPU) == pytest.approx([0.5, 0.51, 0.52, 0.53])
+
+
 def test_two_recordings_of_pidstat_at_one_time_are_marked(tmp_path):
     text = BANNER + f"09:00:00 {NAMES} Command\n"
     text += "".join(f"09:00:0{i // 2} 0 7 1 1 0 0 {50 + i}.0 3 python3\n" for i in range(8))

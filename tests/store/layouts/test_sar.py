@@ -165,3 +165,16 @@ def test_blocks_that_take_turns_go_on_after_midnight(tmp_path):
     assert of(traces, Role.CPU) == pytest.approx([0.04, 0.08, 0.12, 0.16])
     assert of(traces, Role.MEMORY) == [(300000 + i) * KIB for i in range(1, 5)]
     assert report.faultless
+
+
+def test_thousands_of_digits_are_no_number_of_processors(tmp_path):
+    text = f"Linux 6.1 (h) \t01/13/2024 \t_x86_64_\t({'9' * 5_001} CPU)\n\n00:00:00  CPU  %user  %idle\n"
+    text += "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5))
+    path = write(tmp_path, "sar.txt", text)
+    assert [one.column for one in inspect_file(path).mapping.features] == ["busy"]
+
+
+def test_thousands_of_digits_are_no_date(tmp_path):
+    text = f"Linux 6.1 (h) \t{'9' * 5_001}/13/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  CPU  %user  %idle\n"
+    text += "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5))
+    assert inspect_file(write(tmp_path, "sar.txt", text)).mapping is None

@@ -40,8 +40,9 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         if not words or clock.begins(text):
             continue
         split = clock.split(Line(number, " ".join(words)), log)
-        if _HEADER.search(text):
-            header = words[1:] if split is None else split[1]
+        names = words[1:] if split is None else split[1]
+        if names[-1:] == ["Command"] and {"PID", "TGID"} & set(names):
+            header = names
             if split is not None:
                 clock.at(header, split[0])  # the header has the time at which its first interval begins
             continue

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from core.traces.validation import ProblemLog
 
 _ITEMS = ("DEV", "IFACE", "INTR", "TTY", "FAN", "TEMP", "BUS", "MHz", "FILESYSTEM")
-_RESTART = re.compile(r"LINUX RESTART(?:.*\((?P<cpus>\d+) CPU\))?")
+_RESTART = re.compile(r"LINUX RESTART(?:.*\((?P<cpus>\d{1,6}) CPU\))?")
 _USAGE = {"busy", "kbmemused"}
 
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
-BANNER = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]+)(?:.*\((?P<cpus>\d+) CPU\))?")
+BANNER = re.compile(
+    r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]{1,12})(?!\d)(?:.*\((?P<cpus>\d{1,6}) CPU\))?"
+)
 _TIME = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?\s+(.*)")
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_YEAR = 3000
