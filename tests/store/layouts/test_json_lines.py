@@ -120,3 +120,14 @@ def test_a_document_is_no_sample_of_a_list(tmp_path, monkeypatch):
     text = json.dumps([*SAMPLES, {**SAMPLES[0], "log": "x" * 1_000}])
     with pytest.raises(InputError, match="Object 13"):
         read_with_report(write(tmp_path, "own.json", text))
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_numbers_that_are_written_as_texts_are_numbers(tmp_path, lines):
+    samples = [
+        {"pod": "a", "time": f"2026-01-31T12:00:{10 * i:02}Z", "cpu_cores": f"0.{i}"} for i in range(4)
+    ]
+    text = "\n".join(map(json.dumps, samples)) if lines else json.dumps(samples)
+    traces, report = read_with_report(write(tmp_path, "texts.json", text))
+    assert of(traces, Role.CPU) == [0.0, 0.1, 0.2, 0.3]
+    assert report.faultless

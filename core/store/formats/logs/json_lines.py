@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
 from core.store.formats.logs.text_table import Row, TextTable
+from core.traces.cells.numbers import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,14 +30,18 @@ def is_samples(start: str) -> bool:
 
 
 def is_sample(text: str) -> bool:
-    """Tell whether a text is a JSON object that has a number outside of its lists.
+    """Tell whether a text is a JSON object that has a number outside of its lists, or among its texts.
 
-    An answer of Prometheus has its numbers in lists, but for statistics of the query.
+    An answer of Prometheus has its numbers in lists, but for statistics of the query, and texts as labels.
     """
     try:
-        return '"resultType"' not in text and _values(text) is not None and _has_number(json.loads(text))
+        if '"resultType"' in text or _values(text) is None:
+            return False
+        entry = json.loads(text)
     except RecursionError:
         return False
+    texts = [value for value in entry.values() if isinstance(value, str)]
+    return _has_number(entry) or any(read(value) is not None for value in texts)
 
 
 def _has_number(value: object) -> bool:
