@@ -138,7 +138,7 @@ def test_a_date_of_parquet_that_no_calendar_has_is_named(tmp_path):
         inspect_file(path)
 
 
-@pytest.mark.parametrize("date", ["9" * 5_001, "1/1/" + "9" * 5_001, "9999-12-31"])
+@pytest.mark.parametrize("date", ["9" * 5_001, "1/1/" + "9" * 5_001, "9" * 5_001 + "/1/2024", "9999-12-31"])
 def test_a_date_of_sar_that_is_none_counts_from_1970(tmp_path, date):
     path = tmp_path / "sar.txt"
     path.write_text(SAR.replace("01/31/2024", date))

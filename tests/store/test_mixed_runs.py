@@ -96,5 +96,5 @@ def test_a_counter_that_falls_as_usage_does_is_doubted(tmp_path):
 
 def test_dates_in_a_column_of_their_own_are_not_left_out_in_silence(tmp_path):
     rows = [f"2026-01-01,12:00:{10 + i},1" for i in range(20)]
-    _, report = read_with_report(write(tmp_path, "d.csv", "date,time,cpu_cores\n" + "\n".join(rows)))
+    _, report = read_with_report(write(tmp_path, "d.csv", "started_on,time,cpu_cores\n" + "\n".join(rows)))
     assert any("the dates of another column were not used" in one.message for one in report.harmful)

@@ -62,6 +62,7 @@ def test_a_plain_table_is_guessed_by_its_names():
         ("network_transmit_bytes_total", Role.NETWORK_OUT, "bytes_total"),
         ("disk_read_mb/s", Role.BLOCK_IN, "mb_per_s"),
         ("net_rx_packets", Role.OTHER, "plain"),
+        ("usage_usec", Role.CPU, "cpu_us_total"),
         ("bytes_in_per_sec", Role.NETWORK_IN, "bytes_per_s"),
         ("bytes_sent_per_sec", Role.NETWORK_OUT, "bytes_per_s"),
         ("bytes_read_per_sec", Role.BLOCK_IN, "bytes_per_s"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.traces.guessing import guess
+from core.traces.guessing.order import is_identity
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
 from core.traces.questions import questions
@@ -156,3 +157,17 @@ def test_names_of_tools_are_known(name):
     mapping, asked = looked_at(f"timestamp,{name.replace(',', ';')}")
     assert (asked, mapping.assumed) == ((), ())
     assert of(mapping, Role.CPU) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        ("msinstanceid", True),
+        ("containerName", True),
+        ("collection_id", True),
+        ("valid", False),
+        ("cpu_id", False),
+    ],
+)
+def test_ids_of_parts_are_known_however_they_are_written(name, is_one):
+    assert is_identity(name) is is_one

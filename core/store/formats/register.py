@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from core.errors import InputError
 from core.registry import Registry, declared
 from core.store.formats.opening import Beginning, foreign
+from core.store.formats.split_time import with_whole_times
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +64,8 @@ def open_source(path: Path, as_written: bool = False) -> Source:
         for _, entry in FORMATS.items()
         if not (as_written and entry.turns) and entry.recognise(beginning)
     )
-    return found.open(beginning)
+    source = found.open(beginning)
+    return source if as_written else with_whole_times(source)
 
 
 def titles() -> tuple[str, ...]:

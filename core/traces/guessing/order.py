@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -31,13 +32,15 @@ _PARTS = frozenset(
      "job", "task", "run", "replica", "worker", "rank", "pid", "gpu", "uid", "uuid", "device", "index",
      "service", "app", "application", "workload", "deployment", "statefulset", "daemonset", "component",
      "process", "program", "execution", "experiment", "trial", "scenario", "repetition", "server", "shard",
-     "tenant", "project", "name", "id")
+     "tenant", "project", "collection", "name", "id")
 )  # fmt: skip
 _AROUND = frozenset(
     ("id", "idx", "number", "nr", "no", "label", "local", "global", "exported", "kubernetes", "k8s", "docker",
      "compose", "com", "io")
 )  # fmt: skip
 """Words that stand around those of parts: ``kubernetes.pod.name``, ``local_rank``."""
+_ID = re.compile(rf"(?:{'|'.join(_PARTS - {'id', 'name'})})(?:id|name)s?$")
+"""Words that end with the id or name of a part: ``containerid``, ``msinstanceid``."""
 _STATES = frozenset(
     ("status", "state", "phase", "stage", "message", "msg", "event", "comment", "note", "notes", "log",
      "level", "uptime", "age", "date", "day", "weekday", "hour", "timezone", "tz", "epoch", "step",
@@ -52,7 +55,8 @@ _PLACES = frozenset(("host", "hostname", "node", "machine", "vm", "server", "clu
 def is_identity(name: str) -> bool:
     """Whether a column is called like a part of an execution, or like the place of one."""
     said = set(words(name))
-    return bool(said & _PARTS) and said <= _PARTS | _AROUND
+    parts = {word for word in said if word in _PARTS or _ID.search(word)}
+    return bool(parts) and said - parts <= _AROUND
 
 
 def is_state(name: str) -> bool:

@@ -67,6 +67,8 @@ _BYTES_WRITTEN = _WRITE - {"out", "output"}
 def cpu_score(name: str) -> int:
     """How much a name speaks for CPU usage; 0: not at all."""
     said = words(name)
+    if said == ("usage", "usec"):  # of a control group's cpu.stat
+        return 13
     if not _CPU & set(said) or _NO_CPU & set(said):
         return 0
     better = bool(_USED & set(said)) or bool({"cores", "millicores", "percent", "perc", "pct"} & set(said))

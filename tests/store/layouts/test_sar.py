@@ -172,9 +172,3 @@ def test_thousands_of_digits_are_no_number_of_processors(tmp_path):
     text += "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5))
     path = write(tmp_path, "sar.txt", text)
     assert [one.column for one in inspect_file(path).mapping.features] == ["busy"]
-
-
-def test_thousands_of_digits_are_no_date(tmp_path):
-    text = f"Linux 6.1 (h) \t{'9' * 5_001}/13/2024 \t_x86_64_\t(4 CPU)\n\n00:00:00  CPU  %user  %idle\n"
-    text += "".join(f"00:0{i}:00  all  5.00  {90 - i}.00\n" for i in range(5))
-    assert inspect_file(write(tmp_path, "sar.txt", text)).mapping is None

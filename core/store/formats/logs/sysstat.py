@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
-BANNER = re.compile(
-    r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]{1,12})(?!\d)(?:.*\((?P<cpus>\d{1,6}) CPU\))?"
-)
+BANNER = re.compile(r"Linux\s+\S+\s+\((?P<host>[^)]*)\)\s+(?P<date>[\d/.-]+)(?:.*\((?P<cpus>\d{1,6}) CPU\))?")
 _TIME = re.compile(r"(\d{1,2}):(\d{2}):(\d{2})(?:\s+([AP]M))?\s+(.*)")
 _NO_DATE = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_YEAR = 3000
@@ -69,7 +67,9 @@ class Clock:
 def _two_dates(text: str) -> str:
     """The date where nothing tells its day from its month; else an empty text."""
     parts = text.split("/")
-    small = len(parts) == 3 and all(part.isdigit() and 1 <= int(part) <= 12 for part in parts[:2])
+    small = len(parts) == 3 and all(
+        part.isdigit() and len(part) < 3 and 1 <= int(part) <= 12 for part in parts[:2]
+    )
     return text if small and parts[0] != parts[1] else ""
 
 
