@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,6 +108,33 @@ def spans(known: Truth, chance: Random) -> Written:
     return Written("spans.csv", "\n".join(lines) + "\n", 6e-4, 600, clock="any")
 
 
+_DAYS = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y%m%d", "%d %b %Y", "%Y/%m/%d")
+_HALVES = (("Date", "Time"), ("Datum", "Uhrzeit"), ("date", "time_of_day"), ("date", "clock"))
+
+
+def halves(known: Truth, chance: Random) -> Written:
+    """A date and a time of day in two columns, in any place."""
+    day, clock = chance.choice(_DAYS), chance.choice(("%H:%M:%S", "%H:%M:%S", "%I:%M:%S %p"))
+    date, time = chance.choice(_HALVES)
+    order = chance.sample((date, time, "pod", "cpu_cores", "memory_mib"), 5)
+    rows = [(p, i) for p in range(len(known.names)) for i in range(known.samples)]
+    if chance.random() < 0.5:
+        rows.sort(key=lambda pair: pair[1])
+    mark = chance.choice((",", ";"))
+    lines = [mark.join(order)]
+    for p, i in rows:
+        when = datetime.fromtimestamp(known.time(i), UTC)
+        cells = {
+            date: when.strftime(day),
+            time: when.strftime(clock),
+            "pod": known.names[p],
+            "cpu_cores": f"{known.cpu[p, i]:.3f}",
+            "memory_mib": f"{known.memory[p, i] / MIB:.3f}",
+        }
+        lines.append(mark.join(cells[name] for name in order))
+    return Written("halves.csv", "\n".join(lines) + "\n", 6e-4, 600)
+
+
 def wide_gpus(known: Truth, chance: Random) -> Written:
     """A container's CPU and memory beside those of its GPUs, a column each, in any order."""
     style = chance.choice(("gpu{}_", "gpu_{}_", "GPU {} "))
@@ -132,5 +160,6 @@ WRITERS: dict[str, Callable[[Truth, Random], Written]] = {
     "rates": rates,
     "places": places,
     "spans": spans,
+    "halves": halves,
     "wide GPUs": wide_gpus,
 }

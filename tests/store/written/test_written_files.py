@@ -18,7 +18,7 @@ import pytest
 from core.errors import PhaseDockError
 from core.store import inspect_file, read_with_report
 from core.traces.mapping import ColumnMapping
-from tests.store.written import gpus, machines, pairs, series, writers
+from tests.store.written import gpus, machines, pairs, processes, series, writers
 from tests.store.written.truth import truth
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ if TYPE_CHECKING:
 FILES = int(os.environ.get("PHASEDOCK_WRITTEN_FILES", "420"))
 CORES = 16.0
 """The machine of the trackers' percentages."""
-WRITERS = {**writers.WRITERS, **gpus.WRITERS, **machines.WRITERS, **pairs.WRITERS, **series.WRITERS}
+WRITERS = {
+    name: writer
+    for module in (writers, gpus, machines, processes, pairs, series)
+    for name, writer in module.WRITERS.items()
+}
 
 
 def outcome(folder: Path, known: Truth, written: Written) -> str:
