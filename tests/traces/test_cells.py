@@ -51,6 +51,8 @@ def test_a_number_is_read_in_its_writing(text, style, value):
         (["0.5", "1,234"], NumberStyle()),
         (["1 234,5"], NumberStyle(",", " ")),
         (["12,345,678"], GROUPED),
+        (["0,287", "307 200", "307 300"], NumberStyle(",", " ")),
+        (["0.287", "307 200", "307 300"], NumberStyle(".", " ")),
         (["4.028", "439.468.717"], COMMA),
         (["10.0.0.1", "31.01.2026", "x"], NumberStyle()),
         ([], NumberStyle()),

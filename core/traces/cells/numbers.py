@@ -121,7 +121,7 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     points = sum(count for (decimal, _), count in votes.items() if decimal == ".")
     commas = sum(count for (decimal, _), count in votes.items() if decimal == ",")
     decimal = "," if commas > points else "."
-    groups = {group: count for (mark, group), count in votes.items() if mark == decimal and group}
+    groups = {group: count for (mark, group), count in votes.items() if mark in (decimal, "") and group}
     group = max(groups, key=lambda key: groups[key]) if groups else ""
     return NumberStyle(decimal, group or ("." if decimal == "," else "")), bool(votes) or not weak
 
@@ -144,7 +144,7 @@ def _marked_digits(bare: str) -> str | None:
 
 
 def _vote(digits: str) -> tuple[str, str] | None:
-    """The decimal mark and the separator of thousands that a number speaks for."""
+    """The decimal mark and the separator of thousands that a number speaks for, "" where it is silent."""
     before, only, after = digits.partition(".")
     if only and before.isdecimal() and after.isdecimal():
         return _vote_of_one(before, only, after)
@@ -158,7 +158,8 @@ def _vote(digits: str) -> tuple[str, str] | None:
         return None
     only = kinds[0]
     if len(marks) > 1 or only in " '":
-        return ("," if only == "." else ".", only) if _THOUSANDS.fullmatch(digits) else None
+        decimal = {".": ",", ",": "."}.get(only, "")  # blanks stand beside points and beside commas
+        return (decimal, only) if _THOUSANDS.fullmatch(digits) else None
     before, _, after = digits.partition(only)
     return _vote_of_one(before, only, after)
 

@@ -33,10 +33,12 @@ _CUMULATIVE = frozenset(("total", "cumulative", "counter"))
 _RATES = frozenset(("rate", "irate", "deriv"))
 """Words of functions and recording rules that make usage of a counter, and keep its name."""
 _CHANGES = frozenset(("increase", "delta", "idelta"))
-_CORES = {"cores": "cores", "vcpus": "cores", "nanocores": "nanocores", "microcores": UNKNOWN,
+_CORES = {**dict.fromkeys(("cores", "vcpus", "kerne", "kernen", "coeurs"), "cores"),
+          "nanocores": "nanocores", "microcores": UNKNOWN,
           **dict.fromkeys(("millicores", "millicore", "millicpus", "millicpu", "mcores", "mcore", "mcpus",
                            "mcpu"), "millicores")}  # fmt: skip
 _BYTES = {"bytes": "bytes", "byte": "bytes", "ki": "kib", "mi": "mib", "gi": "gib",
+          "kio": "kib", "mio": "mib", "gio": "gib", "ko": "kb", "mo": "mb", "go": "gb", "octets": "bytes",
           **{key: key for key in ("kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb")}}  # fmt: skip
 _BITS = {"bps": "bit_per_s", "bits": "bit_per_s",
          **{f"{size}{end}": f"{size}bit_per_s" for size in "kmg" for end in ("bps", "bit")}}  # fmt: skip

@@ -60,7 +60,8 @@ _OF = {
         ("mem", "memory", "ram", "rss", "pss", "uss", "speicher", "arbeitsspeicher", "memoire", "memoria",
          "kbmemused", "wss", "working", "set", "workingset", "resident", "size", "physical", "private",
          "byte", "bytes", "k", "m", "g", "b", "ki", "mi", "gi", "kb", "mb", "gb", "tb", "kib", "mib",
-         "gib", "tib", "megabytes", "gigabytes", "kilobytes", "main")
+         "gib", "tib", "kio", "mio", "gio", "ko", "mo", "go", "octets", "megabytes", "gigabytes",
+         "kilobytes", "main")
     ),
 }  # fmt: skip
 _PARTS = frozenset(
