@@ -157,6 +157,8 @@ NOON = datetime(2026, 1, 31, 12, tzinfo=UTC).timestamp()
         "Sat Jan 31 04:00:00 PST 2026",
         "Sat 31 Jan 2026 02:00:00 PM EET",
         "2026-01-31 13:00:00 CET",
+        "Jan 31, 2026 @ 12:00:00.000",
+        "Sat Jan 31 2026 13:00:00 GMT+0100 (Central European Standard Time)",
         "Sat Jan 31 12:00:00 CST 2026",
     ],
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NAMED, DAY_FIRST, MONTH_FIRST, YEAR_FIRST, CLOCK, MINUTES = "iso", "dmy", "mdy", "ymd", "clock", "mmss"
 """Keys of `core.traces.mapping.TIME_UNITS`: one meaning, day, month or year first, time of day, a span."""
-MOST = 60
+MOST = 80
 _MONTHS = {
     name: i + 1
     for i, name in enumerate(
@@ -35,8 +35,11 @@ _HOURS = {
     "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "CST": 0, "IST": 0,
 }  # fmt: skip
 """The zones that ``date`` prints, in hours before UTC; of CST and IST nobody can say which they are."""
-_ZONE = rf"\s*(?P<zone>Z|UTC|GMT|{'|'.join(_HOURS)}|[+-]\d\d:?(?:\d\d)?)?(?:\s*\((?:UTC|GMT)\))?"
-_AFTER = rf"(?:(?:T|,?\s+|_){_CLOCK}{_ZONE})?"
+_ZONE = (
+    rf"\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d:?(?:\d\d)?|UTC|GMT|{'|'.join(_HOURS)})?"
+    r"(?:\s*\([A-Za-z][A-Za-z ]{1,38}\))?"
+)
+_AFTER = rf"(?:(?:T|,?\s+(?:@\s+)?|_){_CLOCK}{_ZONE})?"
 _DAY_NAME = r"(?:[A-Za-z]{3,9}\.?,?\s+)?"
 _YMD = re.compile(rf"(?P<y>\d{{4}})[-/.](?P<mo>\d{{1,2}})[-/.](?P<d>\d{{1,2}}){_AFTER}")
 _COMPACT = re.compile(
@@ -170,11 +173,12 @@ def _fraction(digits: str | None) -> float:
 
 
 def _zone(text: str | None) -> timezone:
-    if not text or text[0] not in "+-":
-        return timezone(timedelta(hours=_HOURS.get(text or "", 0)))
-    digits = text[1:].replace(":", "").ljust(4, "0")
+    shown = (text or "").removeprefix("UTC").removeprefix("GMT")
+    if shown[:1] not in ("+", "-"):
+        return timezone(timedelta(hours=_HOURS.get(shown, 0)))
+    digits = shown[1:].replace(":", "").ljust(4, "0")
     shift = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return timezone(shift if text[0] == "+" else -shift)
+    return timezone(shift if shown[0] == "+" else -shift)
 
 
 def is_date(text: str) -> bool:
