@@ -68,6 +68,20 @@ def test_an_index_of_rows_is_no_feature():
     assert [one.reason for one in useful_features(of(columns)).left_out] == ["it counts rows"]
 
 
+def test_a_counter_without_a_rate_is_no_feature():
+    rng = np.random.default_rng(2)
+    cpu = rng.random(60)
+    columns = {
+        "cpu": (Role.CPU, cpu),
+        "received": (Role.OTHER, np.cumsum(rng.integers(0, 9, 60))),
+        "batch_size": (Role.OTHER, np.repeat([8.0, 16, 32], 20)),
+        "memory": (Role.MEMORY, np.cumsum(rng.random(60))),
+    }
+    found = useful_features(of(columns))
+    assert [one.name for one in found.features] == ["cpu", "batch_size", "memory"]
+    assert [one.reason for one in found.left_out] == ["it only grows: it counts something, or is a time"]
+
+
 def test_what_differs_between_executions_only_stays_where_it_is():
     columns = {"cpu": (Role.CPU, [1.0, 2, 1, 3, 0, 2]), "rate": (Role.OTHER, [4, 4, 4, 7, 7, 7])}
     traces = replace(of(columns), ids=("a", "b"), offsets=np.array([0, 3, 6]))

@@ -25,6 +25,8 @@ SAME = 0.9999
 """Correlation from which two features are one: the second only counts it twice."""
 RESTLESS = 0.25
 """Correlation of neighbouring samples below which a feature stays nowhere."""
+COUNTING = 0.5
+"""What never falls and grows at more of its steps than this is a counter."""
 USAGE = (Role.CPU, Role.MEMORY, Role.GPU, Role.GPU_MEMORY)
 
 
@@ -127,13 +129,16 @@ def _against(feature: Feature, values: FloatArray, chosen: list[tuple[Feature, F
 
 
 def _of_executions(traces: TraceSet, feature: Feature, values: FloatArray) -> str:
-    """Why a feature tells executions apart, or counts rows, and nothing else; "" where it does not."""
+    """Why a feature tells executions apart, or counts something, and nothing else; "" where it does not."""
     if feature.role in USAGE or traces.n_executions == len(values):
         return ""
     steps = np.diff(values.astype(np.float64))[_inside(traces)]
-    if not len(steps) or steps.min() != steps.max():
+    if not len(steps):
         return ""
-    return "it counts rows" if steps[0] else "it never changes within an execution"
+    if steps.min() == steps.max():
+        return "it counts rows" if steps[0] else "it never changes within an execution"
+    counts = feature.role is Role.OTHER and steps.min() >= 0 and np.mean(steps > 0) > COUNTING
+    return "it only grows: it counts something, or is a time" if counts else ""
 
 
 def _inside(traces: TraceSet) -> npt.NDArray[np.bool_]:
