@@ -133,6 +133,22 @@ def test_longer_states_are_laid_out_in_layers_and_none_covers_another(page: Page
     assert drawn.count(" Q") > drawn.count("marker-end")
 
 
+def test_a_graph_that_goes_as_it_changes_leaves_nothing_to_be_done(page: Page, samples: str) -> None:
+    """Whatever Cytoscape had put off must not touch a graph that is gone; an error fails every test."""
+    open_samples(page, samples)
+    page.wait_for_timeout(500)
+    page.evaluate(
+        f"""() => {{
+          const cy = {GRAPH};
+          cy.remove(cy.nodes()[0]);
+          cy.container().style.width = "300px";
+          setTimeout(() => dash_clientside.set_props("_pages_content", {{ children: null }}), 20);
+        }}"""
+    )
+    expect(page.locator("#sequence-graph")).to_have_count(0)
+    page.wait_for_timeout(500)
+
+
 def test_what_comes_next_can_be_asked_of_other_phases_and_further_on(page: Page, samples: str) -> None:
     open_samples(page, samples, "&after=0")
     line = page.locator("#seq-next .afterline")

@@ -119,7 +119,9 @@ def graph_view(graph: TransitionGraph, view: View) -> Node:
             userPanningEnabled=False,
             boxSelectionEnabled=False,
             autoungrabify=True,
-            responsive=True,
+            # both look at the graph a frame or more after a change, even one that is gone by then, which throws
+            autoRefreshLayout=False,
+            responsive=False,
         ),
         className="graphbox",
         role="img",

@@ -163,8 +163,14 @@
   /* Dash Cytoscape does not expose its graph; Cytoscape itself keeps it on its element. */
   function graphApi() {
     const box = /** @type {any} */ (document.getElementById("sequence-graph"));
-    return box && box._cyreg && box._cyreg.cy;
+    const cy = box && box._cyreg && box._cyreg.cy;
+    if (cy && !fitted.has(cy)) {
+      fitted.add(cy);
+      cy.on("resize", () => { if (!cy.destroyed()) cy.fit(undefined, 22); });
+    }
+    return cy;
   }
+  const fitted = new WeakSet();
   /* Cytoscape caches its position on the page; cards above it may have grown since. */
   ["pointerover", "pointerdown"].forEach((kind) => document.addEventListener(kind, function (event) {
     if (!window.phasedock.dom.closest(event, ".graphbox")) return;
