@@ -119,7 +119,7 @@ def graph_view(graph: TransitionGraph, view: View) -> Node:
             userPanningEnabled=False,
             boxSelectionEnabled=False,
             autoungrabify=True,
-            # both look at the graph a frame or more after a change, even one that is gone by then, which throws
+            # both look at the graph a while after a change, even at one that is gone by then, which throws
             autoRefreshLayout=False,
             responsive=False,
         ),
