@@ -29,6 +29,8 @@ _BARE = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _POINTED = re.compile(r"\d+\.\d+")
 _WEAK = re.compile(r"\d{1,3}\.\d{3}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f])\d{3})(?:\1\d{3})*")
+_LAKHS = re.compile(r"\d{1,2}(,)(?:\d{2},)+\d{3}")
+"""Groups of two above the thousands, as in India: ``1,06,390``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def _without_groups(digits: str, style: NumberStyle) -> str | None:
     if whole.count(style.decimal) or (rest and not rest.isdigit()):
         return None
     if not whole.isdigit() and whole:
-        grouped = _THOUSANDS.fullmatch(whole)
+        grouped = _THOUSANDS.fullmatch(whole) or _LAKHS.fullmatch(whole)
         if grouped is None or _same(grouped[1]) != _same(style.group):
             return None
         whole = re.sub(r"\D", "", whole)
@@ -159,7 +161,7 @@ def _vote(digits: str) -> tuple[str, str] | None:
     only = kinds[0]
     if len(marks) > 1 or only in " '":
         decimal = {".": ",", ",": "."}.get(only, "")  # blanks stand beside points and beside commas
-        return (decimal, only) if _THOUSANDS.fullmatch(digits) else None
+        return (decimal, only) if _THOUSANDS.fullmatch(digits) or _LAKHS.fullmatch(digits) else None
     before, _, after = digits.partition(only)
     return _vote_of_one(before, only, after)
 

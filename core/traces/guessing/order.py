@@ -32,11 +32,12 @@ _PARTS = frozenset(
      "job", "task", "run", "replica", "worker", "rank", "pid", "gpu", "uid", "uuid", "device", "index",
      "service", "app", "application", "workload", "deployment", "statefulset", "daemonset", "component",
      "process", "program", "execution", "experiment", "trial", "scenario", "repetition", "server", "shard",
-     "tenant", "project", "collection", "name", "id")
+     "tenant", "project", "collection", "executor", "broker", "config", "configuration", "seed", "fold",
+     "session", "attempt", "slot", "member", "peer", "client", "rack", "blade", "name", "id")
 )  # fmt: skip
 _AROUND = frozenset(
     ("id", "idx", "number", "nr", "no", "label", "local", "global", "exported", "kubernetes", "k8s", "docker",
-     "compose", "com", "io")
+     "compose", "com", "io", "spark", "kafka", "random")
 )  # fmt: skip
 """Words that stand around those of parts: ``kubernetes.pod.name``, ``local_rank``."""
 _ID = re.compile(rf"(?:{'|'.join(_PARTS - {'id', 'name'})})(?:id|name)s?$")

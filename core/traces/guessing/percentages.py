@@ -82,9 +82,11 @@ def of_cpu(values: Sequence[float], said: Sequence[str]) -> str:
 
 def _of_one_core(said: Sequence[str]) -> bool:
     """Whether a name says that 100 is one core, and not the usage of core 3, or the mean of all cores."""
+    if {"avg", "average", "mean"} & set(said):
+        return False
     if any(
         second == "core" and first in ("of", "per", "one", "single", "1") for first, second in pairwise(said)
     ):
         return True
     numbered = any(word.isdecimal() for word in said)
-    return "core" in said and not numbered and not {"all", "avg", "average", "mean", "total"} & set(said)
+    return "core" in said and not numbered and not {"all", "total"} & set(said)

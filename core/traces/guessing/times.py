@@ -6,17 +6,19 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.traces.cells.dates import kind_of
-from core.traces.cells.numbers import EMPTY, read
+from core.traces.cells.numbers import EMPTY, POINT, NumberStyle, read, style_of
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Seconds since 1970 of the years 2000 to 2100: what is outside counts from a boot or a start of its own, and
-# nobody can tell its unit. A scale is how many of a unit make a second.
-_FIRST, _LAST = 946_684_800.0, 4_102_444_800.0
+# Seconds since 1970 of the years 2000 to 2033: what is outside counts from a boot or a start of its own, or
+# is a date in digits (2024011500), and nobody can tell its unit. A scale is how many of a unit make a second.
+_FIRST, _LAST = 946_684_800.0, 2e9
 _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+_FINER = {"s": "ms", "ms": "us", "us": "ns"}
+_SLOW = 100.0
 _OF_SPANS = ("s", "ms", "us", "ns", "min", "h")
 _USUAL = (0.1, 60.0)
 _NAMED = {
@@ -52,13 +54,16 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
         Its cells in the order of the file.
     """
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
-    numbers = [abs(found.value) for found in map(read, filled) if found is not None and not found.suffix]
+    numbers = _numbers(filled)
     compact = numbers and all(len(cell) == 14 and cell.isdigit() for cell in filled)
     if compact or len(numbers) * 2 <= len(filled):
         return Times(kind_of(filled) or ("s",))
     named, epoch = _named(name), _of_epoch(numbers)
+    # microseconds since a boot three weeks ago are as large as milliseconds since 1970
     if epoch is not None and named is not None and _SCALES.get(named, 0.0) > _SCALES[epoch]:
-        return Times((named, epoch))  # microseconds since a boot three weeks ago are as large as milliseconds
+        return Times((named, epoch))
+    if epoch in _FINER and named != epoch and _too_slow(numbers, _SCALES[epoch]):
+        return Times((_FINER[epoch], epoch))
     if epoch or named:
         return Times((epoch or named or "s",))
     return Times(("s",), assumed=True) if _usual(numbers) else Times(_OF_SPANS)
@@ -75,10 +80,32 @@ def _of_epoch(numbers: Sequence[float]) -> str | None:
     return next((unit for unit, scale in _SCALES.items() if _FIRST <= size / scale < _LAST), None)
 
 
+def _numbers(filled: Sequence[str]) -> list[float]:
+    """The magnitudes of cells, in the first style in which most of them are numbers; empty if in none."""
+    for style in (POINT, style_of(filled), NumberStyle(",", "."), NumberStyle(".", ",")):
+        read_so = (read(cell, style) for cell in filled)
+        numbers = [abs(found.value) for found in read_so if found is not None and not found.suffix]
+        if len(numbers) * 2 > len(filled):
+            return numbers
+    return []
+
+
+def _step(numbers: Sequence[float]) -> float | None:
+    """The median step forward; None where there is none."""
+    steps = sorted(after - before for before, after in pairwise(numbers) if after > before)
+    return steps[len(steps) // 2] if steps else None
+
+
 def _usual(numbers: Sequence[float]) -> bool:
     """Whether samples are as far apart, in seconds, as containers usually are measured."""
-    steps = sorted(after - before for before, after in pairwise(numbers) if after > before)
-    return not steps or _USUAL[0] <= steps[len(steps) // 2] < _USUAL[1]
+    step = _step(numbers)
+    return step is None or _USUAL[0] <= step < _USUAL[1]
+
+
+def _too_slow(numbers: Sequence[float], scale: float) -> bool:
+    """Whether samples are odd minutes apart, and as far as is usual in the next finer unit."""
+    step = (_step(numbers) or 0.0) / scale
+    return step >= _SLOW and step % 60 != 0 and _USUAL[0] <= step / 1000 < _USUAL[1]
 
 
 def _named(name: str) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.cells.numbers import EMPTY
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 WHAT = {Role.CPU: "CPU usage", Role.MEMORY: "memory usage"}
 SCORES: dict[Role, Callable[[str], int]] = {Role.CPU: cpu_score, Role.MEMORY: memory_score}
+_STEPS, _LONG = 3, 20
+"""A size changes so often at most, in so many samples at least."""
+_ROUND = re.compile(r"[1-9]\d*(?:\.[05]0*)?")
 LEAST_SAMPLES = 3
 """Of fewer samples of an execution nobody can say that they never change."""
 _CLEAR = 5
@@ -70,6 +74,9 @@ _PARTS = frozenset(
      "buffer", "code")
 )  # fmt: skip
 """What is only a part: it gives way to the whole."""
+_USED = frozenset(("usage", "used", "use", "util", "utilization", "utilisation", "consumed", "utilized"))
+_SIZES = frozenset(("total", "size", "capacity", "max", "all"))
+_RATES = frozenset(("per_s", "pers", "bandwidth", "throughput"))
 _WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
 _OF_PARTS = re.compile(r"^sum(?![a-z])|sum *\(|:|sum[ _]i?rate", re.IGNORECASE)
 """Sums over the parts of a container, as Prometheus makes them; one behind a name may be over time."""
@@ -155,7 +162,14 @@ def find(role: Role, names: Sequence[str], still: Collection[str] = ()) -> Usage
     best = likeliest(known or whole or there, SCORES[role])
     if best is None:
         return Usage(None)
+    best = next((name for name in known if _is_used_of(name, best)), best)
     return Usage(best, tuple(name for name in there if _rival(name, best, role)))
+
+
+def _is_used_of(name: str, size: str) -> bool:
+    """Whether two names differ in that one says usage: ``cpu_cores_used`` beside ``cpu_cores_total``."""
+    mine, other = set(words(name)), set(words(size))
+    return bool(mine & _USED) and not other & _USED and mine - _USED == other - _SIZES
 
 
 def _rival(name: str, best: str, role: Role) -> bool:
@@ -173,6 +187,8 @@ def _rival(name: str, best: str, role: Role) -> bool:
 def candidates(role: Role, names: Sequence[str]) -> list[str]:
     """The columns whose names speak for CPU or memory usage, the likelier ones first."""
     score = SCORES[role]
+    if role is Role.MEMORY:  # what goes through memory is none that is in use
+        names = [name for name in names if not _RATES & set(words(name))]
     return sorted((name for name in names if not unnamed(name) and score(name) > 0), key=score, reverse=True)
 
 
@@ -205,7 +221,7 @@ def about_gpus(memory: str, executions: Sequence[str], names: Sequence[str], rol
 def unchanging(
     names: Sequence[str], executions: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> frozenset[str]:
-    """The columns that have one value in each execution.
+    """The columns that have one value in each execution, or a few round ones, as sizes that change have.
 
     Parameters
     ----------
@@ -218,13 +234,14 @@ def unchanging(
     """
     groups = [group for group in by_execution(executions, header, rows) if len(group) >= LEAST_SAMPLES]
 
-    def cells(name: str, group: Sequence[Sequence[str]]) -> set[str]:
+    def still(name: str, group: Sequence[Sequence[str]]) -> bool:
         place = header.index(name)
-        return {row[place].strip() for row in group} - EMPTY
+        found = [cell for row in group if (cell := row[place].strip()) not in EMPTY]
+        kinds = set(found)
+        if len(kinds) == 1:
+            return kinds != {"0"}  # what is idle is zero
+        changes = sum(before != after for before, after in pairwise(found))
+        stepped = 0 < changes <= _STEPS and len(found) >= _LONG
+        return stepped and all(_ROUND.fullmatch(cell) for cell in kinds)
 
-    # what is idle is zero
-    return frozenset(
-        name
-        for name in names
-        if groups and all(len(found := cells(name, group)) == 1 and found != {"0"} for group in groups)
-    )
+    return frozenset(name for name in names if groups and all(still(name, group) for group in groups))

@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from core.traces.layouts.base import Head
 
 
+_KIB = 4e6
+"""What exceeds this is more memory in MiB than machines have, and may be in KiB."""
+
+
 def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
     if not has(head, "execution", "timestamp", "cpu", "mem", "cpu_iowait"):
         return None
+    most = _most(head, "mem")  # up to 100 it may be percent, and what is no MiB at all is doubted in any case
     wanted = (
         MappedColumn("cpu", Role.CPU, "percent_of_machine"),
-        MappedColumn("mem", Role.MEMORY, UNKNOWN if _may_be_percent(head) else "mib"),
+        MappedColumn("mem", Role.MEMORY, "mib" if most <= 1 or 100 < most < _KIB else UNKNOWN),
         MappedColumn("cpu_iowait", Role.OTHER, "percent_of_machine"),
         MappedColumn("disk_read"),
         MappedColumn("disk_write"),
@@ -34,9 +39,9 @@ def recognise(head: Head) -> ColumnMapping | None:
     return without_shares(told_apart(timed(mapping, head), head), head.header, head.rows)
 
 
-def _may_be_percent(head: Head) -> bool:
-    """Whether the memory may be a percentage; what is no MiB at all is doubted in any case."""
-    return 1 < max((number.value for number in numbers_of(head.column("mem"))), default=0.0) <= 100
+def _most(head: Head, name: str) -> float:
+    """The highest value of a column in the table's first rows."""
+    return max((number.value for number in numbers_of(head.column(name))), default=0.0)
 
 
 LAYOUT = Layout(

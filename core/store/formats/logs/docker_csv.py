@@ -31,6 +31,7 @@ LOOKED_AT = 1_000
 _PAIR = re.compile(r"[\d.]+\s*[kKMGTP]?i?B\s*/\s*[\d.]+\s*[kKMGTP]?i?B|-- / --")
 _SHARE = re.compile(r"\d+(?:\.\d+)?%|--")
 _HEADER = re.compile(r"CPU|MEM", re.IGNORECASE)
+_HOST = re.compile(r"^(?:docker[ _]?)?(?:host|hostname|node|server|machine|vm)(?:[ _]?name)?$")
 _ID = re.compile(r"[0-9a-f]{12}|[0-9a-f]{64}")
 _NONE = frozenset(("", "--", "-- / --"))
 _NEXT = "Write a line with the columns' names above the rows, such as time,name,cpu,mem,net."
@@ -146,7 +147,7 @@ def _columns(lines: Sequence[Sequence[str]]) -> _Columns | None:
         places["stamp"] = kinds.index("time")
     places |= _told_by_cells(rows, kinds, places)
     unnamed = [i for i, kind in enumerate(kinds) if kind == "pair" and i not in places.values()]
-    return _Columns(width, header, places, _names(rows, kinds, places), tuple(unnamed))
+    return _Columns(width, header, places, _names(header, rows, kinds, places), tuple(unnamed))
 
 
 def _kind(cells: Sequence[str]) -> str:
@@ -177,10 +178,16 @@ def _named(header: Sequence[str], kinds: Sequence[str]) -> dict[str, int]:
     return places
 
 
-def _names(rows: Sequence[Sequence[str]], kinds: Sequence[str], places: Mapping[str, int]) -> tuple[int, ...]:
+def _names(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    kinds: Sequence[str],
+    places: Mapping[str, int],
+) -> tuple[int, ...]:
     """The cells that name the container: the one called so, else the id, or texts that say as much as it."""
     if "Name" in places:
-        return (places["Name"],)
+        where = (i for i, name in enumerate(header) if _HOST.search(name.lower()) and kinds[i] == "text")
+        return (*where, places["Name"])
     texts, ids = (tuple(i for i, kind in enumerate(kinds) if kind == wanted) for wanted in ("text", "id"))
     if not ids or not texts:
         return texts or ids[:1]

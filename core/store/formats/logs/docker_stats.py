@@ -43,6 +43,7 @@ _STEPS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (0.0, (50 * MIB, 64 * MIB, 5e7)),
 )
 """From a size on, of what people's limits are multiples."""
+_HOSTS = frozenset(("host", "hostname", "node", "server", "machine", "vm"))
 _TIME_KEYS = ("timestamp", "Timestamp", "time", "Time", "read", "ts")
 _COLUMNS = {
     "CONTAINER ID": "id", "CONTAINER": "id", "NAME": "name", "CPU %": "CPUPerc",
@@ -119,7 +120,9 @@ def as_row(number: int, entry: dict[str, Any], stamp: str, log: ProblemLog) -> R
         Where it is said that a limit is none.
     """
     stamp = stamp or next((entry[key] for key in _TIME_KEYS if key in entry), "")
-    cells = {"name": entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")}
+    name = entry.get("Name") or entry.get("name") or entry.get("Container") or entry.get("id", "")
+    host = next((entry[key] for key in entry if key.lower() in _HOSTS and entry[key]), "")
+    cells = {"name": f"{host}/{name}" if host else name}
     if stamp:
         cells["timestamp"] = stamp
     if "CPUPerc" in entry:

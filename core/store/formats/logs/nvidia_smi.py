@@ -29,13 +29,22 @@ _GPU = ("index", "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", "gpu_serial", "
 _DMON = {"sm": "utilization", "fb": "memory_mib", "pwr": "power_watts", "mem": "memory_bandwidth",
          "gputl": "utilization", "fbusd": "memory_mib", "power": "power_watts",
          "mcutl": "memory_bandwidth"}  # fmt: skip
+_FOREIGN = frozenset(
+    ("host", "hostname", "node", "machine", "server", "instance", "pod", "pod_name", "container",
+     "container_name", "namespace", "job", "job_id", "jobid", "run", "run_id", "user", "vm", "task", "rank")
+)  # fmt: skip
+"""Columns that people add, by which lines are of different things; such a table is read as any other."""
+_OTHER_UNIT = re.compile(r"memory\.(?:used|total)\s*\[(?!mib\])")
 _UNIT = re.compile(r"\s*\[.*?\]\s*$")
 _NONE = ("-", "[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "")
 
 
 def is_query(start: str) -> bool:
     """Tell whether a text begins like the answer of ``nvidia-smi --query-gpu``."""
-    names = _names(start[:4_000].partition("\n")[0])
+    first = start[:4_000].partition("\n")[0]
+    names = _names(first)
+    if _FOREIGN & set(names) or _OTHER_UNIT.search(first.lower()):
+        return False
     return "utilization.gpu" in names or (
         "memory.used" in names and bool({"index", "power.draw"} & set(names))
     )

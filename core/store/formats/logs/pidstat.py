@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from core.errors import InputError
 from core.store.formats.base import Format
 from core.store.formats.logs.sysstat import BANNER, Clock
 from core.store.formats.logs.text_table import Line, Row, TextTable
@@ -37,7 +38,13 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     header: list[str] = []
     for number, text in lines:
         words = text.lstrip("# ").split()
+        before = clock.host
         if not words or clock.begins(text):
+            if before not in ("", clock.host):
+                raise InputError(
+                    f"Row {number} begins what another machine, “{clock.host}”, measured.",
+                    "Split the file there and import its parts.",
+                )
             continue
         split = clock.split(Line(number, " ".join(words)), log)
         names = words[1:] if split is None else split[1]

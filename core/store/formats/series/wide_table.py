@@ -62,6 +62,10 @@ _SEPARATED = re.compile(r"[ _.:/|-]+")
 _FIRST = re.compile(r"(?P<kind>[A-Za-z]+)[ _.:/|-]+(?P<name>.+)")
 _LAST = re.compile(r"(?P<name>.+)[ _.:/|-]+(?P<kind>[A-Za-z]+)")
 # the name of a container: letters, and a number or a dash that tells it from others
+_DEVICE = re.compile(
+    r"(?i)(?:eth|ens|eno|enp|wlan|veth|docker|br|sd[a-z]|nvme|vd[a-z]|thread|core|cpu)[-_ .]?\d+(?:[a-z]\d+)*"
+)
+"""A part of one container or machine."""
 _INSTANCE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d/-])[\w./:@-]{3,253}")
 
 
@@ -122,7 +126,8 @@ def _kind(name: str, names: Collection[str]) -> tuple[str, str]:
 
 def _instance(name: str) -> bool:
     """Whether a name can be that of a container, and is no statistic such as ``p95``."""
-    return bool(_INSTANCE.fullmatch(name.strip())) and not _STATISTIC.fullmatch(name.strip())
+    bare = name.strip()
+    return bool(_INSTANCE.fullmatch(bare)) and not _STATISTIC.fullmatch(bare) and not _DEVICE.fullmatch(bare)
 
 
 def _runs(names: Sequence[str]) -> list[tuple[str, dict[str, str]]] | None:
