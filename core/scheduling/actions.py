@@ -8,12 +8,25 @@ from typing import TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Start a waiting job on a worker, with a limit in cores or without."""
+    """Start a waiting job on a worker, with a limit in cores or without.
+
+    With `threads` it begins with so many threads; None leaves that to the engine, as does a job that cannot
+    change its threads.
+    """
 
     job: str
     worker: str
     limit: float | None = None
     weight: float = 1.0
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Turn away a job that has not run yet, for good; `why` says what would be accepted."""
+
+    job: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +75,7 @@ class Stop:
     job: str
 
 
-Action: TypeAlias = Start | SetLimit | SetThreads | Migrate | Pause | Resume | Stop
+Action: TypeAlias = Start | Refuse | SetLimit | SetThreads | Migrate | Pause | Resume | Stop
 
 
 @dataclass(frozen=True, slots=True)

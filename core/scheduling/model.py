@@ -13,6 +13,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.scheduling.actions import Action
 
 Reading: TypeAlias = tuple[float, float]
@@ -28,11 +30,12 @@ class JobState(StrEnum):
     MIGRATING = "migrating"
     DONE = "done"
     FAILED = "failed"
+    REFUSED = "refused"
 
     @property
     def ended(self) -> bool:
         """True once it will never run again."""
-        return self in (JobState.DONE, JobState.FAILED)
+        return self in (JobState.DONE, JobState.FAILED, JobState.REFUSED)
 
     @property
     def placed(self) -> bool:
@@ -61,11 +64,43 @@ class Worker:
         Its cores.
     used
         Cores in use over the last moments, all containers together.
+    memory, memory_used
+        Bytes that it has, and that are taken of them; None where it does not say.
     """
 
     id: str
     capacity: float
     used: float = 0.0
+    memory: float | None = None
+    memory_used: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the owner of a job said of it beside its request.
+
+    Parameters
+    ----------
+    min, max
+        Cores that it can run with at least and at most, or None.
+    memory
+        Bytes that it needs, or None.
+    priority
+        From 0 to 9; the higher, the sooner.
+    deadline
+        Seconds after its submission within which it should end, or None.
+    """
+
+    min: float | None = None
+    max: float | None = None
+    memory: float | None = None
+    priority: int = 0
+    deadline: float | None = None
+
+
+HIGHEST_PRIORITY = 9
+NO_TERMS = Terms()
+"""The terms of a job whose owner said nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +152,11 @@ class Job:
         Whether it adapts its threads to its cores.
     hidden
         What only oracles look at; None wherever it is not known.
+    terms
+        What else its owner said, or None; `said` is never None.
+    step_seconds
+        Seconds per training step with the cores and threads that it has now, as lately measured; None while
+        that is not known.
     """
 
     id: str
@@ -135,6 +175,13 @@ class Job:
     can_migrate: bool = True
     can_resize: bool = False
     hidden: Hidden | None = None
+    terms: Terms | None = None
+    step_seconds: float | None = None
+
+    @property
+    def said(self) -> Terms:
+        """What its owner said, or nothing of it."""
+        return NO_TERMS if self.terms is None else self.terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +215,8 @@ class Observation:
     workers
         All workers, in a fixed order.
     jobs
-        Jobs that were submitted and have not ended, in order of submission.
+        Jobs that were submitted and have not ended, in order of submission; immutable.
+        `core.scheduling.lookup` finds some of them without a look at all.
     ended
         Jobs that ended since the previous observation, as they were at their end.
     failures
@@ -179,6 +227,6 @@ class Observation:
     time: float
     trigger: Trigger
     workers: tuple[Worker, ...]
-    jobs: tuple[Job, ...]
+    jobs: Sequence[Job]
     ended: tuple[Job, ...] = ()
     failures: tuple[Failure, ...] = ()

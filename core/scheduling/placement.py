@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from core.scheduling import lookup
 from core.scheduling.actions import Reason, Start
 from core.scheduling.chance import below, draw, seeded
-from core.scheduling.model import JobState
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def placer(rule: str, seed: int) -> Placer:
 
 def place(state: Placer, seen: Observation) -> Placing:
     """Choose a worker for every waiting job whose start was not asked for already."""
-    waiting = [job for job in seen.jobs if job.state is JobState.WAITING]
+    waiting = lookup.waiting(seen)
     if not waiting or not seen.workers:
         return Placing(state if waiting or not state.attempts else Placer(state.rule, state.chance), {})
     attempts, reasons = _after_failures(state, seen, waiting)
@@ -144,10 +144,13 @@ class _Load:
     ) -> None:
         self._rule = rule
         self._capacity = {worker.id: worker.capacity for worker in seen.workers}
-        self._load = dict.fromkeys(self._capacity, 0.0)
-        for job in seen.jobs:
-            if job.worker is not None:
-                self._add(job, job.worker)
+        if rule == "requested":
+            self._load = dict.fromkeys(self._capacity, 0.0)
+            for job in seen.jobs:
+                if job.worker is not None:
+                    self._add(job, job.worker)
+        else:
+            self._load = {worker: float(count) for worker, count in lookup.counts(seen).items()}
         for job in waiting:
             if job.id in pending:
                 self._add(job, pending[job.id])

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.loop import replay
 from core.scheduling.model import JobState
 
@@ -133,9 +133,12 @@ def possible(action: Action, seen: Observation) -> bool:
 
 def _possible_for(action: Action, job: Job, workers: dict[str, Worker]) -> bool:
     match action:
-        case Start(_, worker, limit, weight):
+        case Start(_, worker, limit, weight, threads):
             fits = worker in workers and (limit is None or 0.0 < limit <= workers[worker].capacity)
-            return job.state is JobState.WAITING and fits and weight > 0.0
+            begins = weight > 0.0 and (threads is None or threads >= 1)
+            return job.state is JobState.WAITING and fits and begins
+        case Refuse(_, why):
+            return job.state is JobState.WAITING and bool(why)
         case SetLimit(_, limit, weight):
             return (limit is None or limit > 0.0) and weight > 0.0
         case SetThreads(_, threads):

@@ -49,9 +49,16 @@ def placed(job: str, state: JobState, worker: Worker | None) -> Worker:
 
 
 def waits(job: str, state: JobState) -> None:
-    """Only what waits is started."""
+    """Only what waits is started, or turned away."""
     if state is not JobState.WAITING:
         raise Refused(f"Job {job} does not wait to be started: it is {state.value}.")
+
+
+def enough_threads(job: str, threads: int | None) -> int | None:
+    """A number of threads to begin with, at least one; None leaves it open."""
+    if threads is not None and threads < 1:
+        raise Refused(f"Job {job} needs at least one thread, not {threads}.")
+    return threads
 
 
 def runs(job: str, state: JobState, doing: str) -> None:
@@ -70,8 +77,7 @@ def told(action: SetThreads, listener: Listener | None) -> Listener:
     """The listener to tell of a new number of threads, which is at least one; None: nothing listens."""
     if listener is None:
         raise Refused(f"Job {action.job} cannot change its threads while it runs.")
-    if action.threads < 1:
-        raise Refused(f"Job {action.job} needs at least one thread, not {action.threads}.")
+    enough_threads(action.job, action.threads)
     return listener
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from core.scheduling import refusals
-from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import Failure, JobState
 from core.scheduling.refusals import Refused
 from core.simulation import migration
@@ -38,22 +38,34 @@ def perform(world: World, actions: Sequence[Action]) -> tuple[Failure, ...]:
 def _start(world: World, job: SimulatedJob, action: Start) -> None:
     node = refusals.worker_named(world.nodes, action.worker)
     refusals.waits(action.job, job.state)
-    job.limit, job.weight = _limits(action.limit, action.weight, node)
+    threads = refusals.enough_threads(action.job, action.threads)
+    limits = _limits(action.limit, action.weight, node)
+    world.touch(job)
+    job.limit, job.weight = limits
+    if threads is not None and job.spec.resizable:
+        job.threads = threads
     job.started = world.now
     world.run(job, node)
 
 
+def _refuse(world: World, job: SimulatedJob, action: Refuse) -> None:
+    refusals.waits(action.job, job.state)
+    world.end(job, JobState.REFUSED)
+
+
 def _set_limit(world: World, job: SimulatedJob, action: SetLimit) -> None:
     node = refusals.placed(job.spec.id, job.state, job.node)
-    job.limit, job.weight = _limits(action.limit, action.weight, node)
-    job.shown = None
+    limits = _limits(action.limit, action.weight, node)
+    world.touch(job)
+    job.limit, job.weight = limits
     world.change(node)
 
 
 def _set_threads(world: World, job: SimulatedJob, action: SetThreads) -> None:
     node = refusals.placed(job.spec.id, job.state, job.node)
     refusals.told(action, job if job.spec.resizable else None)
-    job.threads, job.shown = action.threads, None
+    world.touch(job)
+    job.threads = action.threads
     world.change(node)
 
 
@@ -81,6 +93,7 @@ def _stop(world: World, job: SimulatedJob, _: Stop) -> None:
 
 _DOING: Final[dict[type, Callable[[World, SimulatedJob, Any], None]]] = {
     Start: _start,
+    Refuse: _refuse,
     SetLimit: _set_limit,
     SetThreads: _set_threads,
     Migrate: _migrate,

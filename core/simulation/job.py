@@ -15,7 +15,7 @@ from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
     from core.scheduling.actions import Migrate
-    from core.scheduling.model import Job, Reading
+    from core.scheduling.model import Job, Reading, Terms
     from core.simulation.scenario import JobSpec, WorkerSpec
 
 NANOSECOND: Final = 1e-9
@@ -37,6 +37,10 @@ class Node:
         Its index among all workers.
     running
         Runnable jobs, in order of their start; the values mean nothing.
+    memory_used
+        Bytes that the jobs which hold a place here take, running or not.
+    members
+        Jobs that hold a place here, running or not.
     plan
         Number of the plan that its next completion belongs to; older ones are void.
     """
@@ -44,7 +48,80 @@ class Node:
     spec: WorkerSpec
     place: int
     running: dict[SimulatedJob, None] = field(default_factory=dict)
+    members: set[SimulatedJob] = field(default_factory=set)
+    memory_used: float = 0.0
     plan: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Line:
+    """A job between two changes, as observations keep it; all but `value` stays as it was made.
+
+    Parameters
+    ----------
+    job
+        The job; only what never changes of it is looked at.
+    number
+        Of the first observation that shows it.
+    state, worker, started, limit, weight, threads
+        As `core.scheduling.model.Job` shows them.
+    at, done, cpu_seconds, share, rate
+        The straight line itself; see the module.
+    printed
+        Values that were shown before, or are in `news`.
+    news
+        Values to be shown by the first observation, beside those of this line.
+    step_seconds
+        Seconds per training step, or None while it does not run or says no steps.
+    value
+        What is shown of it, once that no longer depends on the observation.
+    """
+
+    job: SimulatedJob
+    number: int
+    state: JobState
+    worker: str | None
+    started: float | None
+    limit: float | None
+    weight: float
+    threads: int | None
+    at: float
+    done: float
+    cpu_seconds: float
+    share: float
+    rate: float
+    printed: int
+    news: tuple[Reading, ...]
+    step_seconds: float | None
+    value: Job | None = None
+
+    def readings(self, since: float, now: float, number: int) -> tuple[Reading, ...]:
+        """Values for the observation of this number, made at `now`; the one before it was made at `since`."""
+        first = number == self.number
+        if self.rate <= 0:
+            return self.news if first else ()
+        last = self.job.reached(self.done + self.rate * (now - self.at))
+        shown = self.printed
+        if not first:
+            shown = max(shown, self.job.reached(self.done + self.rate * (since - self.at)))
+        if last <= shown:
+            return self.news if first else ()
+        found = readings(self.job, self, shown, last, now)
+        return (*self.news, *found) if first else tuple(found)
+
+
+def readings(
+    job: SimulatedJob, line: Line | SimulatedJob, first: int, last: int, now: float
+) -> list[Reading]:
+    """Values `first`…`last` − 1, at the moments when they were printed on a line, `now` at the latest."""
+    per_value, levels = job.each / line.rate, job.levels
+    begin = line.at + (job.begin - line.done) / line.rate + per_value
+    found = [(begin + per_value * i, levels[i]) for i in range(first, last)]
+    if found[-1][0] > now:
+        found[-1] = (now, found[-1][1])
+    if found[0][0] < line.at:
+        found[0] = (line.at, found[0][1])
+    return found
 
 
 @dataclass(eq=False, slots=True)
@@ -67,10 +144,12 @@ class SimulatedJob:
         Values collected but not shown yet.
     move, origin, moves
         The migration under way, where it came from, and how many there were.
-    shown
-        What was shown of it last, while that stays true.
+    number
+        How many were submitted before it.
     goal
         Core-seconds of work at which it ends, by completion or by its own fault.
+    terms
+        What its owner says of it beside its request, or None.
     begin, each
         Core-seconds of work before its training begins, and for each printed value after that.
     steps_per_work, claimed_steps
@@ -95,17 +174,18 @@ class SimulatedJob:
     move: Migrate | None = None
     origin: Node | None = None
     moves: int = 0
-    shown: Job | None = None
+    number: int = 0
     goal: float = field(init=False)
     begin: float = field(init=False)
     each: float = field(init=False)
+    terms: Terms | None = field(init=False)
     steps_per_work: float | None = field(init=False, default=None)
     claimed_steps: int | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         spec = self.spec
         self.goal = spec.work * (spec.crash_at or 1.0)
-        self.begin, self.each = spec.prepare, spec.training / spec.values
+        self.begin, self.each, self.terms = spec.prepare, spec.training / spec.values, spec.terms
         if spec.steps is not None:
             self.steps_per_work = spec.steps / spec.training
             self.claimed_steps = max(1, round(spec.steps * spec.size_error))
@@ -131,21 +211,44 @@ class SimulatedJob:
         """Core-seconds used by `now`."""
         return self.cpu_seconds + self.share * (now - self.at)
 
+    def reached(self, done: float) -> int:
+        """How many values are printed once so many core-seconds of work are done."""
+        return min(int((done - self.begin) / self.each + ROUNDING), self.spec.values)
+
+    def note_shown(self, until: float) -> None:
+        """Count what was printed by `until` as shown; its line was shown then, and ends now."""
+        if self.rate > 0:
+            self.printed = max(self.printed, self.reached(self.done + self.rate * (until - self.at)))
+
     def collect(self, now: float, done: float) -> None:
         """Note the values printed since the last collection, at the moments when they were printed."""
-        each = self.each
-        reached = min(int((done - self.begin) / each + ROUNDING), self.spec.values)
-        if reached <= self.printed or self.rate <= 0:
-            return
-        per_value, levels = each / self.rate, self.levels
-        first = self.at + (self.begin - self.done) / self.rate + per_value
-        found = [(first + per_value * i, levels[i]) for i in range(self.printed, reached)]
-        if found[-1][0] > now:
-            found[-1] = (now, found[-1][1])
-        if found[0][0] < self.at:
-            found[0] = (self.at, found[0][1])
-        self.readings += found
-        self.printed = reached
+        last = self.reached(done)
+        if last > self.printed and self.rate > 0:
+            self.readings += readings(self, self, self.printed, last, now)
+            self.printed = last
+
+    def line(self, number: int) -> Line:
+        """Its straight line, first shown by the observation of this number; takes the collected readings."""
+        node, per_work, rate = self.node, self.steps_per_work, self.rate
+        news, self.readings = tuple(self.readings), []
+        return Line(
+            self,
+            number,
+            self.state,
+            None if node is None else node.spec.id,
+            self.started,
+            self.limit,
+            self.weight,
+            self.threads,
+            self.at,
+            self.done,
+            self.cpu_seconds,
+            self.share,
+            rate,
+            self.printed,
+            news,
+            None if per_work is None or rate <= 0 else 1.0 / (per_work * rate),
+        )
 
     def steps_at(self, done: float) -> int:
         """Training steps when so much work is done, for a job that says so."""

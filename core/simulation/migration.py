@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def begin(world: World, job: SimulatedJob, move: Migrate, to: Node) -> None:
     """Take a job off its worker and wait for its checkpoint."""
     world.rest(job, JobState.MIGRATING)
-    job.move, job.origin, job.node = move, job.node, to
+    job.move, job.origin = move, job.node
+    world.place(job, to)
     job.moves += 1
     answered = world.now + world.scenario.control_s + (job.spec.checkpoint_s or 0.0)
     world.plan(answered, _checkpointed, job)
@@ -36,7 +37,8 @@ def _checkpointed(world: World, job: SimulatedJob) -> None:
 
 def _restored(world: World, job: SimulatedJob) -> None:
     if _fails(world, job, 1, world.scenario.restore_failure):
-        job.node = job.origin
+        if not world.shown_still(job):
+            world.place(job, job.origin)
         world.plan(world.now + job.spec.restore_s, _returned, job)
         return
     _run(world, job, job.node)

@@ -7,17 +7,18 @@ for a job depends on that seed and the job's id only, so that two policies meet 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from core.errors import InputError
+from core.scheduling.model import HIGHEST_PRIORITY, NO_TERMS, Terms
 from core.simulation.loss import FAMILIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from core.simulation.loss import LossCurve
-    from core.simulation.speedup import SpeedUp
+    from core.simulation.speedup import Scaling
 
 Contention: TypeAlias = Literal["count", "effective"]
 
@@ -50,13 +51,16 @@ class WorkerSpec:
         Its name.
     cores
         Its processors, above zero.
+    memory
+        Its bytes; None: as many as are needed.
     """
 
     id: str
     cores: float
+    memory: float | None = None
 
     def __post_init__(self) -> None:
-        _positive(f"Worker {self.id}", cores=self.cores)
+        _positive(f"Worker {self.id}", cores=self.cores, memory=self.memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +96,12 @@ class JobSpec:
         Training steps in all; None: it does not say how many it did and has to do.
     size_error
         Steps that it claims to have, as a factor of `steps`; 1 tells the truth.
+    min, max
+        Cores that it can run with at least and at most, as its owner says, or None.
+    memory
+        Bytes that it takes while it is on a worker, or None.
+    priority
+        From 0 to 9.
     deadline
         Seconds after its arrival within which it should end, or None.
     threads
@@ -99,7 +109,7 @@ class JobSpec:
     resizable
         Whether it adapts its threads to its cores (has the agent).
     speedup
-        Its speed at more than one core; None: proportional to its cores.
+        Its speed on its cores; None: proportional to them.
     thread_penalty
         Seconds lost per useful second and per thread too many for each core (`core.simulation.speedup`).
     crash_at
@@ -124,18 +134,22 @@ class JobSpec:
     deadline: float | None = None
     threads: int | None = None
     resizable: bool = False
-    speedup: SpeedUp | None = None
+    speedup: Scaling | None = None
     thread_penalty: float = 2.4
     crash_at: float | None = None
     model: str = ""
     prepare: float = 0.0
     finish: float = 0.0
+    min: float | None = None
+    max: float | None = None
+    memory: float | None = None
+    priority: int = 0
 
     def __post_init__(self) -> None:
         owner = f"Job {self.id}"
         _positive(owner, work=self.work, demand=self.demand, request=self.request, values=self.values)
         _positive(owner, steps=self.steps, threads=self.threads, deadline=self.deadline)
-        _positive(owner, size_error=self.size_error)
+        _positive(owner, size_error=self.size_error, min=self.min, max=self.max, memory=self.memory)
         _not_negative(owner, arrival=self.arrival, noise_sigma=self.noise_sigma, restore_s=self.restore_s)
         _not_negative(owner, checkpoint_s=self.checkpoint_s, thread_penalty=self.thread_penalty)
         _not_negative(owner, prepare=self.prepare, finish=self.finish)
@@ -145,11 +159,23 @@ class JobSpec:
             _refuse(owner, f"noise_phi is {self.noise_phi:g}", "Give a number between −1 and 1.")
         if self.crash_at is not None and not 0 < self.crash_at < 1:
             _refuse(owner, f"crash_at is {self.crash_at:g}", "Give a share of the work between 0 and 1.")
+        if not 0 <= self.priority <= HIGHEST_PRIORITY:
+            _refuse(owner, f"priority is {self.priority}", "Give a whole number from 0 to 9.")
+        if not (self.min or 0.0) <= (self.request or self.min or 0.0) <= (self.max or inf):
+            _refuse(owner, "its request is not between its min and its max", "Give min ≤ request ≤ max.")
+        if (self.min or 0.0) > (self.max or inf):
+            _refuse(owner, "its min is above its max", "Give min ≤ max.")
 
     @property
     def training(self) -> float:
         """Core-seconds of its training steps."""
         return self.work - self.prepare - self.finish
+
+    @property
+    def terms(self) -> Terms | None:
+        """What its owner says of it beside its request; None if nothing."""
+        said = Terms(self.min, self.max, self.memory, self.priority, self.deadline)
+        return None if said == NO_TERMS else said
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,20 @@ quota of half a core take 2.9 to 4.1 s with two: a loss of 1.8 to 3.0 seconds fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import isfinite
+from typing import Protocol
 
 from core.errors import InputError
+
+
+class Scaling(Protocol):
+    """How a job's speed grows with its cores."""
+
+    def speed(self, cores: float) -> float:
+        """Speed on `cores`, 1 on one core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +58,51 @@ class SpeedUp:
         return cores if cores <= 1 else self.seconds(1.0) / self.seconds(cores)
 
 
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """Speed as it was measured at some numbers of cores, and a straight line between two of them.
+
+    Parameters
+    ----------
+    points
+        (cores, steps per second) by rising cores, each above zero; what is measured may also fall.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    _unit: float = field(init=False, repr=False, compare=False, default=1.0)
+
+    def __post_init__(self) -> None:
+        cores = [point[0] for point in self.points]
+        values = [value for point in self.points for value in point]
+        if not values or any(not (isfinite(value) and value > 0) for value in values):
+            raise InputError(
+                "A table of throughput is empty or not above zero.", "Give cores and steps per second."
+            )
+        if any(after <= before for before, after in pairwise(cores)):
+            raise InputError(
+                "A table of throughput does not rise in cores.", "Give each number of cores once."
+            )
+        object.__setattr__(self, "_unit", self._measured(1.0))
+
+    def speed(self, cores: float) -> float:
+        """Speed on `cores`, 1 on one core.
+
+        Below the first measured number in proportion, above the last as there.
+        """
+        return self._measured(cores) / self._unit
+
+    def _measured(self, cores: float) -> float:
+        points = self.points
+        place = bisect_right(points, cores, key=lambda point: point[0])
+        if place == 0:
+            return points[0][1] * cores / points[0][0]
+        (low, slow) = points[place - 1]
+        if place == len(points):
+            return slow
+        (high, fast) = points[place]
+        return slow + (fast - slow) * (cores - low) / (high - low)
+
+
 def thread_efficiency(threads: int | None, cores: float, penalty: float) -> float:
     """Share of its speed that k threads on c cores leave: 1/(1 + penalty·(k/max(c, 1) − 1)⁺)."""
     if threads is None:
@@ -54,7 +110,7 @@ def thread_efficiency(threads: int | None, cores: float, penalty: float) -> floa
     return 1.0 / (1.0 + penalty * max(0.0, threads / max(cores, 1.0) - 1.0))
 
 
-def speed_of(cores: float, speedup: SpeedUp | None, threads: int | None, penalty: float) -> float:
+def speed_of(cores: float, speedup: Scaling | None, threads: int | None, penalty: float) -> float:
     """Core-seconds of work done per second on `cores`, without contention."""
     if cores <= 0 or (speedup is None and threads is None):
         return max(cores, 0.0)

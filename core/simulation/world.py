@@ -9,6 +9,7 @@ searched for in the queue.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
@@ -26,10 +27,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.scheduling.model import Failure
+    from core.simulation.job import Line
     from core.simulation.scenario import JobSpec, Scenario
 
 Event: TypeAlias = tuple[float, int, "Callable[[World, Any], None]", "JobSpec | Node | SimulatedJob", int]
 """When, a number that breaks ties, what happens to whom, and the plan or move that it belongs to."""
+
+
+@dataclass(slots=True)
+class Index:
+    """The lines of all jobs as they were shown last, so that an observation copies what did not change.
+
+    Parameters
+    ----------
+    on
+        Of the jobs on each worker, by its place, in order of submission.
+    lines, waiting
+        Of all jobs that have not ended, and of those that wait, by their ids in order of submission.
+    """
+
+    on: list[tuple[Line, ...]]
+    lines: dict[str, Line] = field(default_factory=dict)
+    waiting: dict[str, Line] = field(default_factory=dict)
 
 
 class World:
@@ -46,9 +65,14 @@ class World:
     def __init__(self, scenario: Scenario, seed: int) -> None:
         self.scenario, self.seed, self.now = scenario, seed, 0.0
         self.nodes = {worker.id: Node(worker, place) for place, worker in enumerate(scenario.workers)}
-        self.workers = [Worker(worker.id, worker.cores) for worker in scenario.workers]
+        self.workers = [_worker(node, 0.0) for node in self.nodes.values()]
         self.jobs: dict[str, SimulatedJob] = {}
         self.ended: list[SimulatedJob] = []
+        self.index = Index([()] * len(self.nodes))
+        self.places = {worker.id: place for place, worker in enumerate(scenario.workers)}
+        self.stale: dict[SimulatedJob, None] = {}
+        self.stirred: set[Node] = set()
+        self.shown, self.shown_at = -1, 0.0
         self.failures: list[Failure] = []
         self.happened: set[Trigger] = set()
         self.to_come = len(scenario.jobs)
@@ -85,16 +109,48 @@ class World:
         """Note that a worker's cores must be shared again."""
         self._changed[node] = None
 
+    def touch(self, job: SimulatedJob) -> None:
+        """Note that a job is about to change; what was shown of it until now stays shown."""
+        if job not in self.stale:
+            self.stale[job] = None
+            job.note_shown(self.shown_at)
+
+    def shown_still(self, job: SimulatedJob) -> bool:
+        """Whether the next observation would show a job that does not run as the last one did."""
+        line = self.index.lines.get(job.spec.id)
+        return job not in self.stale and line is not None and not (line.news and line.number == self.shown)
+
     def run(self, job: SimulatedJob, node: Node) -> None:
         """Let a job run on a worker from now on."""
-        job.node, job.state, job.shown = node, JobState.RUNNING, None
+        self.touch(job)
+        self.place(job, node)
+        job.state = JobState.RUNNING
         node.running[job] = None
         self.change(node)
 
+    def place(self, job: SimulatedJob, node: Node | None) -> None:
+        """Give a job a place on a worker, or on none, and its memory with it."""
+        if job.node is node:
+            return
+        self.touch(job)
+        if job.node is not None:
+            self._hold(job.node, job, holds=False)
+        if node is not None:
+            self._hold(node, job, holds=True)
+        job.node = node
+
+    def _hold(self, node: Node, job: SimulatedJob, *, holds: bool) -> None:
+        (node.members.add if holds else node.members.discard)(job)
+        self.stirred.add(node)
+        if job.spec.memory is not None:
+            node.memory_used += job.spec.memory if holds else -job.spec.memory
+            self.change(node)
+
     def rest(self, job: SimulatedJob, state: JobState) -> None:
         """Take a job off its worker's processors, settled at this moment."""
+        self.touch(job)
         job.settle(self.now, 0.0, 0.0)
-        job.state, job.shown = state, None
+        job.state = state
         if job.node is not None and job in job.node.running:
             del job.node.running[job]
             self.change(job.node)
@@ -102,7 +158,12 @@ class World:
     def end(self, job: SimulatedJob, state: JobState) -> None:
         """End a job for good."""
         self.rest(job, state)
-        del self.jobs[job.spec.id]
+        if job.node is not None:
+            self._hold(job.node, job, holds=False)
+        name = job.spec.id
+        del self.jobs[name]
+        self.index.lines.pop(name, None)
+        self.index.waiting.pop(name, None)
         self.ended.append(job)
         self.happened.add(Trigger.DEPARTURE)
 
@@ -121,9 +182,10 @@ class World:
             spec = job.spec
             rate = eta * speed_of(share, spec.speedup, job.threads, spec.thread_penalty)
             if rate != job.rate or share != job.share:
+                self.touch(job)
                 job.settle(self.now, share, rate)
             soonest = min(soonest, job.finish)
-        self.workers[node.place] = Worker(node.spec.id, node.spec.cores, sum(shares))
+        self.workers[node.place] = _worker(node, sum(shares))
         node.plan += 1
         if soonest < inf:
             heappush(self._events, (soonest, next(self._numbers), World._complete, node, node.plan))
@@ -149,14 +211,18 @@ class World:
             self.share_anew()
 
     def _arrive(self, spec: JobSpec) -> None:
-        job = SimulatedJob(spec, printed_values(spec, self.seed), threads=spec.threads, at=self.now)
+        number = len(self.scenario.jobs) - self.to_come
+        levels = printed_values(spec, self.seed)
+        job = SimulatedJob(spec, levels, threads=spec.threads, at=self.now, number=number)
         self.jobs[spec.id] = job
+        self.touch(job)
         self.to_come -= 1
         self.happened.add(Trigger.ARRIVAL)
 
     def _complete(self, node: Node) -> None:
         self.change(node)
         for job in [job for job in node.running if job.finish <= self.now + NANOSECOND]:
+            self.touch(job)
             job.reach_goal(self.now)
             self.end(job, JobState.DONE if job.spec.crash_at is None else JobState.FAILED)
 
@@ -173,3 +239,8 @@ class World:
             f"ended ({waiting}).",
             "Give the scenario a later horizon, or let the policy start every job.",
         )
+
+
+def _worker(node: Node, used: float) -> Worker:
+    spec = node.spec
+    return Worker(spec.id, spec.cores, used, spec.memory, None if spec.memory is None else node.memory_used)

@@ -17,6 +17,7 @@ import orjson
 
 from core.errors import InputError
 from core.scheduling import actions, model
+from core.scheduling.lookup import IndexedJobs
 from core.scheduling.loop import Entry
 from core.scheduling.model import JobState, Trigger
 
@@ -27,9 +28,9 @@ FORMAT = 1
 _CLASSES: dict[str, type[Any]] = {
     each.__name__: each
     for each in (
-        Entry, model.Observation, model.Worker, model.Job, model.Hidden, model.Failure,
-        actions.Start, actions.SetLimit, actions.SetThreads, actions.Migrate, actions.Pause, actions.Resume,
-        actions.Stop, actions.Reason, actions.Mark,
+        Entry, model.Observation, model.Worker, model.Job, model.Terms, model.Hidden, model.Failure,
+        actions.Start, actions.Refuse, actions.SetLimit, actions.SetThreads, actions.Migrate, actions.Pause,
+        actions.Resume, actions.Stop, actions.Reason, actions.Mark,
     )
 }  # fmt: skip
 _NAMES = {cls: tuple(each.name for each in fields(cls)) for cls in _CLASSES.values()}
@@ -72,7 +73,7 @@ def _plain(value: Any) -> Any:
     """A frozen value as JSON: an object with its class's name, a list for a tuple, or itself."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {_FLOAT: repr(float(value))}
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | IndexedJobs):
         return [_plain(each) for each in value]
     names = _NAMES.get(type(value))
     if names is None:

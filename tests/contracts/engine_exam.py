@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import pytest
 
-from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState, Observation, Trigger
 
 
@@ -145,6 +145,15 @@ class EngineExam(ABC):
         assert seen.jobs == ()
         assert engine.finished
 
+    def test_a_refused_job_never_runs(self):
+        engine = self.engine(ExamJob("a"), ExamJob("b"))
+        seen = self.started(engine, "a")
+        assert engine.apply([Refuse("b", "It asks for more than there is.")]) == ()
+        later = self.next(engine, seen.time + 5)
+        assert [(job.id, job.state, job.started) for job in later.ended] == [("b", JobState.REFUSED, None)]
+        assert [job.id for job in later.jobs] == ["a"]
+        assert len(engine.apply([Start("b", seen.workers[0].id)])) == 1
+
     def test_a_migrated_job_goes_on_where_it_was(self):
         engine = self.engine(ExamJob("a"))
         seen = self.started(engine, "a")
@@ -167,7 +176,10 @@ class EngineExam(ABC):
             Start("b", "{0}", limit=0.0),
             Start("b", "{0}", limit=1e6),
             Start("b", "{0}", weight=0.0),
+            Start("b", "{0}", threads=0),
             Start("a", "{0}"),
+            Refuse("nobody", "No."),
+            Refuse("a", "No."),
             SetLimit("nobody", 0.5),
             SetLimit("b", 0.5),
             SetLimit("a", 0.0),

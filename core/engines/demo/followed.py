@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from core.engines.errors import ContainerGone
 from core.errors import PhaseDockError
 from core.scheduling import refusals
-from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
@@ -98,6 +98,10 @@ def _start(host: DemoHost, job: Followed, action: Start) -> None:
     refusals.waits(action.job, job.state)
 
 
+def _refuse(_: DemoHost, job: Followed, action: Refuse) -> None:
+    refusals.waits(action.job, job.state)
+
+
 def _set_limit(host: DemoHost, job: Followed, action: SetLimit) -> None:
     limit, weight = refusals.possible(action.limit, action.weight, host.name, host.world.plan.cores)
     job.changed = True
@@ -133,6 +137,7 @@ def _stop(host: DemoHost, job: Followed, _: Stop) -> None:
 
 _DOING: Final[dict[type, Callable[[DemoHost, Followed, Any], None]]] = {
     Start: _start,
+    Refuse: _refuse,
     SetLimit: _set_limit,
     SetThreads: _set_threads,
     Migrate: _migrate,

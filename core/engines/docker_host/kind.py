@@ -86,7 +86,9 @@ def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads:
         command=tuple(command),
         arrival=job.arrival,
         labels={RUN: run},
-        memory=int(docker.memory * GIB) or None,
+        memory=int(job.memory or docker.memory * GIB) or None,
+        request=job.request,
+        terms=job.terms,
         can_migrate=kind.checkpoint is not None,
         can_resize=threads == "follow",
     )

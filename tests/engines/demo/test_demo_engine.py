@@ -77,6 +77,7 @@ class TestExam(EngineExam):
     slack = 1e-3
 
     test_the_first_observation = None
+    test_a_refused_job_never_runs = None
     test_a_migrated_job_goes_on_where_it_was = None
     test_nobody_migrates_twice_at_once = None
     test_a_job_that_writes_no_checkpoints_does_not_migrate = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
 from core.units import format_cores, format_duration, format_number
 
 if TYPE_CHECKING:
@@ -21,7 +21,12 @@ TRIGGERS = {
     "departure": "a job ended",
     "outcome": "an action has ended or failed",
 }
-_PLAIN: dict[type, str] = {Pause: "is paused", Resume: "resumes", Stop: "is stopped"}
+_PLAIN: dict[type, str] = {
+    Refuse: "is refused",
+    Pause: "is paused",
+    Resume: "resumes",
+    Stop: "is stopped",
+}
 _CHANGES = ("label", "worker", "limit", "state")
 
 

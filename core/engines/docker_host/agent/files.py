@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 INSIDE: Final = "/phasedock"
 """Where a container sees its folder."""
 
+_LONGEST: Final = 1e12
+"""Seconds that no time is beyond, since 1970 or of a step; NaN and infinities are not below it either."""
+
 VARIABLE: Final = "PHASEDOCK_AGENT"
 """The variable that names the folder to the program."""
 
@@ -61,6 +64,8 @@ class Says:
         ``preparing``, ``running``, ``held``, ``done`` or ``failed``.
     started
         Unix seconds at which its process began; different after every start.
+    step_seconds
+        Smoothed seconds per step, or None.
     """
 
     version: int = 0
@@ -71,6 +76,7 @@ class Says:
     checkpoint_step: int = 0
     state: str = ""
     started: float = 0.0
+    step_seconds: float | None = None
 
 
 class AgentFolder:
@@ -139,7 +145,6 @@ def parse_says(text: str) -> Says | None:
     found = _object(text)
     if not found:
         return None
-    started = found.get("started")
     return Says(
         _whole(found.get("version")),
         _whole(found.get("threads")) or None,
@@ -148,7 +153,8 @@ def parse_says(text: str) -> Says | None:
         _whole(found.get("checkpoint")),
         _whole(found.get("checkpoint_step")),
         str(found.get("state", ""))[:20],
-        float(started) if isinstance(started, (int, float)) and not isinstance(started, bool) else 0.0,
+        _seconds(found.get("started")) or 0.0,
+        _seconds(found.get("seconds_per_step")),
     )
 
 
@@ -162,6 +168,12 @@ def _object(text: str) -> dict[str, Any]:
 
 def _whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _LONGEST:
+        return None
+    return float(value)
 
 
 def _text(path: Path) -> str:

@@ -14,7 +14,7 @@ from core.engines.docker_host.engine.start import create, follow, prepare
 from core.engines.docker_host.engine.threads import wanted_threads
 from core.errors import PhaseDockError
 from core.scheduling import refusals
-from core.scheduling.actions import Migrate, Pause, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import Failure, JobState
 from core.scheduling.refusals import Refused
 
@@ -52,12 +52,14 @@ def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
     refusals.waits(action.job, job.state)
     if job.plan is None:
         raise Refused(f"Job {action.job} was found running and cannot be started again.")
+    threads = refusals.enough_threads(action.job, action.threads)
     limit, weight = _limits(action.limit, action.weight, worker)
     job.worker, job.limit, job.weight = worker, limit, weight
     try:
         prepare(shared, job, job.plan)
         if job.agent is not None:
-            job.agent.want(threads=wanted_threads(shared, job, limit, worker))
+            job.told = threads is not None and job.can_resize
+            job.agent.want(threads=threads if job.told else wanted_threads(shared, job, limit, worker))
         container = create(shared, job, job.plan, worker)
         worker.host.start(container)
     except (PhaseDockError, OSError):
@@ -66,6 +68,11 @@ def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
     job.begin_container(container)
     follow(job, worker.host, container, job.plan.labels)
     job.started, job.state = shared.clock.now(), JobState.RUNNING
+
+
+def _refuse(shared: SharedState, job: LiveJob, action: Refuse, _: float) -> None:
+    refusals.waits(action.job, job.state)
+    shared.end(job, JobState.REFUSED, action.why)
 
 
 def _set_limit(shared: SharedState, job: LiveJob, action: SetLimit, until: float) -> None:
@@ -117,6 +124,7 @@ def _stop(shared: SharedState, job: LiveJob, action: Stop, _: float) -> None:  #
 
 _DOING: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]]] = {
     Start: _start,
+    Refuse: _refuse,
     SetLimit: _set_limit,
     SetThreads: _set_threads,
     Migrate: _migrate,

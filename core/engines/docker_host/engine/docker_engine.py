@@ -145,9 +145,7 @@ class DockerEngine:
             number,
             shared.clock.now(),
             trigger,
-            tuple(
-                Worker(name, worker.capacity, shared.used[name]) for name, worker in shared.workers.items()
-            ),
+            tuple(_worker(shared, worker) for worker in shared.workers.values()),
             tuple(job.shown() for job in shared.jobs.values()),
             tuple(job.shown() for job in shared.ended),
             tuple(shared.failures),
@@ -194,3 +192,11 @@ class DockerEngine:
         """Wake up for an event that may matter; called in a host's own thread."""
         if event.kind in _TELLING:
             self._shared.notify()
+
+
+def _worker(shared: SharedState, worker: DockerWorker) -> Worker:
+    """A worker as it is now; machines that are parts of one host all have its memory."""
+    memory = float(worker.host.info().memory)
+    return Worker(
+        worker.name, worker.capacity, shared.used[worker.name], memory, shared.memory_used.get(worker.name)
+    )

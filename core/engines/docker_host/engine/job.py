@@ -127,6 +127,8 @@ class LiveJob:
             self.plan.request if self.plan is not None else None,
             self.can_migrate,
             self.can_resize and not self._is_silent(says),
+            terms=self.plan.terms if self.plan is not None else None,
+            step_seconds=says.step_seconds if says is not None else None,
         )
 
     def _place(self, says: Says | None) -> Place:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.engines.docker_host.host.host import Host
+    from core.scheduling.model import Terms
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ class PlannedJob:
         Of its program.
     memory
         Bytes that it may use at most, or None.
-    request
-        Cores that its owner asked for, or None.
+    request, terms
+        Cores that its owner asked for, and what else was said of it; or None.
     can_migrate
         Whether its program writes checkpoints and resumes from them (`core.jobs.agent`).
     can_resize
@@ -86,6 +87,7 @@ class PlannedJob:
     environment: Mapping[str, str] = field(default_factory=dict, hash=False)
     memory: int | None = None
     request: float | None = None
+    terms: Terms | None = None
     can_migrate: bool = False
     can_resize: bool = False
     volumes: Mapping[str, str] = field(default_factory=dict, hash=False)

@@ -95,6 +95,7 @@ class SharedState:
         self.happened: set[Trigger] = set()
         self.reasons: dict[str, str] = {}
         self.used: dict[str, float] = dict.fromkeys(self.workers, 0.0)
+        self.memory_used: dict[str, float] = {}
         self.news_queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self.executor = ThreadPoolExecutor(8, thread_name_prefix="docker-engine")
         self.mine: dict[str, tuple[Host, LiveJob]] = {}
@@ -178,6 +179,7 @@ class SharedState:
                 shares = ((rate, parse_cpus(running[name].cpuset, cores)) for name, rate in rates.items())
                 used = sum(rate * len(own & cpus) / len(cpus) for rate, cpus in shares)
                 self.used[worker.name] = min(used, worker.capacity)
+                self.memory_used[worker.name] = float(sum(read.memory for read in counters.values()))
         self._last[host.name] = counters
 
     def worker_of(self, host: Host, container: Container) -> DockerWorker | None:
