@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from core.scheduling.actions import Action, Migrate, Pause, Resume, SetLimit, Start, Stop
+from core.scheduling.actions import Action, Migrate, Pause, Refuse, Resume, SetLimit, Start, Stop
 from core.scheduling.model import Failure, Hidden, Job, JobState, Observation, Trigger, Worker
 from core.scheduling.policies import POLICIES
 from core.scheduling.policy_exam import possible
@@ -174,23 +174,37 @@ class Chaos(RuleBasedStateMachine):
                 self.jobs[action.job] = replace(job, state=JobState.PAUSED)
             case Resume() if job.state is JobState.PAUSED:
                 self.jobs[action.job] = replace(job, state=JobState.RUNNING)
+            case Refuse():
+                self.ended.append(replace(self.jobs.pop(action.job), state=JobState.REFUSED))
             case Stop():
                 self.ended.append(replace(self.jobs.pop(action.job), state=JobState.FAILED))
             case _:
                 self.failures.append(Failure(action, "It cannot be done now."))
 
     def teardown(self) -> None:
-        """Once nothing fails any more, every job that waits is started."""
+        """Once nothing fails any more, every job that waits is started, in a queue as others end."""
         if not hasattr(self, "jobs"):
             return
         for _ in range(4):
-            for name in list(self.origins):
-                if name in self.jobs and self.jobs[name].state is JobState.MIGRATING:
-                    self.settle(name, works=True)
-            self.time += 700.0
-            self.look(Trigger.TICK)
+            self.time_passes()
+        waits = any(job.state is JobState.WAITING for job in self.jobs.values())
+        assert not waits or self.policy_name in QUEUEING
+        for _ in range(len(self.jobs)):  # those that are paused come before some that wait
+            for name in [name for name, job in self.jobs.items() if job.state is JobState.RUNNING]:
+                self.ended.append(replace(self.jobs.pop(name), state=JobState.DONE))
+            self.time_passes()
         assert all(job.state is not JobState.WAITING for job in self.jobs.values())
 
+    def time_passes(self) -> None:
+        for name in list(self.origins):
+            if name in self.jobs and self.jobs[name].state is JobState.MIGRATING:
+                self.settle(name, works=True)
+        self.time += 700.0
+        self.look(Trigger.TICK)
+
+
+QUEUEING = ("elastic",)
+"""Policies that let jobs wait while others run."""
 
 CASES = {
     **{name: (name, {}) for name in POLICIES},
@@ -198,6 +212,14 @@ CASES = {
         "flowcon",
         {"growth": "means", "new_limit": "multiplicative", "unknown": "unknown-inf", "threshold": "peak",
          "limits": "hybrid", "work_conserving": True},
+    ),
+    "elastic, in turns": (
+        "elastic",
+        {"order": "round-robin", "admission": "attend", "reassign": "fill", "quantum": 5.0, "grain": 0.25},
+    ),
+    "elastic, by priority": (
+        "elastic",
+        {"order": "priority", "feedback": True, "admission": "equal", "victim": "smallest", "grain": 0.25},
     ),
     "specon, as printed": ("specon", {"rebalance": "as-printed", "alpha": 0.1, "placement": "random"}),
 }  # fmt: skip

@@ -20,6 +20,7 @@ for _policies in declared(
     "srpt",
     "slaq",
     "phasedock",
+    "elastic",
 ):
     for _policy in _policies:
         POLICIES.add(_policy.name, _policy)

@@ -1,0 +1,128 @@
+"""With how many cores a waiting job begins on a worker, and whose cores are taken back for it.
+
+``strict``, ``proportional`` and ``attend`` are the rules of the public scheduler of Libutti's thesis,
+``equal`` is ours (docs/scheduling/elastic.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling.policies.elastic.book import TINY, floored
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.scheduling.policies.elastic.book import Book, Claim
+
+
+class Admitted(NamedTuple):
+    """A job's cores on a worker, and the book of that worker with what was taken back for it."""
+
+    cores: float
+    book: Book
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The rule by which jobs begin.
+
+    Parameters
+    ----------
+    rule
+        One of `settings.ADMISSIONS`.
+    reclaims
+        Whether what running jobs hold beyond their due is taken back for those that wait.
+    factor
+        Cores that jobs which run and wait ask for, in relation to all that there are; at least 1. Only
+        ``proportional`` looks at it.
+    """
+
+    rule: str
+    reclaims: bool
+    factor: float = 1.0
+
+    def admitted(self, claim: Claim, book: Book) -> Admitted | None:
+        """The cores that a job begins with, or None if it has to wait for others."""
+        shares = self._equal_shares(claim, book) if self.rule == "equal" else None
+        if self.rule == "equal" and shares is None:
+            return None
+        wanted = self.due(claim, book.grain) if shares is None else shares[claim.job]
+        enough = wanted if self.rule in ("strict", "equal") else claim.least
+        open_ = book.free
+        if open_ < wanted - TINY and self.reclaims:
+            dues = (
+                shares
+                if shares is not None
+                else {each.claim.job: self.due(each.claim, book.grain) for each in book.running}
+            )
+            book = self._reclaimed(book, wanted - open_, dues)
+        cores = min(wanted, book.free)
+        if cores < wanted - TINY:
+            cores = max(floored(cores, book.grain), min(claim.least, cores))
+        return None if cores < enough - TINY or cores <= 0 else Admitted(cores, book)
+
+    def due(self, claim: Claim, grain: float) -> float:
+        """Cores that a job has a claim to while others wait."""
+        if self.rule != "proportional" or self.factor <= 1.0:
+            return min(claim.request, claim.most)
+        part = floored(claim.request / self.factor, grain)
+        return min(max(part, claim.least), claim.most)
+
+    def _equal_shares(self, claim: Claim, book: Book) -> Mapping[str, float] | None:
+        """Equal shares of a worker for its jobs and one more; None where somebody would have too little."""
+        claims = sorted(
+            [claim, *(each.claim for each in book.running)], key=lambda each: (each.arrived, each.job)
+        )
+        fixed = sum(each.cores for each in book.held.values() if each.moving)
+        shares = equal_shares(book.capacity - fixed, claims, book.grain)
+        short = any(shares[each.job] < each.least - TINY for each in claims)
+        return None if short else shares
+
+    def _reclaimed(self, book: Book, missing: float, dues: Mapping[str, float]) -> Book:
+        """The book after cores beyond their due were taken, grain by grain, from whom holds most of them."""
+        grain = book.grain
+        beyond = {
+            each.claim.job: floored(each.cores - max(dues[each.claim.job], each.claim.least), grain)
+            for each in book.running
+        }
+        if sum(each for each in beyond.values() if each > 0) < grain - TINY:
+            return book
+        cores = {each.claim.job: each.cores for each in book.running}
+        taken: dict[str, float] = {}
+        while missing > TINY:
+            name = max(beyond, key=beyond.__getitem__)
+            if beyond[name] < grain - TINY:
+                break
+            beyond[name] -= grain
+            cores[name] -= grain
+            missing -= grain
+            taken[name] = cores[name]
+        return book.with_cores(taken)
+
+
+def equal_shares(capacity: float, claims: Sequence[Claim], grain: float) -> dict[str, float]:
+    """Equal shares in multiples of `grain`, none above what its job can use; the remainder to the earliest.
+
+    Parameters
+    ----------
+    capacity
+        Cores to share.
+    claims
+        The jobs, in order of arrival.
+    grain
+        Cores are given in multiples of this.
+    """
+    shares = {each.job: 0.0 for each in claims}
+    left = capacity
+    while left >= grain - TINY:
+        hungry = [each for each in claims if shares[each.job] + grain <= each.most + TINY]
+        if not hungry:
+            break
+        level = min(shares[each.job] for each in hungry)
+        for each in hungry:
+            if shares[each.job] <= level + TINY and left >= grain - TINY:
+                shares[each.job] += grain
+                left -= grain
+    return shares

@@ -1,0 +1,193 @@
+"""Who holds how many cores of a worker: read from what is seen, changed by decisions, compared at the end.
+
+Cores are multiples of the grain wherever a decision made them. A paused job holds its place and its memory,
+and no cores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import floor
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.scheduling.model import Job, Worker
+    from core.scheduling.policies.elastic.settings import ElasticSettings
+
+TINY = 1e-9
+_ORDER = attrgetter("order")
+
+
+def floored(cores: float, grain: float) -> float:
+    """The largest multiple of `grain` that is not above `cores`."""
+    return floor(cores / grain + TINY) * grain
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a job asks for, on a worker of a certain size.
+
+    Parameters
+    ----------
+    job
+        Its name.
+    arrived
+        When it was submitted, seconds.
+    request, least, most
+        Cores that it asks for, and that it can run with at least and at most.
+    memory
+        Bytes.
+    priority
+        From 0 to 9.
+    """
+
+    job: str
+    arrived: float
+    request: float
+    least: float
+    most: float
+    memory: float = 0.0
+    priority: int = 0
+
+
+def claim(job: Job, settings: ElasticSettings, capacity: float) -> Claim:
+    """What a job asks for where there are `capacity` cores.
+
+    A program that cannot change its threads uses no more cores than it has threads.
+    """
+    said, cap = job.said, settings.cap or capacity
+    most = min(capacity, cap, said.max if said.max is not None else capacity)
+    if not job.can_resize and job.threads is not None:
+        most = min(most, float(job.threads))
+    request = job.request if job.request is not None else min(settings.unasked, capacity)
+    least = said.min if said.min is not None else min(settings.grain, request, capacity)
+    return Claim(
+        job.id,
+        job.arrived,
+        max(min(request, cap), least),
+        least,
+        max(most, least),
+        said.memory or 0.0,
+        said.priority,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A job that holds a place on a worker.
+
+    Parameters
+    ----------
+    claim
+        What it asks for here.
+    cores
+        What it holds; 0 while it is paused.
+    since
+        When it last began to run or to be paused, seconds.
+    paused
+        Whether it is paused.
+    moving
+        Whether it is on its way to here, so that nothing can be done to it.
+    given
+        When it got the cores that it holds, seconds.
+    runs
+        How often it was run.
+    """
+
+    claim: Claim
+    cores: float
+    since: float
+    paused: bool = False
+    moving: bool = False
+    given: float = 0.0
+    runs: int = 1
+
+    @property
+    def order(self) -> tuple[float, str]:
+        """By arrival."""
+        return self.claim.arrived, self.claim.job
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A worker and who holds its cores.
+
+    Parameters
+    ----------
+    worker
+        Its name.
+    capacity
+        Its cores.
+    grain
+        Cores are given in multiples of this, which is never more than the worker has.
+    held
+        Its jobs by their names.
+    free
+        Cores that nobody holds.
+    asked
+        Cores that the jobs which hold cores ask for together.
+    """
+
+    worker: str
+    capacity: float
+    grain: float
+    held: dict[str, Held]
+    free: float
+    asked: float
+
+    @property
+    def running(self) -> list[Held]:
+        """Jobs that hold cores and can be given others, in order of arrival."""
+        able = [each for each in self.held.values() if not each.paused and not each.moving]
+        return sorted(able, key=_ORDER)
+
+    def with_held(self, *changed: Held) -> Book:
+        """The same with other holdings of some jobs, or with new ones."""
+        return made(
+            self.worker,
+            self.capacity,
+            self.grain,
+            {**self.held, **{each.claim.job: each for each in changed}},
+        )
+
+    def with_cores(self, cores: dict[str, float]) -> Book:
+        """The same with other cores for some jobs."""
+        return self.with_held(*(replace(self.held[name], cores=each) for name, each in cores.items()))
+
+
+def made(worker: str, capacity: float, grain: float, held: dict[str, Held]) -> Book:
+    """A worker's book of these jobs."""
+    active = [each for each in held.values() if not each.paused]
+    free = max(0.0, capacity - sum(each.cores for each in active))
+    return Book(
+        worker, capacity, min(grain, capacity), held, free, sum(each.claim.request for each in active)
+    )
+
+
+def book(
+    worker: Worker, jobs: Iterable[Job], settings: ElasticSettings, before: Book | None, now: float
+) -> Book:
+    """Read who holds what from the jobs on a worker, as they are seen now."""
+    held = {}
+    for job in jobs:
+        asks = claim(job, settings, worker.capacity)
+        paused = job.state is JobState.PAUSED
+        known = None if before is None else before.held.get(job.id)
+        cores = job.limit if job.limit is not None else min(asks.request, worker.capacity)
+        cores = 0.0 if paused else cores
+        same = known is not None and known.paused == paused
+        held[job.id] = Held(
+            asks,
+            cores,
+            known.since if same and known is not None else now,
+            paused,
+            job.state is JobState.MIGRATING,
+            known.given if same and known is not None and known.cores == cores else now,
+            1 if known is None else known.runs,
+        )
+    return made(worker.id, worker.capacity, settings.grain, held)

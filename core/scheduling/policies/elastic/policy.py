@@ -1,0 +1,65 @@
+"""``elastic``: jobs wait for cores, and cores and threads bend together while they run.
+
+Source: Libutti, "Scheduling Elastic Machine Learning Process through Containers" (thesis overview, 2023), and
+the public scheduler of its author; what is ours is named in docs/scheduling/elastic.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.scheduling.policies.elastic.doing import actions
+from core.scheduling.policies.elastic.scene import ElasticState, Scene
+from core.scheduling.policies.elastic.settings import ElasticSettings
+from core.scheduling.policies.elastic.turn import Turn
+from core.scheduling.ports import Decision, SchedulingPolicy
+
+if TYPE_CHECKING:
+    from core.scheduling.model import Observation
+
+__all__ = ["ELASTIC", "POLICIES", "ElasticSettings"]
+
+
+def begin(settings: ElasticSettings, seed: int) -> ElasticState:  # noqa: ARG001 - nothing is left to chance
+    """The state before the first observation."""
+    return ElasticState(settings)
+
+
+def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
+    """Let those that wait begin, in their order, and give free cores away."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    scene = Scene(state, seen)
+    turn = Turn(scene)
+    if state.settings.first == "running":
+        turn.grow()
+    turn.admit()
+    turn.preempt()
+    if state.settings.first == "waiting":
+        turn.grow()
+    wake = turn.wake()
+    after = replace(
+        state,
+        number=seen.number,
+        books=scene.books,
+        queue={
+            name: each.tried(seen.time) if name in turn.begun else each for name, each in scene.queue.items()
+        },
+        measured=scene.measured,
+        acted=tuple(scene.changed),
+        placed=scene.placed,
+        wake=wake,
+    )
+    return Decision(after, actions(scene), tuple(scene.reasons), wake=wake)
+
+
+ELASTIC = SchedulingPolicy(
+    name="elastic",
+    title="Elastic",
+    about="Jobs wait for cores; those that run get more or fewer, and their threads follow.",
+    begin=begin,
+    decide=decide,
+    settings=ElasticSettings,
+)
+POLICIES = (ELASTIC,)

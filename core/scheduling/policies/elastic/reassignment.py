@@ -1,0 +1,125 @@
+"""Which running jobs of a worker get the cores that are free there.
+
+``strict``, ``proportional`` and ``none`` are the rules of the public scheduler of Libutti's thesis, ``fill``
+and ``speedup`` are ours (docs/scheduling/elastic.md).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.scheduling.policies.elastic.book import TINY, floored
+from core.scheduling.step_time import StepTime
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from core.scheduling.policies.elastic.book import Book, Held
+
+_BETTER = 1.25
+_UNMEASURED = StepTime(0.0, 1.0)
+"""What is expected of a job that was not measured: cores share all of its work."""
+
+
+def grown(book: Book, rule: str, speeds: Mapping[str, StepTime]) -> Book:
+    """A worker's book after its free cores were given away.
+
+    Parameters
+    ----------
+    book
+        As it is.
+    rule
+        One of `settings.REASSIGNMENTS`.
+    speeds
+        What was measured of each job.
+    """
+    if book.free < book.grain - TINY or rule == "none":
+        return book
+    given = _RULES[rule](book.running, book.free, book.grain, speeds)
+    return book.with_cores(given) if given else book
+
+
+def _strict(
+    running: Sequence[Held], free: float, grain: float, _: Mapping[str, StepTime]
+) -> dict[str, float]:
+    return _oldest_first(running, free, grain, [min(each.claim.request, each.claim.most) for each in running])
+
+
+def _fill(running: Sequence[Held], free: float, grain: float, _: Mapping[str, StepTime]) -> dict[str, float]:
+    return _oldest_first(running, free, grain, [each.claim.most for each in running])
+
+
+def _oldest_first(
+    running: Sequence[Held], free: float, grain: float, goals: Sequence[float]
+) -> dict[str, float]:
+    given = {}
+    for each, goal in zip(running, goals, strict=True):
+        more = floored(min(goal - each.cores, free), grain)
+        if more > 0:
+            given[each.claim.job] = each.cores + more
+            free -= more
+    return given
+
+
+def _proportional(
+    running: Sequence[Held], free: float, grain: float, _: Mapping[str, StepTime]
+) -> dict[str, float]:
+    part = floored(free / len(running), grain) if running else 0.0
+    more = {each.claim.job: floored(min(part, each.claim.most - each.cores), grain) for each in running}
+    return {each.claim.job: each.cores + more[each.claim.job] for each in running if more[each.claim.job] > 0}
+
+
+def _speedup(
+    running: Sequence[Held], free: float, grain: float, speeds: Mapping[str, StepTime]
+) -> dict[str, float]:
+    """One grain at a time, to whom it shortens a step by most; nobody gets cores that would cost time."""
+    cores = {each.claim.job: each.cores for each in running}
+    gains = {each.claim.job: _gain(each, each.cores, grain, speeds) for each in running}
+    by_name = {each.claim.job: each for each in running}
+    given: dict[str, float] = {}
+    while free >= grain - TINY and gains:
+        name = max(gains, key=gains.__getitem__)
+        if gains[name] <= 0:
+            break
+        free -= grain
+        cores[name] += grain
+        given[name] = cores[name]
+        gains[name] = _gain(by_name[name], cores[name], grain, speeds)
+    return given
+
+
+def _gain(each: Held, cores: float, grain: float, speeds: Mapping[str, StepTime]) -> float:
+    if cores + grain > each.claim.most + TINY or cores <= 0:
+        return 0.0
+    return speeds.get(each.claim.job, _UNMEASURED).gain(cores, grain)
+
+
+def moved(book: Book, speeds: Mapping[str, StepTime], dues: Mapping[str, float]) -> Book:
+    """One grain from the job that loses least by it to the one that gains most, if that is clearly better.
+
+    Only cores beyond a job's due are moved, one grain at a time, and only for a gain of `_BETTER` times the
+    loss, so that measurements which waver move nothing.
+    """
+    running, grain = book.running, book.grain
+    gains = {each.claim.job: _gain(each, each.cores, grain, speeds) for each in running}
+    losses = {
+        each.claim.job: speeds.get(each.claim.job, _UNMEASURED).gain(each.cores - grain, grain)
+        for each in running
+        if each.cores - grain >= max(dues[each.claim.job], each.claim.least) - TINY and each.cores > grain
+    }
+    if not losses:
+        return book
+    giver = min(losses, key=losses.__getitem__)
+    taker = max(gains, key=gains.__getitem__)
+    if taker == giver or gains[taker] <= 0 or gains[taker] <= _BETTER * losses[giver]:
+        return book
+    cores = {name: book.held[name].cores for name in (giver, taker)}
+    return book.with_cores({giver: cores[giver] - grain, taker: cores[taker] + grain})
+
+
+_RULES: dict[str, Callable[..., dict[str, float]]] = {
+    "strict": _strict,
+    "proportional": _proportional,
+    "fill": _fill,
+    "speedup": _speedup,
+}

@@ -1,0 +1,210 @@
+"""What ``elastic`` sees at one decision: the books of workers, and the queue of those that wait.
+
+Only workers of which something may have changed are read again (`Scene._stirred`), so that a decision about
+one of a thousand workers costs no look at the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from core.scheduling import lookup
+from core.scheduling.actions import Reason, Resume, Start
+from core.scheduling.model import Trigger
+from core.scheduling.policies.elastic.book import TINY, Book, book, claim
+from core.scheduling.policies.elastic.queue import Queued, paused
+from core.units import format_bytes, format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from core.scheduling.model import Job, Observation
+    from core.scheduling.policies.elastic.book import Claim
+    from core.scheduling.policies.elastic.settings import ElasticSettings
+
+_SETTLED = 5.0
+"""Seconds with the same cores after which a measured time per step belongs to them."""
+_POINTS = 8
+"""Numbers of cores for which a job's time per step is remembered."""
+_ASKED, _CAPACITY = attrgetter("asked"), attrgetter("capacity")
+
+
+@dataclass(frozen=True, slots=True)
+class ElasticState:
+    """What ``elastic`` remembers.
+
+    Parameters
+    ----------
+    settings
+        As chosen.
+    number
+        Of the last observation.
+    books
+        Of every worker, as it was left.
+    queue
+        Jobs that wait or are paused, by their names.
+    measured
+        Seconds per step of each job, by the cores that it had.
+    acted
+        Workers whose jobs were acted upon last.
+    placed
+        How many jobs the books hold together.
+    wake
+        When it last asked to be woken.
+    """
+
+    settings: ElasticSettings
+    number: int = -1
+    books: Mapping[str, Book] = field(default_factory=dict)
+    queue: Mapping[str, Queued] = field(default_factory=dict)
+    measured: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    acted: tuple[str, ...] = ()
+    placed: int = 0
+    wake: float | None = None
+
+
+class Scene:
+    """What is seen, beside what is remembered; decisions change its books and its queue.
+
+    Parameters
+    ----------
+    state
+        What is remembered; unchanged.
+    seen
+        What is seen now.
+
+    Attributes
+    ----------
+    books, queue, measured, placed
+        As in `ElasticState`, brought up to date.
+    jobs
+        Jobs that were looked at, as they are seen.
+    changed
+        Workers that were looked at or acted upon, in order.
+    refused
+        Why jobs are turned away, by their names.
+    reasons
+        What was found, for the ledger.
+    """
+
+    def __init__(self, state: ElasticState, seen: Observation) -> None:
+        self.settings, self.seen, self.now = state.settings, seen, seen.time
+        self.workers = {worker.id: worker for worker in seen.workers}
+        self.books = {name: each for name, each in state.books.items() if name in self.workers}
+        self.queue: dict[str, Queued] = {}
+        self.measured, self.placed = dict(state.measured), state.placed
+        self.jobs: dict[str, Job] = {}
+        self.changed: dict[str, None] = {}
+        self.refused: dict[str, str] = {}
+        self.reasons: list[Reason] = []
+        waiting = lookup.waiting(seen)
+        self._read(self._stirred(state, len(waiting)))
+        self._queue_up(state, waiting)
+        self._take_failures()
+
+    def factor(self) -> float:
+        """All cores that are asked for in relation to all that there are, at least 1."""
+        if not self.books:
+            return 1.0
+        asked = sum(map(_ASKED, self.books.values())) + sum(
+            each.claim.request for each in self.queue.values()
+        )
+        return max(1.0, float(asked / sum(map(_CAPACITY, self.books.values()))))
+
+    def _read(self, names: Iterable[str]) -> None:
+        for name in names:
+            jobs = lookup.on(self.seen, name)
+            before = self.books.get(name)
+            self.jobs.update((job.id, job) for job in jobs)
+            self.books[name] = book(self.workers[name], jobs, self.settings, before, self.now)
+            self.placed += len(jobs) - (len(before.held) if before is not None else 0)
+            self.changed[name] = None
+            self._measure(self.books[name])
+        for job in self.seen.ended:
+            self.measured.pop(job.id, None)
+
+    def _take_failures(self) -> None:
+        for failure in self.seen.failures:
+            name = failure.action.job
+            if name in self.queue and isinstance(failure.action, Start | Resume):
+                self.queue[name] = self.queue[name].failed(self.now)
+                text = f"{name} could not start: {failure.why}"
+                self.reasons.append(Reason("elastic, failed start", text, name, self.queue[name].worker))
+
+    def _stirred(self, state: ElasticState, waiting: int) -> Iterable[str]:
+        """Workers to look at: all, or those on which something may have changed since the last look."""
+        gone = [job.worker for job in self.seen.ended if job.worker is not None]
+        news = self.seen.trigger in (Trigger.TICK, Trigger.OUTCOME) or bool(self.seen.failures)
+        if (
+            news
+            or len(self.books) < len(self.workers)
+            or state.placed - len(gone) + waiting != len(self.seen.jobs)
+        ):
+            return list(self.workers)
+        return [name for name in dict.fromkeys([*state.acted, *gone]) if name in self.workers]
+
+    def _queue_up(self, state: ElasticState, waiting: Iterable[Job]) -> None:
+        """Those that wait in order of submission, and those that are paused, each as it was remembered."""
+        for job in waiting:
+            self.jobs[job.id] = job
+            known = state.queue.get(job.id)
+            if known is None or known.worker is not None:
+                known = self._newcomer(job)
+            if known is not None:
+                self.queue[job.id] = known
+        for name, known in state.queue.items():
+            if known.worker in self.books and known.worker not in self.changed:
+                self.queue[name] = known
+        for name in self.changed:
+            for each in self.books[name].held.values():
+                if each.paused:
+                    known = state.queue.get(each.claim.job)
+                    fits = known is not None and known.worker == name
+                    self.queue[each.claim.job] = known if fits and known else paused(each, name, self.now)
+
+    def _newcomer(self, job: Job) -> Queued | None:
+        """A job that is seen for the first time; None if it is turned away."""
+        largest = max((worker.capacity for worker in self.seen.workers), default=0.0)
+        asks = claim(job, self.settings, largest)
+        why = self._impossible(job, asks, largest) if largest else ""
+        if why:
+            self.refused[job.id] = why
+            self.reasons.append(Reason("elastic, refusal", why, job.id))
+            return None
+        return Queued(asks, job.arrived)
+
+    def _impossible(self, job: Job, asks: Claim, largest: float) -> str:
+        """Why no worker can ever take a job, and what would be accepted; empty if one can."""
+        most = min(largest, self.settings.cap or largest)
+        needed = asks.request if self.settings.admission == "strict" else asks.least
+        if needed > most + TINY:
+            what = "asks for" if needed > asks.least else "needs at least"
+            return (
+                f"{job.id} {what} {format_cores(needed)}, and no job can have more than {format_cores(most)} "
+                f"here: it would be accepted with {format_cores(most)}."
+            )
+        rooms = [
+            worker.memory * self.settings.memory if worker.memory is not None else float("inf")
+            for worker in self.seen.workers
+        ]
+        if asks.memory > max(rooms):
+            return (
+                f"{job.id} needs {format_bytes(asks.memory)} of memory, and no worker may be filled beyond "
+                f"{format_bytes(max(rooms))}: it would be accepted with that."
+            )
+        return ""
+
+    def _measure(self, seen: Book) -> None:
+        """Note the time per step of every job that has had its cores for a while."""
+        if self.settings.reassign != "speedup":
+            return
+        for name, each in seen.held.items():
+            seconds = self.jobs[name].step_seconds
+            if seconds is not None and each.cores > 0 and self.now - each.given >= _SETTLED:
+                kept = {
+                    cores: time for cores, time in self.measured.get(name, {}).items() if cores != each.cores
+                }
+                points = [*kept.items(), (each.cores, seconds)]
+                self.measured[name] = dict(points[-_POINTS:])

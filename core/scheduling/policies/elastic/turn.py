@@ -1,0 +1,223 @@
+"""One decision of ``elastic``: those that wait begin, turns change, and free cores are given away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from heapq import nsmallest
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from core.scheduling.actions import Reason
+from core.scheduling.policies.elastic.admission import Admission
+from core.scheduling.policies.elastic.book import TINY, Book, Held, claim
+from core.scheduling.policies.elastic.queue import Queued, order, paused, rank
+from core.scheduling.policies.elastic.reassignment import grown, moved
+from core.scheduling.step_time import fitted
+from core.units import format_bytes, format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.scheduling.policies.elastic.book import Claim
+    from core.scheduling.policies.elastic.scene import Scene
+    from core.scheduling.step_time import StepTime
+
+_TRIES = 8
+"""Workers on which cores are taken back for one job at most, those with the fewest cores asked for first."""
+_FREE = attrgetter("free")
+
+
+def _load(book: Book) -> float:
+    return book.asked / book.capacity
+
+
+class Turn:
+    """One decision over a scene, which it changes.
+
+    Parameters
+    ----------
+    scene
+        What is seen.
+
+    Attributes
+    ----------
+    begun
+        Jobs that start or go on.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.scene, self.settings, self.now = scene, scene.settings, scene.now
+        self.books, self.queue = scene.books, scene.queue
+        self.begun: set[str] = set()
+        self._memory: dict[str, float] = {}
+        proportional = self.settings.admission == "proportional"
+        self.rule = Admission(
+            self.settings.admission,
+            self.settings.first == "waiting",
+            scene.factor() if proportional else 1.0,
+        )
+
+    def admit(self) -> None:
+        """Begin those that wait, in their order; whom cores do not suffice for holds up all behind it."""
+        key = order(self.settings, self.now)
+        able = {name: each for name, each in self.queue.items() if each.again <= self.now}
+        while able:
+            first = min(able.values(), key=key)
+            if not self._begin(first):
+                self._tell(first, len(able) - 1)
+                return
+            del able[first.claim.job]
+
+    def _begin(self, first: Queued) -> bool:
+        for name in self._candidates(first):
+            found = self.rule.admitted(self._claim_on(first, name), self.books[name])
+            if found is not None:
+                self._give(first, name, found.cores, found.book)
+                return True
+        return False
+
+    def _candidates(self, first: Queued) -> Iterable[str]:
+        """Workers to try: the one that holds its place, or the freest, then those with least asked for."""
+        if first.worker is not None:
+            return [first.worker]
+        books = [each for each in self.books.values() if self._has_memory(each.worker, first.claim.memory)]
+        if not books:
+            return []
+        fullest = (
+            nsmallest(_TRIES, books, key=_load) if self.rule.reclaims or self.rule.rule == "equal" else []
+        )
+        freest = [] if self.rule.rule == "equal" else [max(books, key=_FREE)]
+        return dict.fromkeys(each.worker for each in (*freest, *fullest))
+
+    def _claim_on(self, first: Queued, name: str) -> Claim:
+        """What a job asks for on a worker that may be smaller than the largest."""
+        capacity = self.scene.workers[name].capacity
+        if first.claim.most <= capacity + TINY:
+            return first.claim
+        return claim(self.scene.jobs[first.claim.job], self.settings, capacity)
+
+    def _has_memory(self, name: str, needed: float) -> bool:
+        worker = self.scene.workers[name]
+        if worker.memory is None:
+            return True
+        said = sum(held.claim.memory for held in self.books[name].held.values())
+        used = max((worker.memory_used or 0.0) + self._memory.get(name, 0.0), said)
+        return used + needed <= self.settings.memory * worker.memory
+
+    def _give(self, first: Queued, name: str, cores: float, after: Book) -> None:
+        asks = self._claim_on(first, name)
+        for each in after.running:
+            before = self.books[name].held[each.claim.job].cores
+            if each.cores < before - TINY:
+                text = f"{each.claim.job} gives back {format_cores(before - each.cores)} for {asks.job}."
+                self.scene.reasons.append(Reason("elastic, taken back", text, each.claim.job, name))
+        self.scene.placed += asks.job not in after.held
+        self.books[name] = after.with_held(Held(asks, cores, self.now, given=self.now, runs=first.runs + 1))
+        self.scene.changed[name] = None
+        self.begun.add(asks.job)
+        self._memory[name] = self._memory.get(name, 0.0) + (asks.memory if first.worker is None else 0.0)
+        values = (("request", asks.request), ("cores", cores), ("factor", self.rule.factor))
+        verb = "starts" if first.worker is None else "goes on"
+        text = f"{asks.job} {verb} on {name} with {format_cores(cores)}, and asks for {asks.request:g}."
+        self.scene.reasons.append(
+            Reason(f"elastic, admission {self.settings.admission}", text, asks.job, name, values)
+        )
+
+    def _tell(self, first: Queued, behind: int) -> None:
+        """Say once why the first one waits; a number that changes is said again."""
+        free, asks = max(map(_FREE, self.books.values()), default=0.0), first.claim
+        text = f"{asks.job} asks for {format_cores(asks.request)}; at most {format_cores(free)} are free."
+        if not any(self._has_memory(name, asks.memory) for name in self.books):
+            text = f"{asks.job} waits for memory: no worker has {format_bytes(asks.memory)} to spare."
+        if text != first.told:
+            self.queue[asks.job] = replace(first, told=text)
+            values = (("free", free), ("waiting behind it", float(behind)))
+            self.scene.reasons.append(Reason("elastic, queue", text, asks.job, first.worker, values))
+
+    def preempt(self) -> None:
+        """In turns: pause those whose quantum is over, while that lets one that waits begin."""
+        if not self._takes_turns:
+            return
+        key = order(self.settings, self.now)
+        while waiting := [
+            each
+            for name, each in self.queue.items()
+            if name not in self.begun and each.again <= self.now and each.since < self.now
+        ]:
+            first = min(waiting, key=key)
+            places = [first.worker] if first.worker is not None else list(self.books)
+            if not any(self._make_room(first, name) for name in places):
+                return
+
+    def _make_room(self, first: Queued, name: str) -> bool:
+        before, victims = self.books[name], self._victims(first, name)
+        if first.worker is None and not self._has_memory(name, first.claim.memory):
+            return False
+        after, chosen = before, []
+        for victim in victims:
+            chosen.append(victim)
+            after = after.with_held(replace(victim, cores=0.0, since=self.now, paused=True))
+            found = self.rule.admitted(self._claim_on(first, name), after)
+            if found is not None:
+                for each in chosen:
+                    self.queue[each.claim.job] = paused(each, name, self.now)
+                    text = f"{each.claim.job} is paused for {first.claim.job}: its turn is over."
+                    self.scene.reasons.append(Reason("elastic, turns", text, each.claim.job, name))
+                self.books[name] = after
+                self._give(first, name, found.cores, found.book)
+                return True
+        return False
+
+    @property
+    def _takes_turns(self) -> bool:
+        return self.settings.order == "round-robin" or (
+            self.settings.order == "priority" and self.settings.feedback
+        )
+
+    def _victims(self, first: Queued, name: str) -> list[Held]:
+        """Jobs of a worker that may be paused for another, in the order in which they are."""
+        over = self.settings.quantum - TINY
+        found = [each for each in self.books[name].running if self.now - each.since >= over]
+        if self.settings.order == "priority":
+            mine = rank(first, self.settings, self.now)
+            found = [each for each in found if each.claim.priority - 1 < mine]
+        if self.settings.victim == "smallest":
+            return sorted(found, key=lambda each: (each.claim.request, each.order))
+        return sorted(found, key=lambda each: (each.since, each.order))
+
+    def grow(self) -> None:
+        """Give away free cores on every worker of which something changed."""
+        rule = self.settings.reassign
+        for name in self.scene.changed:
+            before = self.books[name]
+            speeds = self._speeds(before) if rule == "speedup" else {}
+            after = grown(before, rule, speeds)
+            if rule == "speedup" and after is before:
+                dues = {each.claim.job: self.rule.due(each.claim, before.grain) for each in before.running}
+                after = moved(before, speeds, dues)
+            self.books[name] = after
+            for job, each in after.held.items():
+                cores = before.held[job].cores
+                if abs(each.cores - cores) > TINY:
+                    text = f"{job} has {format_cores(each.cores)} instead of {cores:g}."
+                    self.scene.reasons.append(Reason(f"elastic, reassignment {rule}", text, job, name))
+
+    def _speeds(self, seen: Book) -> dict[str, StepTime]:
+        return {
+            name: fitted(tuple(self.scene.measured[name].items()))
+            for name in seen.held
+            if name in self.scene.measured
+        }
+
+    def wake(self) -> float | None:
+        """When it wants to be asked again: to try a start, to change turns, to look at speeds."""
+        waiting = [each for name, each in self.queue.items() if name not in self.begun]
+        moments = [each.again for each in waiting if each.again > self.now]
+        if waiting and self._takes_turns:
+            ends = (
+                held.since + self.settings.quantum for book in self.books.values() for held in book.running
+            )
+            moments += [moment for moment in ends if moment > self.now + TINY]
+        if self.settings.reassign == "speedup" and any(len(book.held) > 1 for book in self.books.values()):
+            moments.append(self.now + self.settings.interval)
+        return min(moments, default=None)
