@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PARTS = 3
+_SAME = 1e-12
+"""Errors closer than this are the same; the curve with fewer parts is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ def fitted(measured: Sequence[tuple[float, float]]) -> StepTime:
         found = np.zeros(_PARTS)
         found[list(parts)] = solved
         error = float(((rows @ found - 1.0) ** 2).sum())
-        if error < least * (1.0 - 1e-9):
+        if error < least - _SAME:
             best, least = found, error
     return StepTime(*best.tolist())
 

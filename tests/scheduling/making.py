@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Decision
 
 RUNNING, WAITING, MIGRATING = JobState.RUNNING, JobState.WAITING, JobState.MIGRATING
+PAUSED = JobState.PAUSED
 
 
 @dataclass

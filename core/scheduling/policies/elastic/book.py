@@ -55,8 +55,8 @@ class Claim:
     priority: int = 0
 
 
-def claim(job: Job, settings: ElasticSettings, capacity: float) -> Claim:
-    """What a job asks for where there are `capacity` cores.
+def claim(job: Job, settings: ElasticSettings, capacity: float, found: float | None = None) -> Claim:
+    """What a job asks for where there are `capacity` cores; `found`: what it had when it was found running.
 
     A program that cannot change its threads uses no more cores than it has threads.
     """
@@ -64,12 +64,14 @@ def claim(job: Job, settings: ElasticSettings, capacity: float) -> Claim:
     most = min(capacity, cap, said.max if said.max is not None else capacity)
     if not job.can_resize and job.threads is not None:
         most = min(most, float(job.threads))
-    request = job.request if job.request is not None else min(settings.unasked, capacity)
+    unsaid = found if found is not None else min(settings.unasked, capacity)
+    request = job.request if job.request is not None else unsaid
+    request = min(request, settings.cap or request)
     least = said.min if said.min is not None else min(settings.grain, request, capacity)
     return Claim(
         job.id,
         job.arrived,
-        max(min(request, cap), least),
+        max(request, least),
         least,
         max(most, least),
         said.memory or 0.0,
@@ -175,9 +177,9 @@ def book(
     """Read who holds what from the jobs on a worker, as they are seen now."""
     held = {}
     for job in jobs:
-        asks = claim(job, settings, worker.capacity)
         paused = job.state is JobState.PAUSED
         known = None if before is None else before.held.get(job.id)
+        asks = claim(job, settings, worker.capacity, job.limit if known is None else known.claim.request)
         cores = job.limit if job.limit is not None else min(asks.request, worker.capacity)
         cores = 0.0 if paused else cores
         same = known is not None and known.paused == paused

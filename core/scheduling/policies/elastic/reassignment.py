@@ -111,7 +111,7 @@ def moved(book: Book, speeds: Mapping[str, StepTime], dues: Mapping[str, float])
         return book
     giver = min(losses, key=losses.__getitem__)
     taker = max(gains, key=gains.__getitem__)
-    if taker == giver or gains[taker] <= 0 or gains[taker] <= _BETTER * losses[giver]:
+    if taker == giver or gains[taker] <= 0 or gains[taker] <= _BETTER * losses[giver] + TINY:
         return book
     cores = {name: book.held[name].cores for name in (giver, taker)}
     return book.with_cores({giver: cores[giver] - grain, taker: cores[taker] + grain})
