@@ -20,6 +20,30 @@ def _about(**described: Any) -> Any:
     return setting(0.0, **described).metadata
 
 
+def _cores(label: str, help_: str) -> Any:
+    """A number of cores that can be left out."""
+    described = _about(label=label, low=0.01, high=4096, unit="cores", help=help_)
+    return field(default=None, metadata=described)
+
+
+def _memory() -> Any:
+    described = _about(
+        label="Memory", low=0.001, high=1e6, unit="GiB", help="What it takes while it is placed."
+    )
+    return field(default=None, metadata=described)
+
+
+def _deadline() -> Any:
+    described = _about(
+        label="Deadline",
+        low=0.001,
+        high=1e9,
+        unit="s",
+        help="Time from its arrival within which it should end.",
+    )
+    return field(default=None, metadata=described)
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerGroup:
     """Machines that are alike."""
@@ -30,6 +54,14 @@ class WorkerGroup:
     count: int = setting(1, label="Machines", low=1, high=100_000, help="How many there are of this kind.")
     cores: float = setting(
         1.0, label="Cores", low=0.01, high=4096, unit="cores", help="The processors of each machine."
+    )
+    memory: float = setting(
+        0.0,
+        label="Memory",
+        low=0.0,
+        high=1e6,
+        unit="GiB",
+        help="The memory of each machine; 0: as much as is needed.",
     )
     host: str = setting(
         "",
@@ -193,15 +225,54 @@ class JobKind:
     weight: float = setting(
         1.0, label="Weight", low=0.0, high=1e6, help="How often it is drawn, relative to the others."
     )
+    request: float | None = _cores("Request", "Cores that its owner asks for; none: does not say.")
+    min: float | None = _cores("At least", "Fewest cores that it can run with; none: does not say.")
+    max: float | None = _cores("At most", "Most cores that it is to have; none: does not say.")
+    memory: float | None = _memory()
+    priority: int = setting(
+        0, label="Priority", low=0, high=9, help="From 0 to 9; the higher, the sooner, where priority counts."
+    )
+    deadline: float | None = _deadline()
+    threads: int = setting(
+        0,
+        label="Threads",
+        low=0,
+        high=4096,
+        help="Threads that it begins with, which more than its cores slow down; 0: as many as its cores.",
+    )
+    malleable: bool = setting(
+        False, label="Malleable", help="Whether its threads can be changed while it runs."
+    )
+    fixed: float = setting(
+        0.0,
+        label="Not parallel",
+        low=0.0,
+        high=1.0,
+        help="Share of a step on one core that more cores do not shorten.",
+    )
+    overhead: float = setting(
+        0.0,
+        label="Cost of a core",
+        low=0.0,
+        high=1.0,
+        help="What every further core adds to a step, as a share of a step on one core.",
+    )
     program: str = setting(
         "", label="Program", help="What its containers run, such as “mlp --size 2”. Only for Docker."
     )
+    throughput: tuple[Span, ...] = ()
+    """(cores, steps per second) as measured, in place of `fixed` and `overhead`."""
     losses: tuple[float, ...] = ()
     """A recorded loss at even shares of the training, from 0 to all of it, in place of `like` and `early`."""
 
 
 SPANS = ("work", "demand", "checkpoint", "restore")
-MAY_BE_NONE = ("early", "demand", "checkpoint")
+MAY_BE_NONE = ("early", "demand", "checkpoint", "request", "min", "max", "memory", "deadline")
+TERMS = (
+    "request", "min", "max", "memory", "priority", "deadline", "threads", "malleable", "fixed", "overhead",
+    "throughput",
+)  # fmt: skip
+"""What an owner says of a job, and how it scales; left out of files where nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +301,14 @@ class ListedJob:
             help="When it arrives; as in “Arrivals” if left out.",
         ),
     )
+    request: float | None = _cores("Request", "Cores that its owner asks for.")
+    min: float | None = _cores("At least", "Fewest cores that it can run with.")
+    max: float | None = _cores("At most", "Most cores that it is to have.")
+    memory: float | None = _memory()
+    priority: int | None = field(
+        default=None, metadata=setting(0, label="Priority", low=0, high=9, help="From 0 to 9.").metadata
+    )
+    deadline: float | None = _deadline()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from core.experiments.parts import JobKind
 from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, weibull_through
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+from core.simulation.speedup import SpeedUp, Throughput
+from core.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from core.experiments.parts import Arrivals, Drawn, Span, World
+    from core.experiments.parts import Arrivals, Drawn, ListedJob, Span, World
     from core.experiments.spec import Experiment
     from core.simulation.loss import LossCurve
     from core.simulation.scenario import Contention
+    from core.simulation.speedup import Scaling
 
     Floats: TypeAlias = NDArray[np.float64]
 
@@ -41,6 +44,7 @@ class _Job:
     work: float | None = None
     demand: float | None = None
     at: float | None = None
+    listed: ListedJob | None = None
 
 
 def scenario(experiment: Experiment, seed: int) -> Scenario:
@@ -67,8 +71,10 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
     rngs = {name: np.random.default_rng(stream) for name, stream in streams.items()}
     jobs = _in_time(experiment, rngs)
     workers = tuple(
-        WorkerSpec(name, group.cores) for group in experiment.workers for name in group.names
-    )  # fmt: skip
+        WorkerSpec(name, group.cores, group.memory * GIB or None)
+        for group in experiment.workers
+        for name in group.names
+    )
     luck = {name: rngs[name].random(len(jobs)) for name in ("work", "demand", "checkpoint", "restore")}
     luck["claims"] = rngs["claims"].standard_normal(len(jobs))
     world, made = experiment.world, []
@@ -136,7 +142,30 @@ def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> 
         steps=kind.steps or None,
         size_error=math.exp(world.size_error * luck["claims"]),
         model=job.kind,
+        threads=kind.threads or None,
+        resizable=kind.malleable,
+        speedup=scaling(kind),
+        **_terms(job.listed, kind),
     )
+
+
+def _terms(listed: ListedJob | None, kind: JobKind) -> dict[str, Any]:
+    """What is said of one job, or else of its kind."""
+    said = {}
+    for name in ("request", "min", "max", "memory", "priority", "deadline"):
+        own = getattr(listed, name) if listed is not None else None
+        said[name] = own if own is not None else getattr(kind, name)
+    said["memory"] = said["memory"] * GIB if said["memory"] is not None else None
+    return said
+
+
+def scaling(kind: JobKind) -> Scaling | None:
+    """How a kind's speed grows with its cores; None: in proportion."""
+    if kind.throughput:
+        return Throughput(kind.throughput)
+    if kind.fixed or kind.overhead:
+        return SpeedUp(kind.fixed, 1.0 - kind.fixed, kind.overhead)
+    return None
 
 
 def _between(span: Span | None, luck: float) -> float | None:
@@ -150,7 +179,7 @@ def _in_time(experiment: Experiment, rngs: Mapping[str, np.random.Generator]) ->
     times = arrival_times(experiment.arrivals, len(waiting) + len(kinds), rngs["times"])
     given = iter(times[: len(waiting)].tolist())
     listed = [
-        _Job(job.id, job.kind, job.work, job.demand, job.at if job.at is not None else next(given))
+        _Job(job.id, job.kind, job.work, job.demand, job.at if job.at is not None else next(given), job)
         for job in experiment.jobs
     ]
     later = np.sort(times[len(waiting) :]).tolist()

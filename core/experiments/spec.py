@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.experiments.parts import (
     SPANS,
+    TERMS,
     Arrivals,
     Containers,
     Drawn,
@@ -131,7 +132,7 @@ class Experiment:
             "name": self.name,
             "about": self.about,
             "engine": self.engine,
-            "workers": [asdict(group) for group in self.workers],
+            "workers": [_worker(group) for group in self.workers],
             "world": asdict(self.world),
             "kinds": {name: _kind(kind) for name, kind in self.kinds.items()},
             "jobs": [_given(asdict(job)) for job in self.jobs],
@@ -152,6 +153,13 @@ def _told(published: Published) -> dict[str, Any]:
     return {name: value for name, value in asdict(published).items() if value not in ("", 0.0)}
 
 
+def _worker(group: WorkerGroup) -> dict[str, Any]:
+    values = asdict(group)
+    if not group.memory:
+        values.pop("memory")
+    return values
+
+
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
@@ -161,6 +169,11 @@ def _kind(kind: JobKind) -> dict[str, Any]:
     values["losses"] = list(kind.losses)
     if not kind.losses:
         values.pop("losses")
+    values["throughput"] = [list(point) for point in kind.throughput]
+    unsaid = asdict(JobKind()) | {"throughput": []}
+    for name in TERMS:
+        if values[name] == unsaid[name]:
+            values.pop(name)
     for name in SPANS:
         if values[name] is not None:
             low, high = values[name]

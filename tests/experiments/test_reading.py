@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from contextlib import suppress
 from pathlib import Path
@@ -14,8 +15,10 @@ from core.errors import InputError
 from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
 from core.experiments.reading.experiment import from_dict, read_experiment
 from core.experiments.reading.marked import SpecError, read_marked
+from core.experiments.scenarios import scenario
 from core.experiments.spec import Arm, Experiment
 from core.settings_fields import describe
+from core.simulation.speedup import SpeedUp, Throughput
 from tests.experiments.making import RANDOM, THREE, some, three
 
 
@@ -136,6 +139,8 @@ def settings_of(cls, **more):
                 fields[each.name] = st.floats(low, min(high, 1e6))
             case "choice":
                 fields[each.name] = st.sampled_from([value for value, _ in each.choices])
+            case "bool":
+                fields[each.name] = st.booleans()
             case _:
                 fields[each.name] = st.text("abcdef-. ", min_size=1, max_size=8)
     return st.builds(cls, **fields, **more)
@@ -145,6 +150,13 @@ def spans(low, high):
     return st.tuples(st.floats(low, high), st.floats(low, high)).map(lambda both: tuple(sorted(both)))
 
 
+TERMS = {
+    "request": st.none() | st.floats(2.0, 3.0),
+    "min": st.none() | st.floats(0.5, 2.0),
+    "max": st.none() | st.floats(3.0, 4.0),
+    "memory": st.none() | st.floats(0.1, 10.0),
+    "deadline": st.none() | st.floats(1.0, 1e4),
+}
 KINDS = settings_of(
     JobKind,
     early=st.none() | st.floats(0.2, 0.999),
@@ -153,6 +165,8 @@ KINDS = settings_of(
     checkpoint=st.none() | spans(0.0, 10.0),
     restore=spans(0.0, 10.0),
     weight=st.floats(0.1, 10.0),
+    **TERMS,
+    throughput=st.sampled_from([(), ((1.0, 6.0), (2.0, 8.6), (8.0, 7.1))]),
 )
 
 
@@ -166,6 +180,8 @@ def experiments(draw):
         work=st.none() | st.floats(0.001, 1e6),
         demand=st.none() | st.floats(0.01, 4.0),
         at=st.none() | st.floats(0, 1e6),
+        priority=st.none() | st.integers(0, 9),
+        **TERMS,
     )
     return Experiment(
         name=draw(st.text("abcdef", min_size=1)),
@@ -200,15 +216,56 @@ def test_the_file_in_the_documentation_is_one():
     assert made.n_jobs == 22
     assert made.jobs[1].at == 90.0
     assert made.arm("SpeCon 1%").settings == {"alpha": 0.01, "interval": 30.0}
+    rows = text.splitlines()
     for part, cls in {
+        "workers": WorkerGroup,
         "world": World,
         "kinds": JobKind,
+        "jobs": ListedJob,
         "drawn": Drawn,
         "arrivals": Arrivals,
         "docker": Containers,
     }.items():
-        row = next(line for line in text.splitlines() if line.startswith(f"| `{part}`"))
+        at = next(place for place, line in enumerate(rows) if line.startswith(f"| `{part}`"))
+        row = "".join(itertools.takewhile(lambda line: line is rows[at] or line.startswith("| …"), rows[at:]))
         assert [each.name for each in describe(cls) if f"`{each.name}`" not in row] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "position", "why"),
+    [
+        ("request: 8, max: 4", "line 5", "“a” asks for 8 cores, and can have at most 4."),
+        ("request: 1, min: 2", "line 5", "“a” asks for 1 cores, and can have at least 2."),
+        ("min: 4, max: 2", "line 5", "“a” needs at least 4 cores and at most 2."),
+        ("priority: 10", "line 5", "Priority (priority) cannot be “10”."),
+        ("memory: 3 cores", "line 5", "Memory (memory) cannot be in “cores”: it is in GiB."),
+        ("throughput: [[2, 5], [1, 4]]", "line 5", "1 cores come after 2."),
+        ("throughput: [3]", "line 5", "A line of the throughput is no pair."),
+        ("threads: -1", "line 5", "Threads (threads) cannot be “-1”."),
+    ],
+)
+def test_what_an_owner_cannot_say_is_refused_with_its_line(kind, position, why):
+    text = f"version: 1\nname: t\nworkers: {{cores: 8}}\nkinds:\n  a: {{work: 10, {kind}}}\n"
+    with pytest.raises(SpecError) as error:
+        read_experiment(text + "drawn: {count: 2}\npolicies: [elastic]\n")
+    assert error.value.message.lower().startswith(position)
+    assert why in error.value.message
+
+
+def test_what_is_said_reaches_the_jobs_of_a_run():
+    made = read_experiment(
+        "version: 1\nname: t\nworkers: {cores: 8, memory: 16 GiB}\n"
+        "kinds:\n  a: {work: 10, request: 4, min: 1, memory: 512 MiB, priority: 3, threads: 4, malleable: true,"
+        " fixed: 0.1, overhead: 0.01, deadline: 2 min}\n"
+        "  b: {work: 10, throughput: [[1, 6], [2, 9]]}\n"
+        "jobs:\n  - {id: x, kind: a, request: 2, priority: 9}\n  - {id: y, kind: b}\npolicies: [elastic]\n"
+    )
+    given = scenario(made, 1)
+    x, y = given.jobs
+    assert (x.request, x.min, x.max, x.memory, x.priority) == (2.0, 1.0, None, 2**29, 9)
+    assert (x.threads, x.resizable, x.deadline, x.speedup) == (4, True, 120.0, SpeedUp(0.1, 0.9, 0.01))
+    assert (y.request, y.terms, y.speedup) == (None, None, Throughput(((1.0, 6.0), (2.0, 9.0))))
+    assert given.workers[0].memory == 2**34
 
 
 REAL = """

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from core.experiments import parts
@@ -25,6 +26,7 @@ _FIELDS = (
     "docker", "policies", "baseline", "seeds", "published",
 )  # fmt: skip
 _LOSS = FieldSpec("losses", "float", 0.0, "Loss", "")
+_POSITIVE = FieldSpec("throughput", "float", 0.0, "Throughput", "", low=1e-9)
 _TIME = FieldSpec("times", "float", 0.0, "Time of arrival", "", low=0.0, unit="s")
 
 
@@ -137,13 +139,54 @@ def _items(values: Mapping[str, Any], *path: str) -> list[tuple[str, Any, Path]]
 def _kind(values: Mapping[str, Any], path: Path) -> JobKind:
     specs = {each.name: each for each in describe(JobKind)}
     nothing = [name for name in parts.MAY_BE_NONE if name in values and values[name] is None]
-    apart = (*parts.SPANS, *nothing, "losses")
+    apart = (*parts.SPANS, *nothing, "losses", "throughput")
     rest = {name: each for name, each in values.items() if name not in apart}
     made: dict[str, Any] = read(JobKind, rest, path, "A kind of job")
     for name in parts.SPANS:
         if name in values and name not in nothing:
             made[name] = span(specs[name], values[name], (*path, name))
-    return JobKind(**{**made, **dict.fromkeys(nothing)}, losses=_losses(values.get("losses") or [], path))
+    made["throughput"] = _throughput(values.get("throughput") or [], path)
+    kind = JobKind(**{**made, **dict.fromkeys(nothing)}, losses=_losses(values.get("losses") or [], path))
+    _refuse_terms(kind, path, path[-1])
+    return kind
+
+
+def _refuse_terms(asks: JobKind | ListedJob, path: Path, owner: object) -> None:
+    """Refuse what cannot be: a request below the least or above the most that a job can have."""
+    least, most = asks.min or 0.0, math.inf if asks.max is None else asks.max
+    if least > most:
+        raise SpecError(
+            (*path, "min"), f"“{owner}” needs at least {least:g} cores and at most {most:g}.", "Swap them."
+        )
+    if asks.request is not None and not least <= asks.request <= most:
+        raise SpecError(
+            (*path, "request"),
+            f"“{owner}” asks for {asks.request:g} cores, and can have {_range(asks)}.",
+            "Ask for as many as it can have.",
+        )
+
+
+def _range(asks: JobKind | ListedJob) -> str:
+    if asks.max is None:
+        return f"at least {asks.min:g}"
+    return f"at most {asks.max:g}" if asks.min is None else f"{asks.min:g} to {asks.max:g}"
+
+
+def _throughput(value: Any, path: Path) -> tuple[parts.Span, ...]:
+    where: Path = (*path, "throughput")
+    made: list[parts.Span] = []
+    for at, pair in enumerate(listing(value, where, "throughput")):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise SpecError(
+                (*where, at), "A line of the throughput is no pair.", "Write [cores, steps per second]."
+            )
+        cores, speed = (one(_POSITIVE, each, (*where, at)) for each in pair)
+        if made and cores <= made[-1][0]:
+            raise SpecError(
+                (*where, at), f"{cores:g} cores come after {made[-1][0]:g}.", "Order them by cores."
+            )
+        made.append((cores, speed))
+    return tuple(made)
 
 
 def _losses(value: Any, path: Path) -> tuple[float, ...]:
@@ -171,6 +214,7 @@ def _jobs(value: Any, kinds: Mapping[str, JobKind]) -> tuple[ListedJob, ...]:
             raise SpecError(
                 (*path, "kind"), f"There is no kind of job “{job.kind}”.", f"There are: {', '.join(kinds)}."
             )
+        _refuse_terms(job, path, job.id)
         made[job.id] = job
     return tuple(made.values())
 

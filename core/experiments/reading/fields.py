@@ -23,8 +23,9 @@ _SECONDS |= {"h": 3600.0, "hours": 3600.0}
 _CORES = {"cores": 1.0, "core": 1.0, "millicores": 1e-3, "m": 1e-3}
 _WORK = {"core-s": 1.0, "core-seconds": 1.0, "core-min": 60.0, "core-h": 3600.0}
 _SHARE = {"%": 0.01}
-_UNITS = {"s": _SECONDS, "cores": _CORES, "core-s": _WORK}
-_WORDS = {"s": "seconds", "cores": "cores", "core-s": "core-seconds"}
+_MEMORY = {"GiB": 1.0, "MiB": 1 / 1024, "TiB": 1024.0, "GB": 1e9 / 2**30, "MB": 1e6 / 2**30}
+_UNITS = {"s": _SECONDS, "cores": _CORES, "core-s": _WORK, "GiB": _MEMORY}
+_WORDS = {"s": "seconds", "cores": "cores", "core-s": "core-seconds", "GiB": "GiB"}
 _QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*([A-Za-z%µ/·-]+)")
 
 

@@ -131,11 +131,15 @@ def experiment_values(made: MadeJobs, name: str) -> dict[str, Any]:
         # a recorded loss has its own noise
         "world": {"noise": 0.0} if replayed else {},
         "kinds": {name: _kind_values(kind) for name, kind in made.kinds.items()},
-        "jobs": [asdict(job) for job in made.jobs],
+        "jobs": [_said(asdict(job)) for job in made.jobs],
         "policies": [{"policy": name} for name in _POLICIES],
         "baseline": _POLICIES[0],
         "seeds": {"count": 5, "first": 1},
     }
+
+
+def _said(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _kind_values(kind: JobKind) -> dict[str, Any]:
