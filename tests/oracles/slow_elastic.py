@@ -38,8 +38,9 @@ class SlowElastic:
             self.grow()
         self.admit()
         self.take_turns()
-        if self.settings.first == "waiting":
-            self.grow()
+        self.grow()
+        if self.settings.reassign == "speedup" and seen.trigger.value == "tick":
+            self.move()
         for name in self.begun:
             self.runs_since[name] = self.now
             self.runs[name] = self.runs.get(name, 0) + 1
@@ -157,7 +158,6 @@ class SlowElastic:
 
     def grow(self):
         """Free cores to those that run."""
-        before = dict(self.given)
         {
             "none": lambda: None,
             "strict": lambda: self.oldest(lambda n: min(self.ask[n].request, self.ask[n].most)),
@@ -165,8 +165,6 @@ class SlowElastic:
             "proportional": self.alike,
             "speedup": self.fastest,
         }[self.settings.reassign]()
-        if self.settings.reassign == "speedup" and self.given == before:
-            self.move()
 
     @property
     def free(self):
@@ -179,10 +177,13 @@ class SlowElastic:
             self.given[name] += max(0, min(goal(name) - self.given[name], self.free))
 
     def alike(self):
-        """As many to each, none beyond its most."""
-        part = floor(self.free / max(1, len(self.given)))
-        for name in self.by_age(self.given):
-            self.given[name] += max(0, min(part, self.ask[name].most - self.given[name]))
+        """As many to each that can use them, again while there are any for each."""
+        while hungry := [n for n in self.by_age(self.given) if self.given[n] + 1 <= self.ask[n].most]:
+            part = floor(self.free / len(hungry))
+            if not part:
+                return
+            for name in hungry:
+                self.given[name] += floor(min(part, self.ask[name].most - self.given[name]))
 
     def fastest(self):
         """One core after the other to whose step gets shorter by most."""

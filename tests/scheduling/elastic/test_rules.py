@@ -12,10 +12,11 @@ from core.engines.simulated import simulated
 from core.scheduling import lookup
 from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, SetThreads, Start
 from core.scheduling.loop import drive, replay
-from core.scheduling.model import Failure, JobState, Terms, Worker
+from core.scheduling.model import Failure, JobState, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.elastic.admission import equal_shares
 from core.scheduling.policies.elastic.book import Claim
+from core.scheduling.policies.elastic.scene import Scene
 from core.scheduling.step_time import StepTime, fitted
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import SpeedUp
@@ -307,3 +308,30 @@ def test_one_measurement_says_only_what_cores_share():
     assert fitted([(2.0, 3.0)]) == StepTime(0.0, pytest.approx(6.0), 0.0)
     assert fitted([(1.0, 4.0), (2.0, 3.0)]).seconds(4.0) == pytest.approx(2.5)
     assert fitted([(1.0, 1.0), (2.0, 1.5), (4.0, 2.0)]).gain(2.0, 1.0) < 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(clusters(), VALUES)
+def test_a_look_at_what_changed_decides_what_a_look_at_all_does(scenario, values):
+    """A worker that is not looked at is one of which nothing changed."""
+    shown = run(scenario, **values)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Scene, "_stirred", lambda self, *_: list(self.workers))
+        whole = run(scenario, **values)
+    assert [sorted(map(str, entry.actions)) for entry in shown] == [
+        sorted(map(str, entry.actions)) for entry in whole
+    ]
+
+
+def test_a_decision_about_one_worker_looks_at_no_other():
+    made = table(4.0, workers=50, admission="strict", reassign="fill")
+    for number in range(50):
+        made.put(f"j{number}", request=4.0)
+    made.look(0.0)
+    for number in range(50):
+        made.put(f"j{number}", limit=4.0)
+    made.look(1.0, trigger=Trigger.ARRIVAL)
+    before, there = made.state.books, made.jobs["j7"].worker
+    made.put("new", request=4.0, arrived=2.0)
+    assert made.look(2.0, ended=("j7",), trigger=Trigger.DEPARTURE).actions == (Start("new", there, 4.0),)
+    assert [name for name, book in made.state.books.items() if book is not before[name]] == [there]

@@ -9,19 +9,17 @@ runs there (`water_filling`), whether or not its neighbours follow.
 from __future__ import annotations
 
 from contextlib import suppress
-from math import ceil, inf
-from typing import TYPE_CHECKING, Final
+from math import inf
+from typing import TYPE_CHECKING
 
 from core.scheduling.model import JobState
+from core.scheduling.shares.threads import threads_for
 from core.scheduling.shares.water_filling import water_fill
 
 if TYPE_CHECKING:
     from core.engines.docker_host.engine.job import LiveJob
     from core.engines.docker_host.engine.planned import DockerWorker
     from core.engines.docker_host.engine.shared_state import SharedState
-
-_SLIVER: Final = 0.05
-"""Cores above a whole number that are not worth a thread of their own."""
 
 
 def wanted_threads(
@@ -40,7 +38,7 @@ def wanted_threads(
     ]
     caps = [inf if cap is None else cap for cap in (limit, *(each.limit for each in beside))]
     share = water_fill(worker.capacity, caps, [job.weight, *(each.weight for each in beside)])[0]
-    return max(1, ceil(share - _SLIVER))
+    return threads_for(share)
 
 
 def want(shared: SharedState, job: LiveJob, limit: float | None) -> None:

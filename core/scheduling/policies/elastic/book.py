@@ -148,6 +148,11 @@ class Book:
         able = [each for each in self.held.values() if not each.paused and not each.moving]
         return sorted(able, key=_ORDER)
 
+    @property
+    def stopped(self) -> list[Held]:
+        """Jobs that are paused."""
+        return [each for each in self.held.values() if each.paused]
+
     def with_held(self, *changed: Held) -> Book:
         """The same with other holdings of some jobs, or with new ones."""
         return made(

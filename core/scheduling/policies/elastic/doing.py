@@ -6,21 +6,18 @@ first, to grow, cores (docs/scheduling/elastic.md); a job without the agent gets
 
 from __future__ import annotations
 
-from math import ceil
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, SetThreads, Start
 from core.scheduling.model import JobState
 from core.scheduling.policies.elastic.book import TINY
+from core.scheduling.shares.threads import threads_for
 
 if TYPE_CHECKING:
     from core.scheduling.actions import Action
     from core.scheduling.model import Job
     from core.scheduling.policies.elastic.book import Held
     from core.scheduling.policies.elastic.scene import Scene
-
-_SLIVER = 0.05
-"""Cores above a whole number that are not worth a thread of their own."""
 
 
 def actions(scene: Scene) -> tuple[Action, ...]:
@@ -32,7 +29,7 @@ def actions(scene: Scene) -> tuple[Action, ...]:
         for job, held in scene.books[name].held.items():
             seen = scene.jobs[job]
             if seen.state is JobState.WAITING:
-                begin.append(Start(job, name, held.cores, threads=threads_for(seen, held.cores)))
+                begin.append(Start(job, name, held.cores, threads=_threads(seen, held.cores)))
             elif seen.state is JobState.PAUSED and not held.paused:
                 begin += [*_resized(seen, held), Resume(job)]
             elif seen.state is JobState.RUNNING and held.paused:
@@ -43,9 +40,9 @@ def actions(scene: Scene) -> tuple[Action, ...]:
     return (*less, *begin, *more)
 
 
-def threads_for(job: Job, cores: float) -> int | None:
+def _threads(job: Job, cores: float) -> int | None:
     """Threads that suit so many cores; None of a job that does not change its threads."""
-    return max(1, ceil(cores - _SLIVER)) if job.can_resize else None
+    return threads_for(cores) if job.can_resize else None
 
 
 def _resized(job: Job, held: Held) -> list[Action]:
@@ -53,7 +50,7 @@ def _resized(job: Job, held: Held) -> list[Action]:
     if job.limit is not None and abs(job.limit - held.cores) <= TINY:
         return []
     limit = SetLimit(job.id, held.cores, job.weight)
-    threads = threads_for(job, held.cores)
+    threads = _threads(job, held.cores)
     if threads is None or threads == job.threads:
         return [limit]
     told = SetThreads(job.id, threads)

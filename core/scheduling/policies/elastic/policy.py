@@ -36,8 +36,8 @@ def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
         turn.grow()
     turn.admit()
     turn.preempt()
-    if state.settings.first == "waiting":
-        turn.grow()
+    turn.grow()
+    turn.move()
     wake = turn.wake()
     after = replace(
         state,
@@ -47,7 +47,6 @@ def decide(state: ElasticState, seen: Observation) -> Decision[ElasticState]:
             name: each.tried(seen.time) if name in turn.begun else each for name, each in scene.queue.items()
         },
         measured=scene.measured,
-        acted=tuple(scene.changed),
         placed=scene.placed,
         wake=wake,
     )

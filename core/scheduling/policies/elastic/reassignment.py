@@ -1,7 +1,6 @@
 """Which running jobs of a worker get the cores that are free there.
 
-``strict``, ``proportional`` and ``none`` are the rules of the public scheduler of Libutti's thesis, ``fill``
-and ``speedup`` are ours (docs/scheduling/elastic.md).
+Source: docs/scheduling/elastic.md.
 """
 
 from __future__ import annotations
@@ -64,9 +63,19 @@ def _oldest_first(
 def _proportional(
     running: Sequence[Held], free: float, grain: float, _: Mapping[str, StepTime]
 ) -> dict[str, float]:
-    part = floored(free / len(running), grain) if running else 0.0
-    more = {each.claim.job: floored(min(part, each.claim.most - each.cores), grain) for each in running}
-    return {each.claim.job: each.cores + more[each.claim.job] for each in running if more[each.claim.job] > 0}
+    """⌊free / n⌋ to each of the n that can use it, again while that is a grain or more."""
+    cores = {each.claim.job: each.cores for each in running}
+    given: dict[str, float] = {}
+    while hungry := [each for each in running if cores[each.claim.job] + grain <= each.claim.most + TINY]:
+        part = floored(free / len(hungry), grain)
+        if part <= 0:
+            break
+        for each in hungry:
+            name = each.claim.job
+            more = floored(min(part, each.claim.most - cores[name]), grain)
+            cores[name] = given[name] = cores[name] + more
+            free -= more
+    return given
 
 
 def _speedup(

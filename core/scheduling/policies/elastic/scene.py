@@ -28,6 +28,7 @@ _SETTLED = 5.0
 """Seconds with the same cores after which a measured time per step belongs to them."""
 _POINTS = 8
 """Numbers of cores for which a job's time per step is remembered."""
+_ID = attrgetter("id")
 _ASKED, _CAPACITY = attrgetter("asked"), attrgetter("capacity")
 
 
@@ -47,8 +48,6 @@ class ElasticState:
         Jobs that wait or are paused, by their names.
     measured
         Seconds per step of each job, by the cores that it had.
-    acted
-        Workers whose jobs were acted upon last.
     placed
         How many jobs the books hold together.
     wake
@@ -60,7 +59,6 @@ class ElasticState:
     books: Mapping[str, Book] = field(default_factory=dict)
     queue: Mapping[str, Queued] = field(default_factory=dict)
     measured: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
-    acted: tuple[str, ...] = ()
     placed: int = 0
     wake: float | None = None
 
@@ -91,8 +89,10 @@ class Scene:
 
     def __init__(self, state: ElasticState, seen: Observation) -> None:
         self.settings, self.seen, self.now = state.settings, seen, seen.time
-        self.workers = {worker.id: worker for worker in seen.workers}
-        self.books = {name: each for name, each in state.books.items() if name in self.workers}
+        self.workers = dict(zip(map(_ID, seen.workers), seen.workers, strict=True))
+        self.books = dict(state.books)
+        for name in self.books.keys() - self.workers.keys():
+            del self.books[name]
         self.queue: dict[str, Queued] = {}
         self.measured, self.placed = dict(state.measured), state.placed
         self.jobs: dict[str, Job] = {}
@@ -100,7 +100,10 @@ class Scene:
         self.refused: dict[str, str] = {}
         self.reasons: list[Reason] = []
         waiting = lookup.waiting(seen)
-        self._read(self._stirred(state, len(waiting)))
+        for name in self._stirred(state, len(waiting)):
+            self.read(name)
+        for job in seen.ended:
+            self.measured.pop(job.id, None)
         self._queue_up(state, waiting)
         self._take_failures()
 
@@ -113,17 +116,16 @@ class Scene:
         )
         return max(1.0, float(asked / sum(map(_CAPACITY, self.books.values()))))
 
-    def _read(self, names: Iterable[str]) -> None:
-        for name in names:
-            jobs = lookup.on(self.seen, name)
-            before = self.books.get(name)
+    def read(self, name: str) -> Book:
+        """The book of a worker, read once from what is seen."""
+        if name not in self.changed:
+            jobs, before = lookup.on(self.seen, name), self.books.get(name)
             self.jobs.update((job.id, job) for job in jobs)
             self.books[name] = book(self.workers[name], jobs, self.settings, before, self.now)
             self.placed += len(jobs) - (len(before.held) if before is not None else 0)
             self.changed[name] = None
             self._measure(self.books[name])
-        for job in self.seen.ended:
-            self.measured.pop(job.id, None)
+        return self.books[name]
 
     def _take_failures(self) -> None:
         for failure in self.seen.failures:
@@ -143,7 +145,7 @@ class Scene:
             or state.placed - len(gone) + waiting != len(self.seen.jobs)
         ):
             return list(self.workers)
-        return [name for name in dict.fromkeys([*state.acted, *gone]) if name in self.workers]
+        return [name for name in gone if name in self.workers]
 
     def _queue_up(self, state: ElasticState, waiting: Iterable[Job]) -> None:
         """Those that wait in order of submission, and those that are paused, each as it was remembered."""
@@ -154,15 +156,13 @@ class Scene:
                 known = self._newcomer(job)
             if known is not None:
                 self.queue[job.id] = known
-        for name, known in state.queue.items():
-            if known.worker in self.books and known.worker not in self.changed:
-                self.queue[name] = known
-        for name in self.changed:
-            for each in self.books[name].held.values():
-                if each.paused:
-                    known = state.queue.get(each.claim.job)
-                    fits = known is not None and known.worker == name
-                    self.queue[each.claim.job] = known if fits and known else paused(each, name, self.now)
+        holding = (known.worker for known in state.queue.values() if known.worker is not None)
+        for worker in dict.fromkeys([*self.changed, *holding]):
+            for held in self.books[worker].stopped if worker in self.books else ():
+                known = state.queue.get(held.claim.job)
+                if known is None or known.worker != worker:
+                    known = paused(held, worker, self.now)
+                self.queue[held.claim.job] = known
 
     def _newcomer(self, job: Job) -> Queued | None:
         """A job that is seen for the first time; None if it is turned away."""

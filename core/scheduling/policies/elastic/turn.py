@@ -8,6 +8,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Reason
+from core.scheduling.model import Trigger
 from core.scheduling.policies.elastic.admission import Admission
 from core.scheduling.policies.elastic.book import TINY, Book, Held, claim
 from core.scheduling.policies.elastic.queue import Queued, order, paused, rank
@@ -16,7 +17,7 @@ from core.scheduling.step_time import fitted
 from core.units import format_bytes, format_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from core.scheduling.policies.elastic.book import Claim
     from core.scheduling.policies.elastic.scene import Scene
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _TRIES = 8
 """Workers on which cores are taken back for one job at most, those with the fewest cores asked for first."""
-_FREE = attrgetter("free")
+_FREE, _HELD, _MEMORY = attrgetter("free"), attrgetter("held"), attrgetter("memory")
 
 
 def _load(book: Book) -> float:
@@ -70,24 +71,24 @@ class Turn:
 
     def _begin(self, first: Queued) -> bool:
         for name in self._candidates(first):
-            found = self.rule.admitted(self._claim_on(first, name), self.books[name])
+            found = self.rule.admitted(self._claim_on(first, name), self.scene.read(name))
             if found is not None:
                 self._give(first, name, found.cores, found.book)
                 return True
         return False
 
-    def _candidates(self, first: Queued) -> Iterable[str]:
+    def _candidates(self, first: Queued) -> Iterator[str]:
         """Workers to try: the one that holds its place, or the freest, then those with least asked for."""
         if first.worker is not None:
-            return [first.worker]
-        books = [each for each in self.books.values() if self._has_memory(each.worker, first.claim.memory)]
-        if not books:
-            return []
-        fullest = (
-            nsmallest(_TRIES, books, key=_load) if self.rule.reclaims or self.rule.rule == "equal" else []
-        )
-        freest = [] if self.rule.rule == "equal" else [max(books, key=_FREE)]
-        return dict.fromkeys(each.worker for each in (*freest, *fullest))
+            yield first.worker
+            return
+        books = list(self.books.values())
+        if any(map(_MEMORY, self.scene.seen.workers)):
+            books = [each for each in books if self._has_memory(each.worker, first.claim.memory)]
+        if books and self.rule.rule != "equal":
+            yield max(books, key=_FREE).worker
+        if self.rule.reclaims or self.rule.rule == "equal":
+            yield from [each.worker for each in nsmallest(_TRIES, books, key=_load)]
 
     def _claim_on(self, first: Queued, name: str) -> Claim:
         """What a job asks for on a worker that may be smaller than the largest."""
@@ -102,7 +103,7 @@ class Turn:
             return True
         said = sum(held.claim.memory for held in self.books[name].held.values())
         used = max((worker.memory_used or 0.0) + self._memory.get(name, 0.0), said)
-        return used + needed <= self.settings.memory * worker.memory
+        return bool(used + needed <= self.settings.memory * worker.memory)
 
     def _give(self, first: Queued, name: str, cores: float, after: Book) -> None:
         asks = self._claim_on(first, name)
@@ -113,7 +114,6 @@ class Turn:
                 self.scene.reasons.append(Reason("elastic, taken back", text, each.claim.job, name))
         self.scene.placed += asks.job not in after.held
         self.books[name] = after.with_held(Held(asks, cores, self.now, given=self.now, runs=first.runs + 1))
-        self.scene.changed[name] = None
         self.begun.add(asks.job)
         self._memory[name] = self._memory.get(name, 0.0) + (asks.memory if first.worker is None else 0.0)
         values = (("request", asks.request), ("cores", cores), ("factor", self.rule.factor))
@@ -150,7 +150,7 @@ class Turn:
                 return
 
     def _make_room(self, first: Queued, name: str) -> bool:
-        before, victims = self.books[name], self._victims(first, name)
+        before, victims = self.scene.read(name), self._victims(first, name)
         if first.worker is None and not self._has_memory(name, first.claim.memory):
             return False
         after, chosen = before, []
@@ -189,18 +189,27 @@ class Turn:
         """Give away free cores on every worker of which something changed."""
         rule = self.settings.reassign
         for name in self.scene.changed:
-            before = self.books[name]
-            speeds = self._speeds(before) if rule == "speedup" else {}
-            after = grown(before, rule, speeds)
-            if rule == "speedup" and after is before:
-                dues = {each.claim.job: self.rule.due(each.claim, before.grain) for each in before.running}
-                after = moved(before, speeds, dues)
-            self.books[name] = after
-            for job, each in after.held.items():
-                cores = before.held[job].cores
-                if abs(each.cores - cores) > TINY:
-                    text = f"{job} has {format_cores(each.cores)} instead of {cores:g}."
-                    self.scene.reasons.append(Reason(f"elastic, reassignment {rule}", text, job, name))
+            book = self.books[name]
+            if book.free >= book.grain - TINY:
+                self._resize(book, grown(book, rule, self._speeds(book) if rule == "speedup" else {}))
+
+    def move(self) -> None:
+        """At an interval: move a grain on every worker to whom it helps clearly more than whom it costs."""
+        if self.settings.reassign != "speedup" or self.scene.seen.trigger is not Trigger.TICK:
+            return
+        for book in list(self.books.values()):
+            if len(book.held) > 1:
+                dues = {each.claim.job: self.rule.due(each.claim, book.grain) for each in book.running}
+                self._resize(book, moved(book, self._speeds(book), dues))
+
+    def _resize(self, before: Book, after: Book) -> None:
+        self.books[before.worker] = after
+        for job, each in after.held.items():
+            cores = before.held[job].cores
+            if abs(each.cores - cores) > TINY:
+                text = f"{job} has {format_cores(each.cores)} instead of {cores:g}."
+                rule = f"elastic, reassignment {self.settings.reassign}"
+                self.scene.reasons.append(Reason(rule, text, job, after.worker))
 
     def _speeds(self, seen: Book) -> dict[str, StepTime]:
         return {
@@ -218,6 +227,7 @@ class Turn:
                 held.since + self.settings.quantum for book in self.books.values() for held in book.running
             )
             moments += [moment for moment in ends if moment > self.now + TINY]
-        if self.settings.reassign == "speedup" and any(len(book.held) > 1 for book in self.books.values()):
+        most = max(map(len, map(_HELD, self.books.values())), default=0)
+        if self.settings.reassign == "speedup" and most > 1:
             moments.append(self.now + self.settings.interval)
         return min(moments, default=None)
