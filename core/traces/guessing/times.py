@@ -19,6 +19,7 @@ _FIRST, _LAST = 946_684_800.0, 2e9
 _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _FINER = {"s": "ms", "ms": "us", "us": "ns"}
 _SLOW = 100.0
+"""Steps from here on, in seconds, are of a finer unit unless they are whole minutes."""
 _OF_SPANS = ("s", "ms", "us", "ns", "min", "h")
 _USUAL = (0.1, 60.0)
 _NAMED = {
