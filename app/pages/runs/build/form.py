@@ -15,7 +15,7 @@ from app.pages.runs.build.policies import policies
 from app.pages.runs.build.yaml import shortened
 from app.ui.basics import Node, button, icon
 from app.ui.forms import ORDER, control, field_id, select
-from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, WorkerGroup, World
+from core.experiments.parts import TERMS, Arrivals, Containers, Drawn, JobKind, WorkerGroup, World
 from core.experiments.spec import ENGINES, SIMULATED
 from core.settings_fields import FieldSpec
 from core.traces.validation import many
@@ -119,8 +119,10 @@ def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool)
     main = (*(("program",) if real else ()), *_MAIN)
     made = [text(f"{path}/name", "Name", name, "What its jobs are called in tables.")]
     made += controls(JobKind, path, given, main)
-    others = controls(JobKind, path, given, rest(JobKind, (*_MAIN, "program")))
-    return item(name, made, "drop-kinds", at, [more("Loss, checkpoints, steps", others)])
+    others = controls(JobKind, path, given, rest(JobKind, (*_MAIN, "program", *TERMS)))
+    terms = controls(JobKind, path, given, TERMS)
+    folded = [more("Loss, checkpoints, steps", others), more("Request, memory, threads, speed-up", terms)]
+    return item(name, made, "drop-kinds", at, folded)
 
 
 def _listed_jobs(jobs: str | Sequence[Mapping[str, Any]]) -> dmc.Textarea:
