@@ -282,6 +282,9 @@ class EngineKind:
         Opens one of those hosts; None if it has no containers to be watched and steered.
     adopt
         Follows containers of a host that was opened, for a policy; None as with `connect`.
+    takes_jobs
+        Whether jobs can be submitted to it: its hosts are `core.engines.submitted.JobHost`, and what `adopt`
+        gives is a `core.engines.submitted.QueueingEngine`.
     demo
         Whether nothing on it is real. It may then be changed without ``PHASEDOCK_CONTROL``, gives its name up
         to an engine of the settings that has the same, and is only opened unasked where no other answers.
@@ -295,4 +298,5 @@ class EngineKind:
     hosts: Callable[[str], Sequence[HostAddress]] = lambda _: ()
     connect: Connect | None = None
     adopt: Adopt | None = None
+    takes_jobs: bool = False
     demo: bool = False

@@ -29,6 +29,9 @@ RUN: Final = "phasedock.run"
 JOB: Final = "phasedock.job"
 """The label that names the job which a container runs."""
 
+SUBMISSION: Final = "phasedock.submission"
+"""The label with the id under which the job of a container was submitted."""
+
 LOSS: Final = "phasedock.loss"
 """The label that says how E (the evaluation function) is found in logs: a key, or a regex with one group."""
 

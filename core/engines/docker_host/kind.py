@@ -103,4 +103,5 @@ ENGINE: Final = EngineKind(
     hosts=parse_addresses,
     connect=_connect,
     adopt=_adopt,
+    takes_jobs=True,
 )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.engines.docker_host.agent.files import AgentFolder
+from core.engines.docker_host.engine import submitted
 from core.engines.docker_host.engine.job import LiveJob
 from core.engines.docker_host.engine.start import follow
 from core.engines.values import AGENT
@@ -14,6 +15,7 @@ from core.scheduling.model import JobState, Trigger
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.engines.docker_host.engine.planned import DockerWorker
     from core.engines.docker_host.engine.shared_state import SharedState
     from core.engines.docker_host.host.containers import Container
     from core.engines.docker_host.host.host import Host
@@ -22,26 +24,33 @@ if TYPE_CHECKING:
 def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container]) -> None:
     """Adopt running containers that may take part, are on a worker, and do not take part yet.
 
-    A job is named after its container, so that ledgers are readable. One that ended and was started again, or
-    another of the same name, is ``name#2``, since the name of an ended job is not used twice.
+    A job is named after its container, so that ledgers are readable; the container of a submitted job that is
+    believed to wait, because its start seemed to fail, is that job.
     """
     known = {job.container for job in shared.jobs.values()}
     for container in running.values():
         if container.id in known or container.id in shared.mine:
             continue
         worker = shared.worker_of(host, container)
+        if worker is not None and (waiting := submitted.waiting_for(shared, container)) is not None:
+            _take(waiting, host, worker, container, shared)
+            continue
         if worker is None or shared.adopt is None or not shared.adopt(container):
             continue
-        shared.adoptions[container.name] = shared.adoptions.get(container.name, 0) + 1
-        times = shared.adoptions[container.name]
-        name = container.name if times == 1 else f"{container.name}#{times}"
-        job = LiveJob(name, shared.clock.now(), None, JobState.RUNNING, worker, container.id)
-        job.started = job.arrived
-        job.limit, job.weight = container.limits.cores, container.limits.weight
-        _listen(job, host, container)
+        name = shared.new_name(container.name)
+        job = LiveJob(name, shared.clock.now(), None)
         shared.jobs[name] = job
-        shared.adopted.append((host, job))
-        shared.happened.add(Trigger.ARRIVAL)
+        _take(job, host, worker, container, shared)
+
+
+def _take(job: LiveJob, host: Host, worker: DockerWorker, container: Container, shared: SharedState) -> None:
+    """Show a container that runs already as a job of the run."""
+    job.state, job.worker, job.container = JobState.RUNNING, worker, container.id
+    job.started, job.found = shared.clock.now(), job.plan is not None
+    job.limit, job.weight = container.limits.cores, container.limits.weight
+    _listen(job, host, container)
+    shared.adopted.append((host, job))
+    shared.happened.add(Trigger.ARRIVAL)
 
 
 def _listen(job: LiveJob, host: Host, container: Container) -> None:

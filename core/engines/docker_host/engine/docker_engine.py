@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.engine import observation
+from core.engines.docker_host.engine import observation, submitted
 from core.engines.docker_host.engine.actions import perform
 from core.engines.docker_host.engine.leave import leave
 from core.engines.docker_host.engine.shared_state import PULSE, SharedState
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from core.engines.docker_host.api.events import HostEvent
     from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
     from core.engines.docker_host.host.containers import Container
+    from core.engines.submitted import SubmittedJob
     from core.scheduling.actions import Action
-    from core.scheduling.model import Failure
+    from core.scheduling.model import Failure, Terms
 
 RECONNECT_WITHIN: Final = 60.0
 """Seconds for which a lost Docker host is waited for."""
@@ -158,6 +159,24 @@ class DockerEngine:
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided, in order; what cannot be done is returned, and observed next time."""
         return perform(self._shared, actions)
+
+    def submit(self, job: SubmittedJob) -> str:
+        """Let a job arrive, or follow the container that it runs in; returns its name in the run."""
+        return submitted.submit(self._shared, job)
+
+    def revise(self, job: str, terms: Terms) -> None:
+        """Let the owner of a submitted job say something else of it."""
+        submitted.revise(self._shared, job, terms)
+
+    def withdraw(self, job: str) -> None:
+        """Let a submitted job leave; its container is ended and removed.
+
+        Raises
+        ------
+        PhaseDockError
+            If the host refuses, or is lost; the job is still there.
+        """
+        submitted.withdraw(self._shared, job)
 
     def close(self) -> tuple[str, ...]:
         """End the run: restore the limits of adopted containers, remove what the run created.

@@ -40,6 +40,8 @@ class LiveJob:
         What was last requested, or what an adopted container has.
     can_migrate, can_resize
         As its owner says.
+    found
+        Whether it was planned, and its container was there before the run all the same.
     told
         Whether its policy set its number of threads, so that nothing else changes it.
     agent
@@ -64,6 +66,7 @@ class LiveJob:
     silent: bool = False
     changed: bool = False
     told: bool = False
+    found: bool = False
     paused_here: bool = False
     giving_up: threading.Event | None = None
     readings: list[Reading] = field(default_factory=list)
@@ -74,7 +77,12 @@ class LiveJob:
     @property
     def adopted(self) -> bool:
         """True if its container was there before the run."""
-        return self.plan is None
+        return self.plan is None or self.found
+
+    @property
+    def outlives(self) -> bool:
+        """True if its container is left running when the run ends."""
+        return self.plan is None or self.plan.stays
 
     @property
     def cpu_seconds(self) -> float:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from core.engines.docker_host.engine.adoption import adopt_new
 from core.engines.docker_host.engine.job import LiveJob
 from core.engines.docker_host.engine.leave import put_back
+from core.engines.docker_host.host.outcomes import ending
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost
 from core.errors import PhaseDockError
 from core.scheduling.model import JobState, Trigger
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from core.engines.docker_host.host.host import Host
     from core.engines.values import Counters
 
-_MOST_LINES: Final = 3
 _JUST: Final = 10.0
 
 
@@ -111,34 +111,13 @@ def _gone(shared: SharedState, host: Host, job: LiveJob) -> None:
     if container.running or container.state in ("restarting", "created"):
         return
     read_one(shared, job, at_end=True)
-    state, why = _ending(host, job, container)
+    outcome = ending(host, container, job.agent.says().state if job.agent is not None else "")
+    state, why = JobState.DONE if outcome.done else JobState.FAILED, outcome.why
     if state is JobState.FAILED and time.monotonic() - shared.returned.get(host.name, float("-inf")) < _JUST:
         why = f"Docker on {host.name} was restarted, which ended its containers."
     shared.end(job, state, why)
-    if not job.adopted:
+    if not job.outlives:
         shared.executor.submit(_removed, host, job.container)
-
-
-def _ending(host: Host, job: LiveJob, container: Container) -> tuple[JobState, str]:
-    said = job.agent.says().state if job.agent is not None else ""
-    if container.exit_code == 0 and said in ("", "done"):
-        return JobState.DONE, "It finished."
-    if container.oom_killed:
-        return JobState.FAILED, "It exceeded its memory limit, and the kernel killed it."
-    if container.exit_code == 0:
-        return JobState.FAILED, "It was stopped before it had finished."
-    return (
-        JobState.FAILED,
-        f"Its program exited with code {container.exit_code}{_last_lines(host, container)}.",
-    )
-
-
-def _last_lines(host: Host, container: Container) -> str:
-    try:
-        lines = [line.strip() for _, line in host.logs_since(container.id, 0.0, _MOST_LINES) if line.strip()]
-    except PhaseDockError:
-        return ""
-    return f": {lines[-1][:200].rstrip('.')}" if lines else ""
 
 
 def _removed(host: Host, container: str) -> None:

@@ -77,6 +77,13 @@ class PlannedJob:
         Folders of the host, and where its container sees them.
     network
         The network mode of its container.
+    ports
+        Ports of the host, and those inside its container.
+    stays
+        Whether its container outlives the run, which leaves it running without limits.
+    container
+        The name of its container; made up where it is empty. One of this name that was never started is
+        replaced.
     """
 
     id: str
@@ -92,3 +99,6 @@ class PlannedJob:
     can_resize: bool = False
     volumes: Mapping[str, str] = field(default_factory=dict, hash=False)
     network: str = "none"
+    ports: Mapping[str, str] = field(default_factory=dict, hash=False)
+    stays: bool = False
+    container: str = ""

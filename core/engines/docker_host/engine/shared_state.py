@@ -100,7 +100,7 @@ class SharedState:
         self.executor = ThreadPoolExecutor(8, thread_name_prefix="docker-engine")
         self.mine: dict[str, tuple[Host, LiveJob]] = {}
         self.adopted: list[tuple[Host, LiveJob]] = []
-        self.adoptions: dict[str, int] = {}
+        self.names: dict[str, int] = {}
         self.lost: dict[str, float] = {}
         self.returned: dict[str, float] = {}
         self.numbers = count(1)
@@ -124,6 +124,17 @@ class SharedState:
             path = path.with_name(f"{name}-{next(self.numbers)}")
         path.mkdir(parents=True)
         return path.resolve()
+
+    def kept_folder(self, name: str) -> Path:
+        """The folder of a job whose container outlives the run; the same in every run."""
+        path = self.folder / "jobs" / name
+        path.mkdir(parents=True, exist_ok=True)
+        return path.resolve()
+
+    def new_name(self, name: str) -> str:
+        """A job's name in this run: the name of an ended one is not used twice, so another is ``name#2``."""
+        self.names[name] = times = self.names.get(name, 0) + 1
+        return name if times == 1 else f"{name}#{times}"
 
     def host_of(self, job: LiveJob) -> Host:
         """The host of a placed job."""

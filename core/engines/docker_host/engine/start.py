@@ -32,7 +32,7 @@ def limits_of(limit: float | None, weight: float, memory: int | None = None) -> 
 def prepare(shared: SharedState, job: LiveJob, plan: PlannedJob) -> None:
     """Make a job's folder, once, if its worker can see it."""
     if job.agent is None and job.worker is not None and job.worker.has_folder:
-        path = shared.new_folder(safe(plan.id))
+        path = shared.kept_folder(plan.container) if plan.stays else shared.new_folder(safe(plan.id))
         path.chmod(0o777)  # for whatever user the program runs as
         job.agent = AgentFolder(path)
 
@@ -48,7 +48,7 @@ def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWo
     agent = {} if job.agent is None else {str(job.agent.path): INSIDE}
     labels = {JOB: plan.id, **plan.labels} | ({AGENT: str(job.agent.path)} if job.agent is not None else {})
     creation = Creation(
-        f"phasedock-{shared.token}-{safe(plan.id)}-{next(shared.numbers)}",
+        plan.container or f"phasedock-{shared.token}-{safe(plan.id)}-{next(shared.numbers)}",
         plan.image,
         plan.command,
         labels,
@@ -57,9 +57,25 @@ def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWo
         worker.cpuset,
         dict(plan.volumes) | agent,
         plan.network,
+        plan.ports,
     )
+    if plan.stays:
+        return _create_to_stay(shared, job, plan, worker, creation)
     container = worker.host.create(creation)
     shared.mine[container] = (worker.host, job)
+    return container
+
+
+def _create_to_stay(
+    shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWorker, creation: Creation
+) -> str:
+    """Create a container that the run leaves running: without limits, which are saved before it starts."""
+    host = worker.host
+    host.remove(creation.name)  # what an earlier start left that failed
+    container = host.create(creation)
+    host.keeper.keep(host.key(), container, limits_of(None, 1.0, plan.memory).to_dict())
+    job.changed = True
+    shared.adopted.append((host, job))
     return container
 
 

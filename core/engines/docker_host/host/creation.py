@@ -36,6 +36,8 @@ class Creation:
         Folders of the host, and where the container sees them.
     network
         ``"none"``, ``"host"`` or a network's name.
+    ports
+        Ports of the host, of its loopback address only, and the ports inside that they lead to.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Creation:
     cpuset: str = ""
     volumes: Mapping[str, str] = field(default_factory=dict)
     network: str = "none"
+    ports: Mapping[str, str] = field(default_factory=dict)
 
     def body(self) -> dict[str, Any]:
         """The body of Docker's request."""
@@ -62,12 +65,24 @@ class Creation:
             **({"Cmd": list(self.command)} if self.command else {}),
             "Env": [f"{name}={value}" for name, value in self.environment.items()],
             "Labels": {MANAGED: "", **self.labels},
+            **(
+                {"ExposedPorts": {f"{inside}/tcp": {} for inside in self.ports.values()}}
+                if self.ports
+                else {}
+            ),
             "HostConfig": {
                 "NetworkMode": self.network,
                 "CpusetCpus": self.cpuset,
                 "CpuShares": limits.cpu_shares,
                 "Binds": [f"{source}:{target}" for source, target in self.volumes.items()],
+                **({"PortBindings": self._bindings()} if self.ports else {}),
                 **quota,
                 **memory,
             },
         }
+
+    def _bindings(self) -> dict[str, list[dict[str, str]]]:
+        bindings: dict[str, list[dict[str, str]]] = {}
+        for outside, inside in self.ports.items():
+            bindings.setdefault(f"{inside}/tcp", []).append({"HostIp": "127.0.0.1", "HostPort": outside})
+        return bindings

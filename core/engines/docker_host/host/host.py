@@ -14,6 +14,7 @@ from core.engines.docker_host.agent.files import AgentFolder
 from core.engines.docker_host.api.connection import REQUEST_TIMEOUT
 from core.engines.docker_host.host.apply_limits import resize
 from core.engines.docker_host.host.limits import Limits, MemoryKeeper
+from core.engines.docker_host.host.outcomes import ending
 from core.engines.docker_host.host.reading import HostReading
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.values import MANAGED, labelled
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.host.containers import Container
     from core.engines.docker_host.host.creation import Creation
     from core.engines.ports import Keeper
+    from core.engines.submitted import Outcome
 
 FREEZES: Final = 3
 FREEZE_AGAIN_IN: Final = 0.5
@@ -163,6 +165,20 @@ class Host(HostReading):
             return
         finally:
             self._listing.doubt(container)
+
+    def outcome(self, container: str) -> Outcome | None:
+        """How a container's program ended; None while it runs, or has not begun.
+
+        Raises
+        ------
+        ContainerGone, HostLost
+            If the container or the host is not there.
+        """
+        now = self.inspect(container)
+        if now.running or now.state in ("created", "restarting"):
+            return None
+        folder = self._agent_folder(now)
+        return ending(self, now, "" if folder is None else AgentFolder(folder).says().state)
 
     def read_limits(self, plain: Mapping[str, Any]) -> Limits:
         """Limits that `Limits.to_dict` wrote."""
