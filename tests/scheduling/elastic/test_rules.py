@@ -220,6 +220,28 @@ def test_what_a_container_had_when_it_was_found_is_what_it_asks_for():
     assert made.look(1.0, ended=("found",)).actions == (Start("a", "w1", 2.0),)
 
 
+def test_found_containers_that_hold_more_than_there_is_make_room_for_those_that_wait():
+    """One that has no limit counts with what a job asks for that says nothing."""
+    made = table(2.0, grain=0.25)
+    made.on("w1", "one", "two", "three")
+    made.put("a", request=1.0)
+    decided = made.look(0.0)
+    assert starts(decided) == {"a": 0.5}
+    assert sum(action.limit for action in decided.actions if isinstance(action, SetLimit)) <= 1.5 + 1e-9
+
+
+def test_a_job_that_waits_may_be_given_another_priority():
+    made = table(4.0, admission="strict", order="priority", ageing=0.0)
+    made.put("a", request=4.0)
+    made.look(0.0)
+    made.put("a", limit=4.0)
+    made.put("low", request=4.0, terms=Terms(priority=1))
+    made.put("high", request=4.0, terms=Terms(priority=2))
+    made.look(1.0)
+    made.put("low", terms=Terms(priority=9))
+    assert starts(made.look(2.0, ended=("a",))) == {"low": 4.0}
+
+
 @st.composite
 def clusters(draw):
     workers = [

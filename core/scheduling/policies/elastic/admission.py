@@ -50,7 +50,7 @@ class Admission:
             return None
         wanted = self.due(claim, book.grain) if shares is None else shares[claim.job]
         enough = wanted if self.rule in ("strict", "equal") else claim.least
-        open_ = book.free
+        open_ = book.capacity - book.given  # below 0 where what was found running holds more than there is
         if open_ < wanted - TINY and self.reclaims:
             dues = (
                 shares

@@ -143,6 +143,11 @@ class Book:
     asked: float
 
     @property
+    def given(self) -> float:
+        """Cores that are held, which may be more than there are where jobs were found running."""
+        return sum(each.cores for each in self.held.values() if not each.paused)
+
+    @property
     def running(self) -> list[Held]:
         """Jobs that hold cores and can be given others, in order of arrival."""
         able = [each for each in self.held.values() if not each.paused and not each.moving]

@@ -49,6 +49,12 @@ class Queued:
     refusals: int = 0
     told: str = ""
 
+    def with_priority(self, priority: int) -> Queued:
+        """The same with the priority that its owner says now."""
+        if priority == self.claim.priority:
+            return self
+        return replace(self, claim=replace(self.claim, priority=priority))
+
     def tried(self, now: float) -> Queued:
         """After a start was asked for: it is not asked for again at once."""
         return replace(self, again=now + PATIENCE)

@@ -155,7 +155,7 @@ class Scene:
             if known is None or known.worker is not None:
                 known = self._newcomer(job)
             if known is not None:
-                self.queue[job.id] = known
+                self.queue[job.id] = known.with_priority(job.said.priority)
         holding = (known.worker for known in state.queue.values() if known.worker is not None)
         for worker in dict.fromkeys([*self.changed, *holding]):
             for held in self.books[worker].stopped if worker in self.books else ():
