@@ -69,6 +69,16 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "Python files with policies of your own, such as /path/a.py:/path/b.py; their code is run.",
     ),
     SettingDoc(
+        "PHASEDOCK_ALLOWED_VOLUMES",
+        "none",
+        "Folders of the host that submitted jobs may mount, such as /srv/data:/scratch.",
+    ),
+    SettingDoc(
+        "PHASEDOCK_ALLOWED_PORTS",
+        "none",
+        "Ports of the host that submitted jobs may publish on its loopback address, such as 6006,8800-8899.",
+    ),
+    SettingDoc(
         "PHASEDOCK_TASK_THREADS", "2", "Number of tasks that one worker runs at the same time, 1 to 64."
     ),
 )
@@ -111,6 +121,10 @@ class Settings:
     policies
         Python files with policies from outside, absolute; they are checked when they are
         loaded.
+    allowed_volumes
+        Folders of the host, absolute, that submitted jobs may mount, and all below them.
+    allowed_ports
+        Ranges of ports of the host that submitted jobs may publish, each with its first and last.
     """
 
     home: Path
@@ -126,6 +140,8 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     task_threads: int = 2
     policies: tuple[Path, ...] = ()
+    allowed_volumes: tuple[str, ...] = ()
+    allowed_ports: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the database of the home folder when none was named."""
@@ -188,6 +204,8 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
         task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),
         policies=policy_files(values),
+        allowed_volumes=_volumes(values.get("PHASEDOCK_ALLOWED_VOLUMES", "")),
+        allowed_ports=_ports(values.get("PHASEDOCK_ALLOWED_PORTS", "")),
     )
 
 
@@ -308,3 +326,28 @@ def _hosts(text: str) -> tuple[str, ...]:
                 "PHASEDOCK_ALLOWED_HOSTS", name, "host names separated by commas, such as box.example"
             )
     return names
+
+
+def _volumes(text: str) -> tuple[str, ...]:
+    folders = tuple(part.strip() for part in text.split(os.pathsep) if part.strip())
+    for folder in folders:
+        if not folder.startswith("/") or ".." in folder.split("/"):
+            raise _wrong(
+                "PHASEDOCK_ALLOWED_VOLUMES", folder, f"absolute folders with “{os.pathsep}” between them"
+            )
+    return tuple(os.path.normpath(folder) for folder in folders)
+
+
+def _ports(text: str) -> tuple[tuple[int, int], ...]:
+    ranges = []
+    for part in (part.strip() for part in text.split(",") if part.strip()):
+        match = re.fullmatch(r"(\d{1,5})(?:-(\d{1,5}))?", part)
+        low, high = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
+        if not 1 <= low <= high <= 65535:
+            raise _wrong(
+                "PHASEDOCK_ALLOWED_PORTS",
+                part,
+                "ports from 1 to 65535 or ranges of them, such as 6006,8800-8899",
+            )
+        ranges.append((low, high))
+    return tuple(ranges)

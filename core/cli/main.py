@@ -13,7 +13,7 @@ import sys
 
 import typer
 
-from core.cli import live, models, phases, provisioning, runs, serving, tasks, traces
+from core.cli import live, live_queue, models, phases, provisioning, runs, serving, tasks, traces
 
 app = typer.Typer(
     help="Shows the phases that training containers go through, and what each of them needs.",
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _group in (traces, models, runs, live, tasks, serving, phases, provisioning):
+for _group in (traces, models, runs, live, live_queue, tasks, serving, phases, provisioning):
     _group.register(app)
 
 

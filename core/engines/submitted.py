@@ -44,6 +44,8 @@ class SubmittedJob:
         Cores that its owner asked for, and what else was said of it.
     can_resize
         Whether its program follows its cores with its threads.
+    program
+        The bundled program that it runs; empty for any other.
     container, started
         The container that it runs in already, and since when, seconds since 1970; empty and None while it
         waits.
@@ -62,6 +64,7 @@ class SubmittedJob:
     request: float | None = None
     terms: Terms | None = None
     can_resize: bool = False
+    program: str = ""
     container: str = ""
     started: float | None = None
 

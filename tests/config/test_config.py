@@ -63,6 +63,10 @@ def test_switches_on(text):
         ("HOST", "not a host!", "127.0.0.1"),
         ("PHASEDOCK_ALLOWED_HOSTS", "fine.example, http://x/y", "host names"),
         ("PHASEDOCK_TASK_THREADS", "-1", "1 to 64"),
+        ("PHASEDOCK_ALLOWED_VOLUMES", "data", "absolute folders"),
+        ("PHASEDOCK_ALLOWED_VOLUMES", "/srv/../etc", "absolute folders"),
+        ("PHASEDOCK_ALLOWED_PORTS", "0", "1 to 65535"),
+        ("PHASEDOCK_ALLOWED_PORTS", "90-80", "1 to 65535"),
     ],
 )
 def test_a_wrong_value_is_named_with_what_it_may_be(name, value, allowed):
@@ -171,3 +175,14 @@ def test_the_table_names_every_variable_that_is_read():
     environ = Watching()
     load_settings(environ)
     assert environ.asked == {row.name for row in SETTINGS}
+
+
+def test_folders_and_ports_for_jobs_are_none_unless_they_are_listed():
+    assert load_settings({}).allowed_volumes == load_settings({}).allowed_ports == ()
+    given = {
+        "PHASEDOCK_ALLOWED_VOLUMES": "/srv/data/: /scratch",
+        "PHASEDOCK_ALLOWED_PORTS": "6006, 8800-8899",
+    }
+    settings = load_settings(given)
+    assert settings.allowed_volumes == ("/srv/data", "/scratch")
+    assert settings.allowed_ports == ((6006, 6006), (8800, 8899))

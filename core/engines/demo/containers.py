@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from core.engines.values import GOAL, LEAST_CORES, LOSS, MANAGED
+from core.engines.values import GOAL, JOB, LEAST_CORES, LOSS, MANAGED, SUBMISSION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,15 +77,19 @@ def id_of(world: str, number: int) -> str:
 
 def container_of(plan: ReplayPlan, job: ReplayedJob, world: str) -> DemoContainer:
     """A job as a container; `world` makes its id one that no other replay ever has."""
-    name = plan.recording(job).name
-    labels = {LOSS: "loss", GOAL: "min", **({MANAGED: ""} if plan.places[job.place].labelled else {})}
+    name, asked = plan.recording(job).name, job.submitted
+    labels = {LOSS: "loss", GOAL: "min"}
+    if asked is not None:
+        labels |= {MANAGED: "", JOB: asked.name, SUBMISSION: asked.id}
+    elif plan.places[job.place].labelled:
+        labels |= {MANAGED: ""}
     memory = None if job.memory_limit is None else int(job.memory_limit)
     return DemoContainer(
         id_of(world, job.number),
-        f"{name}-{job.number + 1:02d}",
+        f"{name}-{job.number + 1:02d}" if asked is None else asked.container,
         f"recorded/{name}",
         labels,
-        "paused" if job.paused else "running",
+        "exited" if job.ended is not None else "paused" if job.paused else "running",
         DemoLimits(job.limit, memory, job.weight),
         job.number,
     )

@@ -1,6 +1,6 @@
 """The demo behind the port that policies steer: the same containers, followed as jobs on one worker.
 
-Jobs are found running and never started here, and a single worker leaves nowhere to migrate to; all else
+Jobs are found running, unless they were submitted, and a single worker leaves nowhere to migrate to; all else
 that a policy can ask for is done to the replay.
 """
 
@@ -10,12 +10,15 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from core.engines.demo.followed import Followed, do, forget, put_back
+from core.engines.demo.host import WHY
+from core.engines.demo.submitted import SubmittedJobs
 from core.errors import PhaseDockError
 from core.scheduling import refusals
+from core.scheduling.actions import Refuse
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Worker
 from core.scheduling.refusals import Refused
 from core.simulation.replay.advance import shares
-from core.simulation.replay.state import DONE, KILLED
+from core.simulation.replay.state import DONE, STOPPED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,17 +27,17 @@ if TYPE_CHECKING:
     from core.engines.demo.containers import DemoContainer
     from core.engines.demo.host import DemoHost
     from core.engines.ports import Container
+    from core.engines.submitted import SubmittedJob
     from core.scheduling.actions import Action
+    from core.scheduling.model import Terms
     from core.simulation.replay.state import ReplayedJob
 
 PULSE: Final = 0.4
 """Seconds between two looks while the engine waits."""
 
+CANCELLED: Final = "It was cancelled."
+
 _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE)
-_WHY: Final = {
-    DONE: "It finished.",
-    KILLED: "It needed more memory than its limit, and was killed.",
-}
 
 
 class DemoEngine:
@@ -62,8 +65,9 @@ class DemoEngine:
         self._host, self._adopt, self._idle, self._sleep = host, adopt, idle, sleep
         self._begin = host.look().replay.at
         self._jobs: dict[str, Followed] = {}
+        self._submitted = SubmittedJobs()
         self._times: dict[str, int] = {}
-        self._ended: list[tuple[str, Followed]] = []
+        self._ended: list[Job] = []
         self._failures: list[Failure] = []
         self._happened: set[Trigger] = set()
         self._number = 0
@@ -107,8 +111,8 @@ class DemoEngine:
             now,
             trigger,
             (Worker(self._host.name, plan.cores, used),),
-            tuple(self._shown(name, job) for name, job in self._jobs.items()),
-            tuple(self._shown(name, job) for name, job in self._ended),
+            tuple(self._all_shown()),
+            tuple(self._ended),
             tuple(self._failures),
         )
         self._happened.clear()
@@ -121,13 +125,58 @@ class DemoEngine:
         failed = []
         for action in actions:
             try:
-                do(self._host, refusals.job_named(self._jobs, action.job), action)
+                self._do(action)
             except Refused as refused:
                 failed.append(Failure(action, str(refused)))
             except PhaseDockError as error:
                 failed.append(Failure(action, error.message))
         self._failures += failed
         return tuple(failed)
+
+    def _do(self, action: Action) -> None:
+        if not self._submitted.waits(action.job):
+            do(self._host, refusals.job_named(self._jobs, action.job), action)
+        elif isinstance(action, Refuse):
+            self._leave(action.job, JobState.REFUSED, action.why)
+        else:
+            container = self._submitted.start(self._host, action.job, action)
+            self._follow(container, self._host.seen.replay.at)
+
+    # ---- submitted ----
+
+    def submit(self, job: SubmittedJob) -> str:
+        """Let a job arrive, or follow the container that it runs in; returns its name in the run."""
+        moment, name = self._host.look(), self._new_name(job.name)
+        arrived = moment.replay.at - self._begin + job.submitted - moment.seen
+        self._submitted.add(name, arrived, job)
+        if job.container:
+            self._look()
+            if name not in self._jobs:  # it has ended this very moment
+                outcome = self._host.outcome(job.container)
+                done = outcome is not None and outcome.done
+                self._leave(name, JobState.DONE if done else JobState.FAILED, WHY[DONE if done else STOPPED])
+        self._happened.add(Trigger.ARRIVAL)
+        return name
+
+    def revise(self, job: str, terms: Terms) -> None:
+        """Let the owner of a submitted job say something else of it."""
+        self._submitted.revise(job, terms)
+        self._happened.add(Trigger.TICK)
+
+    def withdraw(self, job: str) -> None:
+        """Let a submitted job leave; its container is ended and removed."""
+        if self._submitted.waits(job):
+            self._leave(job, JobState.FAILED, CANCELLED)
+        elif job in self._jobs:
+            followed = self._jobs[job]
+            self._host.remove(followed.container.id)
+            forget(self._host, followed)
+            self._end(job, followed, JobState.FAILED, CANCELLED)
+
+    def _leave(self, name: str, state: JobState, why: str) -> None:
+        self.reasons[name] = why
+        self._ended.append(self._submitted.leave(name, state))
+        self._happened.add(Trigger.DEPARTURE)
 
     def close(self) -> tuple[str, ...]:
         """End the run: the jobs that it changed get their limits back; a sentence for each that did not."""
@@ -164,15 +213,22 @@ class DemoEngine:
     def _follow(self, container: DemoContainer, begun: float) -> None:
         """Take a container in, from its beginning or the run's, whichever came later.
 
-        The name of a job that has ended is not used twice: one that comes back is ``name#2``.
+        One whose job was submitted is that job.
         """
-        recorded = self._host.world.plan.recordings
-        recording = recorded[container.number % len(recorded)]
-        readings = self._host.readings(container)
-        self._times[container.name] = times = self._times.get(container.name, 0) + 1
-        name = container.name if times == 1 else f"{container.name}#{times}"
-        self._jobs[name] = Followed(container, max(begun - self._begin, 0.0), readings, recording.steps)
+        job = self._host.job(container)
+        steps = 0 if job is None else self._host.world.plan.recording(job).steps
+        name = self._submitted.begun(container)
+        asked = name is not None
+        name = self._new_name(container.name) if name is None else name
+        since = max(begun - self._begin, 0.0)
+        self._jobs[name] = Followed(container, since, self._host.readings(container), steps)
+        self._jobs[name].submitted = self._jobs[name].changed = asked
         self._happened.add(Trigger.ARRIVAL)
+
+    def _new_name(self, name: str) -> str:
+        """The name of a job that has ended is not used twice: one that comes back is ``name#2``."""
+        self._times[name] = times = self._times.get(name, 0) + 1
+        return name if times == 1 else f"{name}#{times}"
 
     def _update(self, name: str, job: Followed, container: DemoContainer | None) -> None:
         replayed = self._host.job(job.container)
@@ -195,7 +251,7 @@ class DemoEngine:
         state = JobState.DONE if outcome == DONE else JobState.FAILED
         if job.changed or job.paused_here:
             forget(self._host, job)
-        self._end(name, job, state, _WHY.get(outcome, "It was stopped."))
+        self._end(name, job, state, WHY.get(outcome, WHY[STOPPED]))
 
     def _count(self, job: Followed, replayed: ReplayedJob) -> None:
         job.cpu_seconds, job.steps = replayed.used, len(replayed.left)
@@ -207,17 +263,23 @@ class DemoEngine:
         del self._jobs[name]
         job.state = state
         self.reasons[name] = why
-        self._ended.append((name, job))
+        self._ended.append(self._shown(name, job))
         self._happened.add(Trigger.DEPARTURE)
+
+    def _all_shown(self) -> list[Job]:
+        """All jobs in order of submission."""
+        jobs = [*(self._shown(name, job) for name, job in self._jobs.items()), *self._submitted.shown()]
+        return sorted(jobs, key=lambda job: job.arrived)
 
     def _shown(self, name: str, job: Followed) -> Job:
         news, job.news = tuple(job.news), []
         limits = job.container.limits
+        asked = self._submitted[name] if job.submitted else None
         return Job(
             name,
             job.state,
             self._host.name,
-            job.since,
+            job.since if asked is None else asked.arrived,
             job.since,
             job.cpu_seconds,
             limits.cores,
@@ -226,5 +288,7 @@ class DemoEngine:
             news,
             job.steps,
             job.total,
+            None if asked is None else asked.job.request,
             can_migrate=False,
+            terms=None if asked is None else asked.job.terms,
         )

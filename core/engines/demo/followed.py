@@ -40,6 +40,8 @@ class Followed:
         What the run has done to it and has to take back.
     news
         Readings that were not shown yet.
+    submitted
+        Whether its job was submitted.
     """
 
     container: DemoContainer
@@ -52,6 +54,7 @@ class Followed:
     changed: bool = False
     paused_here: bool = False
     news: list[Reading] = field(default_factory=list)
+    submitted: bool = False
 
 
 def do(host: DemoHost, job: Followed, action: Action) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.engines.demo.containers import DemoContainer, DemoLimits, container_of, id_of
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
+from core.engines.submitted import Outcome
 from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
-from core.simulation.replay.state import STOPPED, Replay, ReplayedJob
+from core.simulation.replay.state import DONE, KILLED, STOPPED, Replay, ReplayedJob
 from core.units import format_bytes
 
 if TYPE_CHECKING:
@@ -19,9 +21,17 @@ if TYPE_CHECKING:
     from core.engines.ports import Container, HostAddress, Keeper
     from core.scheduling.model import Reading
     from core.simulation.replay.recording import Recording
+    from core.simulation.replay.state import Submitted
 
 ENGINE_ID: Final = "phasedock-demo"
 """The demo's own id, the same in every workspace: its containers' ids differ from replay to replay."""
+
+WHY: Final = {
+    DONE: "It finished.",
+    KILLED: "It needed more memory than its limit, and was killed.",
+    STOPPED: "It was stopped.",
+}
+"""Why a replayed job ended, by how it did."""
 
 _PERIODS: Final = 10.0
 """Periods of a quota in a second, as the kernel has them by default."""
@@ -95,9 +105,9 @@ class DemoHost:
         return self._moment or self.look()
 
     def containers(self, running_only: bool = True) -> tuple[DemoContainer, ...]:
-        """Its containers, newest first; one that has ended is gone, as one of ``docker run --rm``."""
+        """Its containers, newest first; one that has ended is gone, unless its job was submitted."""
         self.look()
-        return tuple(self._known.values())
+        return tuple(each for each in self._known.values() if each.state != "exited" or not running_only)
 
     def inspect(self, container: str) -> DemoContainer:
         """One container as it is now."""
@@ -211,11 +221,43 @@ class DemoHost:
         self._change(self._mine(container), self._stopped)
 
     def remove(self, container: str) -> None:
-        """End a container; fine if it is gone."""
-        try:
-            self.stop(container)
-        except ContainerGone:
+        """End a container, by id or name; that of a submitted job is forgotten. Fine if it is gone."""
+        self.look()
+        found = next((each for each in self._known.values() if container in (each.id, each.name)), None)
+        if found is None:
             return
+        with contextlib.suppress(ContainerGone):
+            self.stop(found.id)
+        self._saw(self.world.change(lambda now: now.replay.without(found.number)))
+
+    def start(self, asked: Submitted, limits: DemoLimits, first: DemoLimits) -> DemoContainer:
+        """Let a submitted job begin.
+
+        Parameters
+        ----------
+        asked
+            The job.
+        limits
+            What it may use.
+        first
+            The limits that are restored, which are saved before it begins.
+        """
+
+        def begin(now: Moment) -> Replay:
+            if self._keeper is not None:
+                self._keeper.keep(self.key(), id_of(now.world, now.replay.begun), first.to_dict())
+            memory = limits.memory_bytes
+            return now.replay.with_submitted(
+                asked, limits.cores, limits.weight, None if memory is None else float(memory)
+            )
+
+        moment = self._saw(self.world.change(begin))
+        return self._known[id_of(moment.world, moment.replay.begun - 1)]
+
+    def outcome(self, container: str) -> Outcome | None:
+        """How a container's job ended; None while it runs."""
+        ending = self.ending(self.inspect(container))
+        return None if ending is None else Outcome(ending.outcome == DONE, WHY[ending.outcome])
 
     def free_threads(self, container: DemoContainer) -> None:
         """Replayed jobs have the threads that they had."""
@@ -232,7 +274,11 @@ class DemoHost:
 
     def _saw(self, moment: Moment) -> Moment:
         plan, jobs = self.world.plan, reversed(moment.replay.jobs)
-        now = [container_of(plan, job, moment.world) for job in jobs if job.ended is None]
+        now = [
+            container_of(plan, job, moment.world)
+            for job in jobs
+            if job.ended is None or job.submitted is not None
+        ]
         self._known = {each.id: each for each in now}
         self._moment = moment
         return moment

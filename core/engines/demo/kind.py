@@ -68,5 +68,6 @@ ENGINE: Final = EngineKind(
     hosts=_hosts,
     connect=_connect,
     adopt=_adopt,
+    takes_jobs=True,
     demo=True,
 )

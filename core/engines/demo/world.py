@@ -24,7 +24,7 @@ import orjson
 
 from core.engines.errors import HostLost
 from core.simulation.replay.advance import advance
-from core.simulation.replay.state import Replay, ReplayedJob
+from core.simulation.replay.state import Replay, ReplayedJob, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -177,6 +177,12 @@ class DemoWorld:
 
 
 def _replay(plain: dict[str, Any]) -> Replay:
-    jobs = tuple(ReplayedJob(**{**job, "left": tuple(job["left"])}) for job in plain["jobs"])
+    jobs = tuple(_job(job) for job in plain["jobs"])
     due = tuple(float("inf") if at is None else float(at) for at in plain["due"])
     return Replay(float(plain["at"]), due, jobs, int(plain["begun"]))
+
+
+def _job(plain: dict[str, Any]) -> ReplayedJob:
+    asked = plain.get("submitted")
+    submitted = None if asked is None else Submitted(**asked)
+    return ReplayedJob(**{**plain, "left": tuple(plain["left"]), "submitted": submitted})

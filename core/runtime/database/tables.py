@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import JSON, BigInteger, Float, ForeignKey, Index, Integer, LargeBinary, String, Text
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    String,
+    Text,
+    UniqueConstraint,
+)
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 _DOUBLE = Float(53)
@@ -193,3 +204,29 @@ class PickRow(Base):
     container: Mapped[str] = mapped_column(String(64), primary_key=True)
     name: Mapped[str] = mapped_column(Text)
     since: Mapped[float]
+
+
+class SubmittedJobRow(Base):
+    """A job that a person submitted to an engine, from its submission until it is removed from the list.
+
+    The engine is its own id, and beside it what it was called then. `spec` is what was submitted; priority
+    and all below it are as they are now.
+    """
+
+    __tablename__ = "submitted_jobs"
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    engine: Mapped[str] = mapped_column(String(64), index=True)
+    engine_name: Mapped[str] = mapped_column(Text)
+    name: Mapped[str] = mapped_column(String(64))
+    spec: Mapped[dict[str, Any]]
+    created: Mapped[float]
+    priority: Mapped[int] = mapped_column(default=0)
+    state: Mapped[str] = mapped_column(String(16), index=True)
+    why: Mapped[str] = mapped_column(Text, default="")
+    cancel_asked: Mapped[bool] = mapped_column(default=False)
+    container: Mapped[str] = mapped_column(String(64), default="")
+    started: Mapped[float | None]
+    finished: Mapped[float | None]
+    cores: Mapped[float | None]
+    threads: Mapped[int | None]
+    __table_args__ = (UniqueConstraint("engine", "name", name="submitted_jobs_by_name"),)

@@ -14,6 +14,9 @@ from core.runtime.live.control.by_hand import ManualControl
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.control.saved_limits import SavedLimitsStore
 from core.runtime.live.engines import Engines
+from core.runtime.live.queue.service import JobQueue
+from core.runtime.live.queue.spec import Mounts
+from core.runtime.live.queue.store import SubmittedJobs
 from core.runtime.live.sampling.watcher import Watcher
 from core.runtime.live.sessions import Sessions
 from core.runtime.live.start import Starter
@@ -42,6 +45,11 @@ class Live(ViewBuilder):
         Policies and recordings are tasks.
     models
         Phase models, to label samples with.
+
+    Attributes
+    ----------
+    queue
+        Submitted jobs.
     """
 
     def __init__(self, settings: Settings, database: Database, tasks: Tasks, models: ModelLibrary) -> None:
@@ -51,6 +59,14 @@ class Live(ViewBuilder):
         self.saved_limits = SavedLimitsStore(database)
         self._beginning = Starter(
             settings.home, self.engine_registry, self._sessions, tasks, models, settings.control
+        )
+        self.queue = JobQueue(
+            settings.home,
+            SubmittedJobs(database),
+            self.engine_registry,
+            self._sessions,
+            self.may_change,
+            Mounts(settings.allowed_volumes, settings.allowed_ports),
         )
         self._steering = ManualControl(
             self.engine_registry, self.saved_limits, self._sessions, settings.control

@@ -141,6 +141,7 @@ class Worker:
             gone = [w.id for w in session.scalars(select(WorkerRow)) if w.id != self.id and not is_alive(w)]
             session.execute(delete(WorkerRow).where(WorkerRow.id.in_(gone)))
         self._put_back()
+        self._workspace.live.queue.settle()
         workspace.sweep()
         self._remove_left()
 

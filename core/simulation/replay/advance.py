@@ -134,5 +134,9 @@ def _begin(plan: ReplayPlan, now: Replay) -> Replay:
 
 
 def _forget(now: Replay) -> Replay:
-    kept = tuple(job for job in now.jobs if job.ended is None or now.at - job.ended <= KEPT)
+    kept = tuple(
+        job
+        for job in now.jobs
+        if job.ended is None or job.submitted is not None or now.at - job.ended <= KEPT
+    )
     return now if len(kept) == len(now.jobs) else replace(now, jobs=kept)

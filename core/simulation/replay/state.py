@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 KEPT: Final = 60.0
 """Seconds for which a job that has ended can still be asked how it ended."""
 
+NO_PLACE: Final = -1
+"""The place of jobs that were submitted: they begin beside those of the plan."""
+
 DONE, STOPPED, KILLED = "done", "stopped", "killed"
 """How a job ends: it has finished, was stopped, or needed more memory than it was allowed."""
 
@@ -67,7 +70,28 @@ class ReplayPlan:
 
     def recording(self, job: ReplayedJob) -> Recording:
         """What a job follows."""
-        return self.recordings[job.number % len(self.recordings)]
+        asked = job.submitted
+        return self.recordings[(job.number if asked is None else asked.recording) % len(self.recordings)]
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What somebody asked for who let a job begin beside those of the plan.
+
+    Parameters
+    ----------
+    id, name
+        The id under which it was submitted, and what it is called.
+    container
+        What its container is called.
+    recording
+        Which recording it follows.
+    """
+
+    id: str
+    name: str
+    container: str
+    recording: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +103,7 @@ class ReplayedJob:
     number
         Counts the jobs from 0; says which recording it follows.
     place
-        Which of the places it has.
+        Which of the places it has; `NO_PLACE` of one that was submitted.
     begun
         When it began, seconds.
     limit, weight
@@ -100,6 +124,8 @@ class ReplayedJob:
         Seconds for which that limit was less than it would have used.
     ended, outcome
         When it ended, and how; None and empty before.
+    submitted
+        What was asked for, of a job that is remembered until it is removed; None of a job of the plan.
     """
 
     number: int
@@ -116,6 +142,7 @@ class ReplayedJob:
     held_back: float = 0.0
     ended: float | None = None
     outcome: str = ""
+    submitted: Submitted | None = None
 
     @property
     def runs(self) -> bool:
@@ -180,8 +207,21 @@ class Replay:
         if job is None:
             return self
         due = list(self.due)
-        due[job.place] = self.at + plan.pause
+        if job.place != NO_PLACE:
+            due[job.place] = self.at + plan.pause
         return replace(self.changed(number, ended=self.at, outcome=outcome), due=tuple(due))
+
+    def with_submitted(
+        self, asked: Submitted, limit: float | None, weight: float, memory: float | None
+    ) -> Replay:
+        """The same with one job more, which begins now; its number is `begun`."""
+        job = ReplayedJob(self.begun, NO_PLACE, self.at, limit, weight, memory_limit=memory, submitted=asked)
+        return replace(self, jobs=(*self.jobs, job), begun=self.begun + 1)
+
+    def without(self, number: int) -> Replay:
+        """The same without a job that was submitted."""
+        left = (job for job in self.jobs if job.number != number or job.submitted is None)
+        return replace(self, jobs=tuple(left))
 
     @property
     def next_due(self) -> float:

@@ -19,6 +19,7 @@ from core.runtime.live.control.by_hand import ours, switched_off
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.policies.activity_log import ActivityLog
 from core.runtime.live.policies.attached_run import AttachedRun
+from core.runtime.live.queue.feed import FedEngine
 from core.runtime.live.sampling.watcher import locked
 from core.runtime.live.view.snapshot import LiveFiles
 from core.runtime.live.view.values import Attached, Mode
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from core.runtime.workspace import Workspace
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Observation
+    from core.scheduling.ports import Engine
 
 RECONNECT_WITHIN = 30.0
 """Seconds for which a lost engine is waited for; Docker takes a few to start again."""
@@ -154,7 +156,7 @@ def attach(
         run = AttachedRun(
             workspace.database, asked.name, asked.engine, asked.policy, asked.settings, asked.seed, task
         )
-        with run, _put_back_after(workspace, task, log):
+        with run, _put_back_after(workspace, asked.engine, task, log):
             minutes = _follow(workspace, asked, task, files, run, say)
     return {"run": run.id, "decisions": minutes.decisions, "resizes": minutes.resizes}
 
@@ -179,17 +181,24 @@ def _follow(
             return RUN not in container.labels and may(container)
 
         def idle() -> None:
+            if isinstance(engine, FedEngine):
+                engine.poll()
             minutes.alive()
             say(f"{asked.name}: {many(minutes.decisions, 'decision')}, {many(minutes.resizes, 'limit')}")
 
         may = ours(live.saved_limits, asked.engine)
         folder = workspace.settings.home / "live"
+        engine: Engine | None = None
         try:
             with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN) as real:
-                engine = RecordsPauses(real, host, keeper) if asked.mode is Mode.CONTROL else WatchOnly(real)
+                steers = asked.mode is Mode.CONTROL
+                engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
+                engine = live.queue.fed(asked.engine, engine, real, starts=steers)
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):
                         run.add(entry)
+                        if isinstance(engine, FedEngine):
+                            engine.explain(entry)
                         minutes.take(entry, real.containers)
         except Cancelled:
             return minutes
@@ -213,7 +222,9 @@ def _policy_errors(policy: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _put_back_after(workspace: Workspace, task: str, log: Callable[[str], None]) -> Iterator[None]:
+def _put_back_after(
+    workspace: Workspace, engine: str, task: str, log: Callable[[str], None]
+) -> Iterator[None]:
     """Restore what the engine could not, whatever happened; and log what could not be restored."""
     try:
         yield
@@ -223,3 +234,4 @@ def _put_back_after(workspace: Workspace, task: str, log: Callable[[str], None])
         done = LimitRestorer(live.engine_registry, live.saved_limits).put_back(left)
         for name, why in done.failed:
             log(f"The limits of {name} could not be restored: {why} {_NOT_BACK}")
+        live.queue.let_go(engine)

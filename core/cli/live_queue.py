@@ -1,0 +1,115 @@
+"""The commands of submitted jobs: submit, queue, cancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from core.cli.answers import Json, answers, print_json
+from core.cli.settings_options import given, taking
+from core.config import load_settings
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.runtime.workspace import Workspace
+
+Engine = Annotated[
+    str, typer.Option("--engine", help="Name of an engine, as Live shows it. Default: the first.")
+]
+Jobs = Annotated[list[str], typer.Argument(help="Names or ids of jobs.", show_default=False)]
+
+
+def _settings() -> type[Any]:
+    from core.runtime.live.queue.settings import JobSettings
+
+    return JobSettings
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the ``phasedock`` command."""
+    app.command("submit", cls=taking(_settings))(submit)
+    app.command("queue")(queue)
+    app.command("cancel")(cancel)
+
+
+@answers
+def submit(context: typer.Context, engine: Engine = "", as_json: Json = False) -> None:
+    """Let a job wait in an engine's queue; the policy that is attached in control starts it."""
+    with _Opened(engine) as (workspace, name):
+        job = workspace.live.queue.submit(name, given(context))
+    if as_json:
+        print_json(job.to_dict())
+    else:
+        from core.cli import live_queue_output as show
+
+        show.submitted(job)
+
+
+@answers
+def queue(
+    job: Annotated[str, typer.Argument(help="One job only, by name or id.", show_default=False)] = "",
+    priority: Annotated[
+        int | None, typer.Option(help="Give the job, which must wait, this priority first: 0 to 9.")
+    ] = None,
+    engine: Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Show an engine's jobs: who waits, since when and why, who runs, and the last that are over."""
+    if priority is not None and not job:
+        raise InputError(
+            "No job is named whose priority is to change.", "Name it: phasedock queue JOB --priority 5"
+        )
+    with _Opened(engine) as (workspace, name):
+        live = workspace.live.queue
+        live.settle()
+        if priority is not None:
+            live.set_priority(name, job, priority)
+        found = [each for each in live.list(name) if job in ("", each.name, each.id)]
+        if job and not found:
+            live.find(name, job)
+    if as_json:
+        print_json({"engine": name, "jobs": [each.to_dict() for each in found]})
+    else:
+        from core.cli import live_queue_output as show
+
+        show.jobs(name, found)
+
+
+@answers
+def cancel(
+    jobs: Jobs,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Also remove what is over, with its container and its folder.")
+    ] = False,
+    engine: Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Cancel jobs: one that waits at once; one that runs is ended and its container removed."""
+    with _Opened(engine) as (workspace, name):
+        live = workspace.live.queue
+        done = [live.end(name, job, remove=remove) for job in jobs]
+    if as_json:
+        print_json({"engine": name, "jobs": [each.to_dict() for each in done]})
+    else:
+        from core.cli import live_queue_output as show
+
+        show.ended(done, removed=remove)
+
+
+class _Opened:
+    """The workspace and the name of an engine, for the length of a command; it need not answer."""
+
+    def __init__(self, engine: str) -> None:
+        self._engine = engine
+
+    def __enter__(self) -> tuple[Workspace, str]:
+        settings = load_settings()
+        from core.runtime.bootstrap import open_workspace
+
+        self._workspace = workspace = open_workspace(settings)
+        names = workspace.live.engine_registry.names
+        return workspace, self._engine or next(iter(names), "")
+
+    def __exit__(self, *_: object) -> None:
+        self._workspace.close()

@@ -1,0 +1,172 @@
+"""An attached policy's engine, fed with the jobs that people submit; what becomes of them is written down.
+
+Before a job is started it is claimed: one update takes it out of those that wait. So whoever cancels it at
+that moment is either earlier, and it is not started, or later, and its container is ended. A kill between the
+claim and the start leaves a job that seems to run and has no container, which waits again once that is found
+(`core.runtime.live.queue.settling`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from core.errors import PhaseDockError
+from core.runtime.live.queue.states import QueueState
+from core.scheduling.actions import Start
+from core.scheduling.model import Failure, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.engines.submitted import QueueingEngine
+    from core.engines.values import EngineKey
+    from core.runtime.live.queue.infos import QueuedJob
+    from core.runtime.live.queue.store import SubmittedJobs
+    from core.scheduling.actions import Action
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job, Observation
+    from core.scheduling.ports import Engine
+
+_EVERY: Final = 0.4
+"""Seconds between two looks at what was submitted, cancelled or changed."""
+
+_ENDS: Final = {
+    JobState.DONE: QueueState.ENDED,
+    JobState.FAILED: QueueState.FAILED,
+    JobState.REFUSED: QueueState.REFUSED,
+}
+_STATES: Final = {JobState.RUNNING: QueueState.RUNNING, JobState.PAUSED: QueueState.PAUSED}
+
+
+@dataclass
+class _Fed:
+    """A job that the engine knows: its name there, and what was last written down of it."""
+
+    run_name: str
+    job: QueuedJob
+    written: tuple[Any, ...] = ()
+    why: str = ""
+
+
+class FedEngine:
+    """An engine that takes submitted jobs, for as long as a policy is attached.
+
+    Parameters
+    ----------
+    engine
+        What the policy acts on: the engine itself, or one that only watches it.
+    real
+        The engine itself.
+    key, store
+        Which engine it is, and where its jobs are.
+    starts
+        Whether what the policy decides is done, so that jobs are started.
+    """
+
+    def __init__(
+        self, engine: Engine, real: QueueingEngine, key: EngineKey, store: SubmittedJobs, *, starts: bool
+    ) -> None:
+        self._engine = engine
+        self._real = real
+        self._key = key
+        self._store = store
+        self._really = starts
+        self._fed: dict[str, _Fed] = {}
+        self._polled = float("-inf")
+
+    @property
+    def finished(self) -> bool:
+        """As the engine says."""
+        return self._engine.finished
+
+    def wait(self, until: float | None) -> None:
+        """Let time pass."""
+        self.poll()
+        self._engine.wait(until)
+
+    def observe(self) -> Observation:
+        """Show what the engine shows, and write down how submitted jobs stand."""
+        seen = self._engine.observe()
+        ids = {fed.run_name: job for job, fed in self._fed.items()}
+        for job in seen.ended:
+            if job.id in ids:
+                self._ended(ids[job.id], job)
+        containers = self._real.containers
+        for job in seen.jobs:
+            if job.id in ids:
+                self._seen(ids[job.id], job, containers.get(job.id, ""))
+        return seen
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided; a submitted job is claimed before it is started."""
+        if not self._really:
+            return self._engine.apply(actions)
+        ids = {fed.run_name: job for job, fed in self._fed.items()}
+        starts = {action.job: ids[action.job] for action in actions if _starts(action, ids)}
+        lost = {name for name, job in starts.items() if not self._store.claim(job)}
+        failures = self._engine.apply([action for action in actions if not _starts(action, lost)])
+        failed = {each.action.job: each.why for each in failures if isinstance(each.action, Start)}
+        containers = self._real.containers
+        for name, job in starts.items():
+            if name in failed:
+                why = f"It could not be started: {failed[name]}"
+                self._store.move(job, QueueState.WAITING, why=why, started=None)
+            elif name not in lost:
+                self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
+        return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
+
+    def explain(self, entry: Entry) -> None:
+        """Write down the policy's reasons for jobs that wait."""
+        waiting = {job.id for job in entry.observation.jobs if job.state is JobState.WAITING}
+        waiting -= {action.job for action in entry.actions}
+        ids = {fed.run_name: job for job, fed in self._fed.items()}
+        for reason in entry.reasons:
+            if reason.job in waiting and reason.job in ids:
+                fed = self._fed[ids[reason.job]]
+                if fed.why != reason.text:
+                    fed.why = reason.text
+                    self._store.note(fed.job.id, reason.text)
+
+    def poll(self) -> None:
+        """Take what was submitted, cancelled or changed since the last look; called often."""
+        if time.monotonic() - self._polled < _EVERY:
+            return
+        self._polled = time.monotonic()
+        jobs = {job.id: job for job in self._store.active(self._key)}
+        for job in jobs.values():
+            fed = self._fed.get(job.id)
+            if fed is None:
+                self._fed[job.id] = _Fed(self._real.submit(job.for_engine()), job)
+            elif job.priority != fed.job.priority:
+                fed.job = job
+                self._real.revise(fed.run_name, job.terms)
+        for name, fed in list(self._fed.items()):
+            if name not in jobs or jobs[name].cancelling:
+                self._withdraw(name, fed)
+
+    def _withdraw(self, job: str, fed: _Fed) -> None:
+        """End a cancelled job; where the host does not answer now it is tried again."""
+        with contextlib.suppress(PhaseDockError):
+            self._real.withdraw(fed.run_name)
+            self._store.move(job, QueueState.CANCELLED, why="", cores=None, threads=None)
+            self._fed.pop(job)
+
+    def _ended(self, job: str, seen: Job) -> None:
+        self._fed.pop(job)
+        why = self._real.reasons.get(seen.id, "")
+        self._store.move(job, _ENDS[seen.state], why=why, cores=None, threads=None)
+
+    def _seen(self, job: str, seen: Job, container: str) -> None:
+        state = _STATES.get(seen.state)
+        written = (state, seen.limit, seen.threads, container)
+        if state is None or written == self._fed[job].written:
+            return
+        self._fed[job].written = written
+        self._store.move(job, state, container=container, cores=seen.limit, threads=seen.threads)
+
+
+def _starts(action: Action, jobs: Any) -> bool:
+    return isinstance(action, Start) and action.job in jobs

@@ -1,0 +1,122 @@
+"""Submitted jobs as frozen values, detached from the database."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.engines.submitted import SubmittedJob
+from core.runtime.live.queue.spec import JobSpec
+from core.runtime.live.queue.states import QueueState
+from core.scheduling.model import Terms
+
+if TYPE_CHECKING:
+    from core.runtime.database.tables import SubmittedJobRow
+
+_OF_ID = 8
+"""Characters of a job's id in its container's name: jobs of other workspaces may have its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedJob:
+    """A submitted job as it is now; moments are seconds since 1970.
+
+    Parameters
+    ----------
+    id, name
+        Its id, and what people call it: no other job of the engine has that name.
+    engine
+        What its engine was called when it was submitted.
+    spec
+        What was submitted.
+    created
+        When it was submitted.
+    priority
+        From 0 to 9.
+    state
+        Where it is in its life.
+    why
+        Why it waits, has ended, failed or was refused, in a sentence; empty where nothing is known.
+    cancelling
+        Whether somebody has cancelled it, and it still runs.
+    container
+        The id of its container; empty while it has none.
+    started, finished
+        When its container was first started, and when it ended, or None.
+    cores, threads
+        Its limit and its threads as last seen; None without one, and where that is not known.
+    """
+
+    id: str
+    name: str
+    engine: str
+    spec: JobSpec
+    created: float
+    priority: int = 0
+    state: QueueState = QueueState.WAITING
+    why: str = ""
+    cancelling: bool = False
+    container: str = ""
+    started: float | None = None
+    finished: float | None = None
+    cores: float | None = None
+    threads: int | None = None
+
+    @property
+    def container_name(self) -> str:
+        """What its container is called."""
+        return f"{self.name}-{self.id[:_OF_ID]}"
+
+    @property
+    def terms(self) -> Terms:
+        """What its owner said of it beside its request."""
+        memory = None if self.spec.memory is None else float(self.spec.memory)
+        return Terms(self.spec.least, self.spec.most, memory, self.priority)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        names = ("id", "name", "engine", "created", "priority", "why", "container", "started", "finished")
+        plain = {name: getattr(self, name) for name in (*names, "cores", "threads", "cancelling")}
+        return {**plain, "state": str(self.state), "job": self.spec.to_dict()}
+
+    def for_engine(self) -> SubmittedJob:
+        """The job as an engine needs it."""
+        spec = self.spec
+        return SubmittedJob(
+            self.id,
+            self.name,
+            self.container_name,
+            self.created,
+            spec.image,
+            spec.command,
+            spec.environment,
+            spec.volumes,
+            spec.ports,
+            spec.memory,
+            spec.request,
+            self.terms,
+            spec.follows,
+            spec.program,
+            self.container if self.state is not QueueState.WAITING else "",
+            self.started,
+        )
+
+
+def queued_job(row: SubmittedJobRow) -> QueuedJob:
+    """A row as a value."""
+    return QueuedJob(
+        row.id,
+        row.name,
+        row.engine_name,
+        JobSpec.from_dict(row.spec),
+        row.created,
+        row.priority,
+        QueueState(row.state),
+        row.why,
+        row.cancel_asked,
+        row.container,
+        row.started,
+        row.finished,
+        row.cores,
+        row.threads,
+    )

@@ -1,0 +1,284 @@
+"""The queue of an engine: submit, see, cancel, remove, and what comes first.
+
+Nothing is started here. A job waits until a policy that is attached in control starts it
+(`core.runtime.live.queue.feed`); what is asked for meanwhile is written down, and done by whoever follows the
+engine: that policy's task, or, where none runs, the one who asks or the next worker (`settle`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from core.errors import ConflictError, InputError, PhaseDockError
+from core.runtime.infos import TaskState
+from core.runtime.live.queue.feed import FedEngine
+from core.runtime.live.queue.settings import JobSettings
+from core.runtime.live.queue.settling import remove_container, settle
+from core.runtime.live.queue.spec import Mounts, read_job
+from core.runtime.live.queue.states import QueueState
+from core.runtime.live.sessions import ATTACH
+from core.runtime.live.view.values import EngineState, Mode
+from core.scheduling.model import HIGHEST_PRIORITY
+from core.scheduling.policies import spelt
+from core.settings_fields import build
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from core.engines.ports import LiveEngine
+    from core.engines.submitted import JobHost, QueueingEngine
+    from core.runtime.infos import TaskInfo
+    from core.runtime.live.engines import Engines
+    from core.runtime.live.queue.infos import QueuedJob
+    from core.runtime.live.queue.store import SubmittedJobs
+    from core.runtime.live.sessions import Sessions
+    from core.scheduling.ports import Engine
+
+_TO_DO = "Attach one in control, such as elastic or free."
+
+
+class JobQueue:
+    """Submitted jobs of the engines that the settings name.
+
+    Parameters
+    ----------
+    home
+        The home folder of the workspace.
+    store, engines, sessions
+        Where jobs, engines and attached policies are.
+    may_change
+        Whether the containers of an engine may be changed.
+    mounts
+        What jobs may have of their host.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        store: SubmittedJobs,
+        engines: Engines,
+        sessions: Sessions,
+        may_change: Callable[[str], bool],
+        mounts: Mounts,
+    ) -> None:
+        self.store = store
+        self._folder = home / "live" / "jobs"
+        self._engines = engines
+        self._sessions = sessions
+        self._may_change = may_change
+        self._mounts = mounts
+
+    def takes_jobs(self, engine: str) -> bool:
+        """Whether jobs can be submitted to an engine at all.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self._engines.kind(engine).takes_jobs
+
+    def submit(self, engine: str, values: Mapping[str, Any]) -> QueuedJob:
+        """Let a job wait in the queue of an engine; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        values
+            Settings of `JobSettings` by name; those that are left out have their defaults.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the engine does not answer, or takes no jobs.
+        NotFoundError
+            If the settings name no such engine.
+        InputError
+            If anything about the job is wrong; names the fields.
+        """
+        self._check(engine)
+        info = self._engines.get(engine)
+        if info.state is not EngineState.READY:
+            raise ConflictError(info.message, info.hint)
+        chosen = build(JobSettings, values)
+        name, spec = read_job(chosen, info, self._mounts)
+        added = self.store.add(self._engines.key(engine), name, spec, chosen.priority)
+        return replace(added, why=self._waits_for(engine))
+
+    def list(self, engine: str) -> tuple[QueuedJob, ...]:
+        """The jobs of an engine: those that are not over in order of submission, then the last that are.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        found = self.store.list(self._engines.key(engine))
+        if not any(job.state is QueueState.WAITING for job in found):
+            return found
+        said = self._waits_for(engine)
+        return tuple(
+            replace(job, why=said or job.why or "The policy has not decided about it yet.")
+            if job.state is QueueState.WAITING
+            else job
+            for job in found
+        )
+
+    def cancel(self, engine: str, job: str) -> QueuedJob:
+        """Cancel a job: one that waits at once, one that runs is ended and its container removed.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the job is over, or its engine does not answer.
+        NotFoundError
+            If there is no such engine or job.
+        """
+        self._check(engine)
+        key = self._engines.key(engine)
+        found = self.store.find(key, job)
+        attached = self._followed(engine)
+        if self.store.move(found.id, QueueState.CANCELLED, (QueueState.WAITING,), why=""):
+            if not attached:
+                with contextlib.suppress(PhaseDockError), self._host(engine, found) as host:
+                    remove_container(host, found)  # a start that failed may have left one
+        elif not self.store.ask_cancel(found.id):
+            raise ConflictError(
+                f"{found.name} is over ({found.state}), so there is nothing to cancel.",
+                "Remove it to remove its container and to take it off the list.",
+            )
+        elif not attached:
+            self._settle(engine)
+        return self.store.find(key, found.id)
+
+    def remove(self, engine: str, job: str) -> None:
+        """Take a job that is over off the list, and remove its container and its folder.
+
+        Raises
+        ------
+        ConflictError
+            If control is off, the job is not over, or its engine does not answer.
+        NotFoundError
+            If there is no such engine or job.
+        """
+        self._check(engine)
+        found = self.find(engine, job)
+        if not found.state.over:
+            raise ConflictError(f"{found.name} is {found.state}.", "Cancel it first.")
+        with self._host(engine, found) as host:
+            remove_container(host, found)
+        shutil.rmtree(self._folder / found.container_name, ignore_errors=True)
+        self.store.remove(found.id)
+
+    def end(self, engine: str, job: str, *, remove: bool) -> QueuedJob:
+        """Cancel a job, or remove it if it is over or then is; what became of it. Errors as of both."""
+        found = self.find(engine, job)
+        if not (remove and found.state.over):
+            found = self.cancel(engine, found.id)
+        if remove and found.state.over:
+            self.remove(engine, found.id)
+        return found
+
+    def find(self, engine: str, job: str) -> QueuedJob:
+        """A job by its name or id.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such engine or job.
+        """
+        return self.store.find(self._engines.key(engine), job)
+
+    def set_priority(self, engine: str, job: str, priority: int) -> QueuedJob:
+        """Give a job that waits another priority.
+
+        Raises
+        ------
+        ConflictError
+            If the job does not wait.
+        InputError
+            If the priority is not from 0 to 9.
+        NotFoundError
+            If there is no such engine or job.
+        """
+        key = self._engines.key(engine)
+        found = self.store.find(key, job)
+        if not 0 <= priority <= HIGHEST_PRIORITY:
+            raise InputError(
+                f"A priority of {priority} is not possible.", f"Choose from 0 to {HIGHEST_PRIORITY}."
+            )
+        if not self.store.set_priority(found.id, priority):
+            raise ConflictError(
+                f"{found.name} does not wait: it is {found.state}.", "Only waiting jobs change places."
+            )
+        return self.store.find(key, found.id)
+
+    def settle(self) -> None:
+        """Bring jobs up to date that no policy follows; engines that do not answer are left for later."""
+        if all(job.state is QueueState.WAITING for job in self.store.active()):
+            return
+        for engine in filter(self.takes_jobs, self._engines.names):
+            if self._engines.get(engine).state is EngineState.READY and not self._followed(engine):
+                with contextlib.suppress(PhaseDockError):
+                    self._settle(engine)
+
+    def fed(self, engine: str, over: Engine, real: LiveEngine, *, starts: bool) -> Engine:
+        """The engine of a policy, fed with submitted jobs where it takes any; see `FedEngine`."""
+        if not self.takes_jobs(engine):
+            return over
+        self._settle(engine)
+        key = self._engines.key(engine)
+        return FedEngine(over, cast("QueueingEngine", real), key, self.store, starts=starts)
+
+    def let_go(self, engine: str) -> None:
+        """Bring the jobs of an engine up to date whose policy has just let go of it."""
+        if self.takes_jobs(engine):
+            with contextlib.suppress(PhaseDockError):  # an engine that is lost: a worker tries again
+                self._settle(engine)
+
+    def _settle(self, engine: str) -> None:
+        jobs = self.store.active(self._engines.key(engine))
+        if not all(job.state is QueueState.WAITING for job in jobs):
+            with self._host(engine, *jobs) as host:
+                settle(self.store, host, jobs)
+
+    @contextlib.contextmanager
+    def _host(self, engine: str, *jobs: QueuedJob) -> Any:
+        """The host of an engine, of which only the containers of these jobs may be changed."""
+        names = {job.container_name for job in jobs}
+        with self._engines.host(engine, None, lambda each: each.name in names) as host:
+            yield cast("JobHost", host)
+
+    def _attached(self, engine: str) -> TaskInfo | None:
+        found = (self._sessions.of(name).get(ATTACH) for name in self._engines.aliases(engine))
+        return next((task for task in found if task is not None), None)
+
+    def _followed(self, engine: str) -> bool:
+        """Whether a policy follows an engine now, and with it its jobs."""
+        task = self._attached(engine)
+        return task is not None and task.state is TaskState.RUNNING
+
+    def _waits_for(self, engine: str) -> str:
+        """What jobs wait for that no policy can start; empty where one in control is attached."""
+        task = self._attached(engine)
+        if task is None:
+            return f"No policy is attached to {engine}. {_TO_DO}"
+        if task.params.get("mode") != Mode.CONTROL:
+            return f"{spelt(str(task.params.get('policy', '')))} only watches. Detach it. {_TO_DO}"
+        return "" if task.state is TaskState.RUNNING else "The policy begins as soon as a worker runs."
+
+    def _check(self, engine: str) -> None:
+        if not self.takes_jobs(engine):
+            raise ConflictError(
+                f"Jobs cannot be submitted to {engine}.", "Choose a Docker engine, or build an experiment."
+            )
+        if not self._may_change(engine):
+            raise ConflictError(
+                "PhaseDock may not start or end containers: PHASEDOCK_CONTROL is off.",
+                "Set PHASEDOCK_CONTROL=on and restart PhaseDock.",
+            )

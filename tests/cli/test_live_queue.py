@@ -1,0 +1,44 @@
+"""Jobs from the shell: submitted, listed, put first, cancelled and removed; the demo stands for a host."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cli.test_cli import run, run_json
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("PHASEDOCK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("PHASEDOCK_DOCKER", f"here=unix://{tmp_path}/none.sock")
+
+
+def test_a_job_goes_through_the_queue():
+    assert "No jobs on demo." in run("queue", "--engine", "demo").stdout
+    shown = run("submit", "--program", "mlp", "--engine", "demo", "--priority", "2").stdout
+    assert shown.startswith("mlp waits on demo. No policy is attached to demo. Attach one in control")
+    made = run_json("submit", "--program", "vae", "--engine", "demo", "--request", "0.5")
+    assert (made["name"], made["state"], made["job"]["request"]) == ("vae", "waiting", 0.5)
+    listed = run("queue", "--engine", "demo").stdout
+    assert listed.count("No policy is attached") == 1, "what is the same of several jobs is said once"
+    assert "mlp, vae: " in listed
+    put_first = run_json("queue", "vae", "--priority", "9", "--engine", "demo")
+    assert [(job["name"], job["priority"]) for job in put_first["jobs"]] == [("vae", 9)]
+    assert run("cancel", "mlp", "--engine", "demo").stdout == "mlp is cancelled.\n"
+    gone = run_json("cancel", "mlp", made["id"], "--remove", "--engine", "demo")
+    assert [(job["name"], job["state"]) for job in gone["jobs"]] == [
+        ("mlp", "cancelled"),
+        ("vae", "cancelled"),
+    ]
+    assert run_json("queue", "--engine", "demo") == {"engine": "demo", "jobs": []}
+
+
+def test_what_cannot_be_done_says_why():
+    wrong = run_json("submit", "--image", "a b", "--request", "9", "--engine", "demo", code=1)["error"]
+    assert "image: Write it as Docker does" in wrong["message"]
+    assert "request: demo has 6.00 cores" in wrong["message"]
+    assert "PHASEDOCK_CONTROL is off" in run("submit", "--program", "mlp", code=1).stderr
+    assert "“nobody”" in run("cancel", "nobody", "--engine", "demo", code=1).stderr
+    assert "“nobody”" in run("queue", "nobody", "--engine", "demo", code=1).stderr
+    assert "No job is named" in run("queue", "--priority", "3", "--engine", "demo", code=1).stderr
+    assert "9" in run("submit", "--program", "mlp", "--priority", "12", "--engine", "demo", code=1).stderr

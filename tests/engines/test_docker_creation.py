@@ -1,0 +1,22 @@
+"""What Docker is asked for when a container is created."""
+
+from __future__ import annotations
+
+from core.engines.docker_host import Creation
+
+
+def test_a_container_has_no_network_and_no_ports_unless_it_is_given_some():
+    body = Creation("mine", "image").body()
+    assert (body["HostConfig"]["NetworkMode"], "PortBindings" in body["HostConfig"]) == ("none", False)
+    assert "ExposedPorts" not in body
+
+
+def test_ports_are_published_on_the_loopback_address_only():
+    body = Creation("mine", "image", network="bridge", ports={"6006": "80", "6007": "80"}).body()
+    assert body["ExposedPorts"] == {"80/tcp": {}}
+    assert body["HostConfig"]["PortBindings"] == {
+        "80/tcp": [
+            {"HostIp": "127.0.0.1", "HostPort": "6006"},
+            {"HostIp": "127.0.0.1", "HostPort": "6007"},
+        ]
+    }

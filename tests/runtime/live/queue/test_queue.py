@@ -1,0 +1,95 @@
+"""What is submitted waits, whatever dies; priorities, cancelling, removing, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from core.errors import ConflictError, InputError, NotFoundError
+from core.runtime.bootstrap import open_workspace
+from core.runtime.live.queue.states import ACTIVE, COMES_FROM, QueueState
+
+MLP = {"program": "mlp"}
+
+
+def states(queue):
+    return {job.name: job.state for job in queue.list("demo")}
+
+
+def test_every_state_says_where_it_comes_from_and_what_is_over_stays_so():
+    assert set(COMES_FROM) == set(QueueState)
+    assert {state for sources in COMES_FROM.values() for state in sources} == set(ACTIVE)
+    assert [state for state in QueueState if not state.over] == list(ACTIVE)
+
+
+def test_a_submitted_job_waits_and_says_what_to_do(queue, space):
+    job = queue.submit("demo", {**MLP, "priority": "3", "memory": 0.5})
+    assert (job.name, job.state, job.priority, job.container) == ("mlp", QueueState.WAITING, 3, "")
+    (shown,) = queue.list("demo")
+    assert shown.why == "No policy is attached to demo. Attach one in control, such as elastic or free."
+    again = open_workspace(space.settings)
+    assert again.live.queue.list("demo")[0].id == job.id
+    again.close()
+    space.live.attach("demo", "free", {}, "watch")
+    assert queue.list("demo")[0].why.startswith("No policy only watches. Detach it.")
+
+
+def test_with_a_policy_in_control_a_job_waits_for_its_decision(queue, space):
+    queue.submit("demo", MLP)
+    space.live.attach("demo", "elastic", {}, "control")
+    assert queue.list("demo")[0].why == "The policy begins as soon as a worker runs."
+
+
+def test_names_are_given_once(queue):
+    names = [queue.submit("demo", {**MLP, **more}).name for more in ({}, {}, {"name": "mine"}, {})]
+    assert names == ["mlp", "mlp-2", "mine", "mlp-3"]
+    queue.cancel("demo", "mlp-2")
+    assert queue.submit("demo", MLP).name == "mlp-4"
+
+
+def test_a_waiting_job_can_be_put_first_or_cancelled(queue):
+    first, second = queue.submit("demo", MLP), queue.submit("demo", MLP)
+    assert queue.set_priority("demo", "mlp-2", 9).priority == 9
+    with pytest.raises(InputError, match="priority of 10"):
+        queue.set_priority("demo", "mlp-2", 10)
+    assert queue.cancel("demo", first.id).state is QueueState.CANCELLED
+    assert states(queue) == {"mlp-2": QueueState.WAITING, "mlp": QueueState.CANCELLED}
+    for act in (queue.cancel, lambda *of: queue.set_priority(*of, 1)):
+        with pytest.raises(ConflictError, match="mlp"):
+            act("demo", "mlp")
+    with pytest.raises(ConflictError, match="is waiting"):
+        queue.remove("demo", second.id)
+    queue.remove("demo", "mlp")
+    assert list(states(queue)) == ["mlp-2"]
+    with pytest.raises(NotFoundError, match="“mlp”"):
+        queue.cancel("demo", "mlp")
+
+
+def test_what_cannot_be_taken_says_why(queue, space, settings, tmp_path):
+    with pytest.raises(ConflictError, match="PHASEDOCK_CONTROL is off"):
+        queue.submit("here", MLP)
+    with pytest.raises(NotFoundError, match="other"):
+        queue.submit("other", MLP)
+    with pytest.raises(InputError, match="steps"):
+        queue.submit("demo", {"steps": 3})
+    with pytest.raises(InputError, match="Priority"):
+        queue.submit("demo", {**MLP, "priority": 12})
+    controlled = open_workspace(replace(space.settings, control=True))
+    with pytest.raises(ConflictError, match="Nothing answers"):
+        controlled.live.queue.submit("here", MLP)
+    controlled.close()
+    assert queue.list("demo") == ()
+
+
+def test_of_two_who_want_the_same_job_one_gets_it(queue):
+    job = queue.submit("demo", MLP)
+    assert queue.store.claim(job.id)
+    assert not queue.store.claim(job.id)
+    assert not queue.store.set_priority(job.id, 5)
+    assert queue.store.ask_cancel(job.id)
+    assert queue.store.move(job.id, QueueState.ENDED)
+    for state in QueueState:
+        assert not queue.store.move(job.id, state)
+    assert not queue.store.ask_cancel(job.id)
+    assert not queue.list("demo")[0].cancelling
