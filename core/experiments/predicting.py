@@ -8,6 +8,7 @@ fit itself is.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,8 @@ def predict(
         fits[seed] = _said(fitted)
         scenario = _with_costs(fitted.scenario, experiment, observations)
         for arm in experiment.policies:
-            results[arm.label][seed] = simulate(scenario, arm, seed)
+            threads = arm.threads or experiment.docker.threads
+            results[arm.label][seed] = simulate(_with_threads(scenario, threads), arm, seed)
     if not fits:
         return None
     return Prediction(compare(results, experiment.baseline), fits, missing)
@@ -94,6 +96,8 @@ def _said(fitted: Calibration) -> dict[str, Any]:
     return {
         "gamma": fitted.scenario.gamma,
         "gamma_known": fitted.gamma_known,
+        "thread_penalty": fitted.scenario.jobs[0].thread_penalty,
+        "thread_penalty_known": fitted.penalty_known,
         "progress_error": fitted.progress_error,
         "curve_error": max(fitted.curve_errors, default=0.0),
         "left_out": list(fitted.left_out),
@@ -113,3 +117,12 @@ def _with_costs(scenario: Scenario, experiment: Experiment, observations: Sequen
         for job in scenario.jobs
     )
     return replace(scenario, jobs=jobs, control_s=experiment.world.control)
+
+
+def _with_threads(scenario: Scenario, threads: str) -> Scenario:
+    """Give jobs the threads of a policy's containers, one of `core.experiments.parts.THREADS`."""
+    cores = math.ceil(max(worker.cores for worker in scenario.workers))
+    fixed = {"one": 1, "static": cores}.get(threads)
+    follows = fixed is None
+    jobs = (replace(job, threads=fixed, resizable=follows, follows=follows) for job in scenario.jobs)
+    return replace(scenario, jobs=tuple(jobs))

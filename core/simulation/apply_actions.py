@@ -43,7 +43,7 @@ def _start(world: World, job: SimulatedJob, action: Start) -> None:
     world.touch(job)
     job.limit, job.weight = limits
     if threads is not None and job.spec.resizable:
-        job.threads = threads
+        job.told(threads)
     job.started = world.now
     world.run(job, node)
 
@@ -65,7 +65,7 @@ def _set_threads(world: World, job: SimulatedJob, action: SetThreads) -> None:
     node = refusals.placed(job.spec.id, job.state, job.node)
     refusals.told(action, job if job.spec.resizable else None)
     world.touch(job)
-    job.threads = action.threads
+    job.told(action.threads)
     world.change(node)
 
 

@@ -136,6 +136,8 @@ class SimulatedJob:
         E as it prints it, value by value.
     state, node, started, limit, weight, threads
         As `core.scheduling.model.Job` shows them.
+    follows
+        Whether its threads are as many as its cores.
     at, done, cpu_seconds, share, rate
         The straight line that it is on; see the module.
     printed
@@ -181,11 +183,13 @@ class SimulatedJob:
     terms: Terms | None = field(init=False)
     steps_per_work: float | None = field(init=False, default=None)
     claimed_steps: int | None = field(init=False, default=None)
+    follows: bool = field(init=False)
 
     def __post_init__(self) -> None:
         spec = self.spec
         self.goal = spec.work * (spec.crash_at or 1.0)
         self.begin, self.each, self.terms = spec.prepare, spec.training / spec.values, spec.terms
+        self.follows = spec.follows
         if spec.steps is not None:
             self.steps_per_work = spec.steps / spec.training
             self.claimed_steps = max(1, round(spec.steps * spec.size_error))
@@ -196,7 +200,11 @@ class SimulatedJob:
         most = inf if self.limit is None else self.limit
         if self.spec.demand is not None and self.spec.demand < most:
             most = self.spec.demand
-        return most if self.threads is None else min(most, float(self.threads))
+        return most if self.threads is None or self.follows else min(most, float(self.threads))
+
+    def told(self, threads: int) -> None:
+        """Compute with so many threads from now on, as its policy says."""
+        self.threads, self.follows = threads, False
 
     @property
     def finish(self) -> float:

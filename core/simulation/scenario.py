@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 from core.errors import InputError
 from core.scheduling.model import HIGHEST_PRIORITY, NO_TERMS, Terms
 from core.simulation.loss import FAMILIES
+from core.simulation.speedup import PENALTY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,6 +109,9 @@ class JobSpec:
         Threads that it computes with, or None: as many as it has cores.
     resizable
         Whether it adapts its threads to its cores (has the agent).
+    follows
+        Whether it does so by itself, one thread for each core that it can have, until its policy says how
+        many; `threads` mean nothing then.
     speedup
         Its speed on its cores; None: proportional to them.
     thread_penalty
@@ -134,8 +138,9 @@ class JobSpec:
     deadline: float | None = None
     threads: int | None = None
     resizable: bool = False
+    follows: bool = False
     speedup: Scaling | None = None
-    thread_penalty: float = 2.4
+    thread_penalty: float = PENALTY
     crash_at: float | None = None
     model: str = ""
     prepare: float = 0.0

@@ -12,9 +12,12 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
-from typing import Protocol
+from typing import Final, Protocol
 
 from core.errors import InputError
+
+PENALTY: Final = 2.4
+"""Seconds lost per useful second and thread too many for each core, between the 1.8 and 3.0 measured."""
 
 
 class Scaling(Protocol):
@@ -103,11 +106,14 @@ class Throughput:
         return slow + (fast - slow) * (cores - low) / (high - low)
 
 
+def excess(threads: int, cores: float) -> float:
+    """Threads too many for each core: (k/max(c, 1) − 1)⁺ of k threads on c cores."""
+    return max(0.0, threads / max(cores, 1.0) - 1.0)
+
+
 def thread_efficiency(threads: int | None, cores: float, penalty: float) -> float:
     """Share of its speed that k threads on c cores leave: 1/(1 + penalty·(k/max(c, 1) − 1)⁺)."""
-    if threads is None:
-        return 1.0
-    return 1.0 / (1.0 + penalty * max(0.0, threads / max(cores, 1.0) - 1.0))
+    return 1.0 if threads is None else 1.0 / (1.0 + penalty * excess(threads, cores))
 
 
 def speed_of(cores: float, speedup: Scaling | None, threads: int | None, penalty: float) -> float:

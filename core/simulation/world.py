@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError
 from core.scheduling.model import JobState, Trigger, Worker
+from core.scheduling.shares.threads import threads_for
 from core.scheduling.shares.water_filling import water_fill
 from core.simulation.chance import printed_values
 from core.simulation.contention import efficiency
@@ -179,11 +180,12 @@ class World:
         eta = efficiency(shares, self.scenario.gamma, self.scenario.contention)
         soonest = inf
         for job, share in zip(jobs, shares, strict=True):
-            spec = job.spec
-            rate = eta * speed_of(share, spec.speedup, job.threads, spec.thread_penalty)
-            if rate != job.rate or share != job.share:
+            spec, threads = job.spec, threads_for(share) if job.follows else job.threads
+            rate = eta * speed_of(share, spec.speedup, threads, spec.thread_penalty)
+            if rate != job.rate or share != job.share or threads != job.threads:
                 self.touch(job)
                 job.settle(self.now, share, rate)
+                job.threads = threads
             soonest = min(soonest, job.finish)
         self.workers[node.place] = _worker(node, sum(shares))
         node.plan += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,32 @@ def test_looking_more_often_changes_nothing_but_the_ledger(experiment):
     assert ends == pytest.approx({job.id: job.ended for job in plain.jobs})
     gaps = np.diff([entry.observation.time for entry in entries])
     assert gaps.max() <= 1.0 + 1e-9
+
+
+def test_threads_that_follow_are_predicted_from_ones_that_stay():
+    """Jobs with a thread for each of two processors, however many they are: other threads, other times."""
+    text = WORLD.replace("name: Recorded", "name: Recorded\nengine: docker")
+    text = text.replace("workers: {count: 2, cores: 1, id: half}", "workers: {cores: 2, id: node}")
+    text = text.replace(
+        "[fewest, flowcon, specon]",
+        "[{policy: free, threads: static}, {policy: free, label: one, threads: one},"
+        " {policy: free, label: follow}]",
+    )
+    asked = read_experiment(text.replace("baseline: fewest", "baseline: free"))
+    drawn = {seed: scenario(asked, seed) for seed in asked.seeds}
+    static, one = ({"threads": threads, "thread_penalty": 2.0} for threads in (2, 1))
+    follow = {"thread_penalty": 2.0, "follows": True, "resizable": True}
+
+    def world(seed, more):
+        return replace(drawn[seed], jobs=tuple(replace(job, **more) for job in drawn[seed].jobs))
+
+    def shown(seed):
+        policy = POLICIES["free"]
+        engine = simulated(world(seed, static), seed, hidden=False)
+        return [entry.observation for entry in drive(engine, policy, policy.chosen(), seed, 2.0)]
+
+    made = predict(asked, {seed: shown(seed) for seed in asked.seeds}, run_scenario)
+    for label, more in (("free", static), ("one", one), ("follow", follow)):
+        row = next(row for row in made.comparison if row["label"] == label)
+        real = np.mean([run_scenario(world(seed, more), asked.arm(label), seed).mean for seed in asked.seeds])
+        assert row["measures"]["mean"] == pytest.approx(real, rel=0.05), label

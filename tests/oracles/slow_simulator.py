@@ -36,6 +36,14 @@ def shares(capacity, caps, weights):
     return [min(cap, weight * low) for cap, weight in zip(caps, weights, strict=True)]
 
 
+def threads_of(spec, cores):
+    """One for each core and begun core above a twentieth, if they follow."""
+    if not spec.follows:
+        return spec.threads
+    whole = int(cores)
+    return max(1, whole + (cores - whole > 0.05))
+
+
 def speed(spec, cores):
     if cores <= 0:
         return 0.0
@@ -45,8 +53,9 @@ def speed(spec, cores):
     else:
         whole = curve.fixed + curve.parallel + curve.overhead
         plain = whole / (curve.fixed + curve.parallel / cores + curve.overhead * cores)
-    if spec.threads is not None and spec.threads > max(cores, 1):
-        plain /= 1 + spec.thread_penalty * (spec.threads / max(cores, 1) - 1)
+    threads = threads_of(spec, cores)
+    if threads is not None and threads > max(cores, 1):
+        plain /= 1 + spec.thread_penalty * (threads / max(cores, 1) - 1)
     return plain
 
 
@@ -105,10 +114,12 @@ def migrate(scenario, job, now, to):
 def pass_step(scenario, worker, jobs, now, step):
     if not jobs:
         return
-    caps = [
-        min(cap for cap in (job.limit, job.spec.demand, job.spec.threads, worker.cores) if cap is not None)
-        for job in jobs
-    ]
+    caps = []
+    for job in jobs:
+        threads = None if job.spec.follows else job.spec.threads
+        caps.append(
+            min(cap for cap in (job.limit, job.spec.demand, threads, worker.cores) if cap is not None)
+        )
     given = shares(worker.cores, caps, [job.weight for job in jobs])
     effective = sum(given) ** 2 / sum(a * a for a in given)
     n = len(jobs) if scenario.contention == "count" else effective

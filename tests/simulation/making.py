@@ -33,6 +33,7 @@ def job_specs(draw, number):
         restore_s=draw(tenths(0, 1)),
         threads=draw(st.none() | st.integers(1, 3)),
         resizable=draw(st.booleans()),
+        follows=draw(st.booleans()),
         speedup=draw(st.none() | st.just(SpeedUp(0.2, 0.7, 0.1))),
         prepare=draw(st.sampled_from([0.0, 0.2])),
         finish=draw(st.sampled_from([0.0, 0.1])),

@@ -107,6 +107,27 @@ def test_a_run_with_a_policy_is_predicted_from_one_without():
     assert predicted == pytest.approx(truth, rel=0.005)
 
 
+STATIC = tuple(replace(job, demand=None, threads=2, thread_penalty=3.1) for job in JOBS)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.08])
+def test_what_too_many_threads_cost_comes_back(gamma):
+    """Two threads each on two cores: right alone, one too many for each core beside others."""
+    found = calibrate([entry.observation for entry in run(Scenario(NODE, STATIC, gamma=gamma))])
+    assert (found.gamma_known, found.penalty_known) == (True, True)
+    assert found.scenario.gamma == pytest.approx(gamma, abs=0.005)
+    for fitted, true in zip(found.scenario.jobs, STATIC, strict=True):
+        assert (fitted.threads, fitted.demand) == (2, None)
+        assert fitted.thread_penalty == pytest.approx(3.1, rel=0.02)
+        assert fitted.work == pytest.approx(true.work, rel=0.01)
+
+
+def test_what_threads_cost_is_not_claimed_where_nothing_shows_it():
+    found = calibrate(recorded(gamma=0.08))
+    assert not found.penalty_known
+    assert {job.thread_penalty for job in found.scenario.jobs} == {2.4}
+
+
 def test_gamma_is_not_claimed_where_nothing_shows_it():
     alone = [entry.observation for entry in run(Scenario(NODE, JOBS[:1], gamma=0.5))]
     assert (calibrate(alone).gamma_known, calibrate(alone).scenario.gamma) == (False, 0.0)

@@ -203,7 +203,7 @@ def check_jobs(scenario, entries):
 
 def plain(spec):
     """Whether each core-second of usage is one of work."""
-    return spec.speedup is None and spec.threads is None and not spec.resizable
+    return spec.speedup is None and spec.threads is None and not (spec.resizable or spec.follows)
 
 
 def test_noise_does_not_depend_on_policy_or_on_other_jobs():

@@ -1,11 +1,11 @@
-"""The simulator's constants from a recorded run without policy: γ, and each job's work, demand and loss.
+"""The simulator's constants from a recorded run without policy: γ, p, and each job's work, demand and loss.
 
 What a run shows is usage C(t), which contention does not change, and printed values, which come at even
-shares of the training. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work; γ
-is the value for which the values of every job come as evenly in its work as they should. A job's work is then
-what it did from its start to its end, of which it prepared until one value's worth before the first and
-finished after the last. The run must be one without limits, pauses and migrations, so that usage and
-neighbours are those of free competition.
+shares of the training. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work,
+and 1/(1 + p·x) of that with x threads too many for each core; γ and p are those for which the values of every
+job come as evenly in its work as they should. A job's work is then what it did from its start to its end, of
+which it prepared until one value's worth before the first and finished after the last. The run must be one
+without limits, pauses and migrations, so that usage and neighbours are those of free competition.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from core.errors import InputError
 from core.scheduling.model import JobState
 from core.simulation.calibration.curve_fit import fit_curve
 from core.simulation.calibration.golden_section import golden_section
-from core.simulation.calibration.histories import given, histories_of
+from core.simulation.calibration.histories import Costs, given, histories_of
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+from core.simulation.speedup import PENALTY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
 
 _FEWEST_READINGS: Final = 5
 _LARGEST_GAMMA: Final = 2.0
+_LARGEST_PENALTY: Final = 10.0
+_STEPS: Final = 25
+"""Of the search for p: it is then known to 10·0.618²⁵ = 0.00006."""
+
+_NOTHING: Final = 1e-6
+_CHANGES: Final = 0.05
+_ALL_THREADS: Final = 0.8
+"""Share of its threads from which on a job that could have more cores is taken to use all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +60,8 @@ class Calibration:
         Root mean square of the printed values' distances from even positions, as shares of the work.
     gamma_known
         False where no job's number of neighbours ever changed during its life, so that γ is only assumed 0.
+    penalty_known
+        False where no job's threads too many changed in number during its life, so that p is only assumed.
     left_out
         Jobs that did not complete, printed too little, or all at one moment.
     """
@@ -60,6 +71,7 @@ class Calibration:
     curve_errors: tuple[float, ...]
     progress_error: float
     gamma_known: bool
+    penalty_known: bool
     left_out: tuple[str, ...]
 
 
@@ -85,37 +97,54 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
             f"None of the run's {len(every)} jobs completed with at least {_FEWEST_READINGS} printed values.",
             "Record a run in which jobs print their loss and end by themselves.",
         )
-    known = any(np.ptp(one.crowd) > 0.05 for one in used)
-    gamma = golden_section(lambda g: _unevenness(used, g), 0.0, _LARGEST_GAMMA) if known else 0.0
-    gamma = gamma if gamma > 1e-6 else 0.0
-    trained = [_training(one, gamma) for one in used]
+    crowds = any(np.ptp(one.crowd) > _CHANGES for one in used)
+    exceeds = any(np.ptp(one.excess) > _CHANGES for one in used)
+    costs = _costs(used, crowds, exceeds)
+    trained = [_training(one, costs) for one in used]
     fits = [
-        fit_curve((one.work_at(one.read_at, gamma) - begin) / (end - begin), one.values)
+        fit_curve((one.work_at(one.read_at, costs) - begin) / (end - begin), one.values)
         for one, (begin, end) in zip(used, trained, strict=True)
     ]
-    jobs = tuple(_spec(one, gamma, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
+    jobs = tuple(_spec(one, costs, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
     workers = tuple(WorkerSpec(name, cores) for name, cores in given(observations).items())
     return Calibration(
-        Scenario(workers, jobs, gamma, contention),
+        Scenario(workers, jobs, costs.gamma, contention),
         tuple(fit.family for fit in fits),
         tuple(fit.error for fit in fits),
-        _unevenness(used, gamma) ** 0.5,
-        known,
+        _unevenness(used, costs) ** 0.5,
+        crowds,
+        exceeds,
         tuple(one.last.id for one in every if not _usable(one)),
     )
+
+
+def _costs(used: Sequence[History], crowds: bool, exceeds: bool) -> Costs:
+    """γ and p for which printed values come most evenly; each is only looked for where it shows."""
+
+    def gamma(penalty: float) -> float:
+        if not crowds:
+            return 0.0
+        found = golden_section(lambda each: _unevenness(used, Costs(each, penalty)), 0.0, _LARGEST_GAMMA)
+        return found if found > _NOTHING else 0.0
+
+    def left(penalty: float) -> float:
+        return _unevenness(used, Costs(gamma(penalty), penalty))
+
+    penalty = golden_section(left, 0.0, _LARGEST_PENALTY, _STEPS) if exceeds else PENALTY
+    return Costs(gamma(penalty), penalty)
 
 
 def _usable(one: History) -> bool:
     if one.last.state is not JobState.DONE or len(one.values) < _FEWEST_READINGS:
         return False
-    first, last = one.work_at(one.read_at[[0, -1]], 0.0).tolist()
+    first, last = one.work_at(one.read_at[[0, -1]], Costs()).tolist()
     return bool(last > first)
 
 
-def _unevenness(histories: Sequence[History], gamma: float) -> float:
+def _unevenness(histories: Sequence[History], costs: Costs) -> float:
     """Mean square of how far printed values are from even positions between a job's first and its last."""
     return float(
-        np.mean(np.concatenate([_misplaced(one.work_at(one.read_at, gamma)) for one in histories]) ** 2)
+        np.mean(np.concatenate([_misplaced(one.work_at(one.read_at, costs)) for one in histories]) ** 2)
     )
 
 
@@ -125,25 +154,21 @@ def _misplaced(work: Floats) -> Floats:
     return np.asarray(places - np.linspace(0, 1, len(work)))
 
 
-def _training(one: History, gamma: float) -> tuple[float, float]:
+def _training(one: History, costs: Costs) -> tuple[float, float]:
     """After how much of its work a job began to train, and after how much it had ended."""
-    first, last = one.work_at(one.read_at[[0, -1]], gamma).tolist()
+    first, last = one.work_at(one.read_at[[0, -1]], costs).tolist()
     each = (last - first) / (len(one.values) - 1)
     return max(first - each, 0.0), last
 
 
 def _demand(one: History) -> float | None:
-    """Most cores that a job can use: no more than its threads, where these do not change.
-
-    Threads are in the demand alone: what too many of them cost is in the recorded work already.
-    """
-    threads = None if one.last.can_resize else one.last.threads
-    known = [float(each) for each in (one.demand, threads) if each is not None]
-    return min(known, default=None)
+    """Most cores that a job can use; None where that is not known, or is as many as it has threads."""
+    demand, threads = one.demand, one.last.threads
+    return None if demand is None or (threads is not None and demand > _ALL_THREADS * threads) else demand
 
 
-def _spec(one: History, gamma: float, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
-    job, work = one.last, one.work(gamma)
+def _spec(one: History, costs: Costs, fit: CurveFit, trained: tuple[float, float]) -> JobSpec:
+    job, work = one.last, one.work(costs)
     return JobSpec(
         id=job.id,
         work=work,
@@ -155,7 +180,10 @@ def _spec(one: History, gamma: float, fit: CurveFit, trained: tuple[float, float
         noise_phi=fit.phi,
         request=job.request,
         steps=job.total_steps,
+        threads=job.threads,
         resizable=job.can_resize,
+        follows=job.can_resize,
+        thread_penalty=costs.penalty,
         prepare=trained[0],
         finish=max(work - trained[1], 0.0),
     )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from core.simulation.speedup import excess
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -21,14 +23,22 @@ _WHOLE: Final = 0.995  # of a worker's cores: from there on the rest is rounding
 _OFTEN: Final = 0.1  # of a job's life beside idle cores, enough for what it used to say what it can use
 
 
+class Costs(NamedTuple):
+    """What of their usage jobs lose: γ to contention, and p to threads that have no core."""
+
+    gamma: float = 0.0
+    penalty: float = 0.0
+
+
 class _Stretch(NamedTuple):
-    """A job between two observations: until when, how it used its worker, and with how many others."""
+    """A job between two observations: until when, how it used its worker, and what was in its way."""
 
     until: float
     begun: float
     usage: float
     crowd: float
-    idle: bool
+    excess: float = 0.0
+    idle: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,6 +55,8 @@ class History:
         Core-seconds used in each stretch, shape (n,).
     crowd
         n_e in each stretch, the job included, shape (n,).
+    excess
+        Threads too many for each core that it could have (`core.simulation.speedup.excess`), shape (n,).
     idle
         Whether its worker had cores to spare, shape (n,).
     read_at, values
@@ -55,18 +67,23 @@ class History:
     time: Floats
     usage: Floats
     crowd: Floats
+    excess: Floats
     idle: np.ndarray[tuple[int], np.dtype[np.bool_]]
     read_at: Floats
     values: Floats
 
-    def work_at(self, when: Floats, gamma: float) -> Floats:
-        """Core-seconds of work done at moments `when`: Σ ΔC/(1 + γ(n_e − 1)), linear within a stretch."""
-        done = np.concatenate([[0.0], np.cumsum(self.usage / (1 + gamma * (self.crowd - 1)))])
+    def work_at(self, when: Floats, costs: Costs) -> Floats:
+        """Core-seconds of work done at moments `when`, linear within a stretch.
+
+        Σ ΔC/((1 + γ(n_e − 1))·(1 + p·x)) with x threads too many for each core.
+        """
+        waste = (1 + costs.gamma * (self.crowd - 1)) * (1 + costs.penalty * self.excess)
+        done = np.concatenate([[0.0], np.cumsum(self.usage / waste)])
         return np.asarray(np.interp(when, self.time, done))
 
-    def work(self, gamma: float) -> float:
+    def work(self, costs: Costs) -> float:
         """Core-seconds of its whole work."""
-        return float(self.work_at(self.time[-1:], gamma)[0])
+        return float(self.work_at(self.time[-1:], costs)[0])
 
     @property
     def demand(self) -> float | None:
@@ -128,12 +145,15 @@ def histories_of(observations: Sequence[Observation], contention: Contention) ->
         for job in present:
             readings[job.id] += job.readings
         for worker in after.workers:
-            here = [job for job in present if job.worker == worker.id]
-            found = _stretches(here, last, before.time, after.time, contention)
-            used = sum(stretch.usage for stretch in found.values())
-            idle = used < _BUSY * worker.capacity * (after.time - before.time)
+            here = {job.id: job for job in present if job.worker == worker.id}
+            found = _stretches(list(here.values()), last, before.time, after.time, contention)
+            span, used = after.time - before.time, sum(stretch.usage for stretch in found.values())
+            idle = used < _BUSY * worker.capacity * span
             for name, stretch in found.items():
-                stretches[name].append(stretch._replace(idle=idle))
+                spare = worker.capacity - (used - stretch.usage) / span
+                cores, threads = max(spare, worker.capacity / len(found)), here[name].threads
+                too_many = 0.0 if threads is None else excess(threads, cores)
+                stretches[name].append(stretch._replace(idle=idle, excess=too_many))
         last.update((job.id, job) for job in present)
     return tuple(_history(last[name], lines, readings[name]) for name, lines in stretches.items())
 
@@ -150,7 +170,7 @@ def _stretches(
         squares = sum(one * one for one in usage)
         crowd = sum(usage) ** 2 / squares if squares > 0 else 1.0
     return {
-        job.id: _Stretch(end, begun[job.id], used, max(crowd, 1.0), idle=False)
+        job.id: _Stretch(end, begun[job.id], used, max(crowd, 1.0))
         for job, used in zip(ran, usage, strict=True)
     }
 
@@ -161,6 +181,7 @@ def _history(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -
         np.array([lines[0].begun, *(line.until for line in lines)]),
         np.array([line.usage for line in lines]),
         np.array([line.crowd for line in lines]),
+        np.array([line.excess for line in lines]),
         np.array([line.idle for line in lines]),
         np.array([when for when, _ in readings]),
         np.array([value for _, value in readings]),

@@ -57,8 +57,25 @@ def test_threads_are_those_of_a_share_as_neighbours_come_and_go(docker_url, ligh
         become(1)
 
 
+def test_threads_that_a_policy_sets_shrink_before_its_quota(docker_url, light_image, tmp_path):
+    """The policy's own order, threads and then cores, is kept to: the quota waits for the answer."""
+    jobs = [planned(light_image, name, 60.0, 3000, can_resize=True) for name in "ab"]
+    with opened(docker_url, tmp_path, *jobs, cpus=(None,)) as engine:
+        begun(engine, Start("b", "worker-0", threads=2), Start("a", "worker-0", threads=2))
+        end = time.monotonic() + 20.0
+        while not all(job.steps for job in looked(engine, 0.1).jobs):
+            assert time.monotonic() < end
+        less = [SetThreads("a", 1), SetLimit("a", 0.5), SetThreads("b", 1), SetLimit("b", 0.5)]
+        assert engine.apply(less) == ()
+        shrunk = engine.observe().jobs
+        assert [(job.threads, job.limit, job.can_resize) for job in shrunk] == [(1, 0.5, True)] * 2
+        assert engine.apply([SetLimit("a", 1.5), SetThreads("a", 2)]) == ()
+        assert looked_until(engine, lambda job: job.threads == 2).jobs[0].limit == 1.5
+
+
+@pytest.mark.parametrize("told", [False, True], ids=["by its share", "by its policy"])
 def test_a_job_that_does_not_answer_gets_its_quota_and_is_shown_as_one(
-    docker_url, light_image, tmp_path, monkeypatch
+    docker_url, light_image, tmp_path, monkeypatch, told
 ):
     monkeypatch.setattr("core.engines.docker_host.engine.resize.ACKNOWLEDGED_IN", 0.3)
     deaf = "import json,os,time\nf=os.environ['PHASEDOCK_AGENT']+'/says.json'\n"
@@ -67,7 +84,8 @@ def test_a_job_that_does_not_answer_gets_its_quota_and_is_shown_as_one(
     with opened(docker_url, tmp_path, job, cpus=(None,)) as engine:
         begun(engine, Start("a", "worker-0"))
         assert looked_until(engine, lambda job: job.threads == 2).jobs[0].can_resize
-        assert engine.apply([SetLimit("a", 0.5)]) == ()
+        less = [SetThreads("a", 1), SetLimit("a", 0.5)] if told else [SetLimit("a", 0.5)]
+        assert engine.apply(less) == ()
         seen = engine.observe()
         assert (seen.jobs[0].limit, seen.jobs[0].can_resize, seen.failures) == (0.5, False, ())
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from core.engines.docker_host.engine import migration
 from core.engines.docker_host.engine.resize import announce, set_limit
 from core.engines.docker_host.engine.start import create, follow, prepare
-from core.engines.docker_host.engine.threads import wanted_threads
+from core.engines.docker_host.engine.threads import ask, wanted_threads
 from core.errors import PhaseDockError
 from core.scheduling import refusals
 from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
@@ -83,8 +83,8 @@ def _set_limit(shared: SharedState, job: LiveJob, action: SetLimit, until: float
 
 def _set_threads(shared: SharedState, job: LiveJob, action: SetThreads, _: float) -> None:  # noqa: ARG001 - one shape
     refusals.placed(job.id, job.state, job.worker)
-    agent = refusals.told(action, job.agent if job.can_resize else None)
-    agent.want(threads=action.threads)
+    refusals.told(action, job.agent if job.can_resize else None)
+    ask(job, action.threads)
     job.told = True
 
 

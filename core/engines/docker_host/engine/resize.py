@@ -1,9 +1,9 @@
 """Cores and threads of a job changed together: the protocol of elastic containers (Libutti).
 
-More threads than cores make a program wait for itself, so a job whose threads follow its cores first drops
-threads, acknowledges, and only then loses cores; when it grows, the cores come first. A job that does not
-answer in time gets its new limit all the same and is shown as one that does not follow, until it answers
-again.
+More threads than cores make a program wait for itself, so a job whose threads follow its cores, by themselves
+or because its policy says how many, first drops threads, acknowledges, and only then loses cores; when it
+grows, the cores come first. A job that does not answer in time gets its new limit all the same and is shown
+as one that does not follow, until it answers again.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from core.engines.docker_host.engine.threads import want, wanted_threads
-from core.scheduling.actions import SetLimit
+from core.engines.docker_host.engine.threads import ask, want, wanted_threads
+from core.scheduling.actions import SetLimit, SetThreads
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
@@ -32,8 +32,12 @@ def announce(shared: SharedState, actions: Sequence[Action]) -> float:
     """Ask every job that is to shrink for fewer threads, all at once; returns the deadline for answers."""
     for action in actions:
         job = shared.jobs.get(action.job)
-        if isinstance(action, SetLimit) and job is not None and _shrinks(shared, job, action.limit):
-            want(shared, job, action.limit)
+        if job is None or job.worker is None:
+            continue
+        if isinstance(action, SetLimit):
+            _drop(job, wanted_threads(shared, job, action.limit, job.worker))
+        elif isinstance(action, SetThreads) and job.can_resize:
+            _drop(job, action.threads)
     return time.monotonic() + ACKNOWLEDGED_IN
 
 
@@ -56,8 +60,9 @@ def set_limit(shared: SharedState, job: LiveJob, limit: float | None, weight: fl
     PhaseDockError
         If the host refuses or is lost.
     """
-    if _shrinks(shared, job, limit):
-        want(shared, job, limit)
+    if job.worker is not None:
+        _drop(job, wanted_threads(shared, job, limit, job.worker))
+    if _drops(job, job.agent.wants.threads if job.agent is not None else None):
         job.silent = not acknowledged(shared, job, until)
     host = shared.host_of(job)
     known = host.known(job.container) or host.inspect(job.container)
@@ -77,10 +82,15 @@ def acknowledged(shared: SharedState, job: LiveJob, until: float) -> bool:
     return True
 
 
-def _shrinks(shared: SharedState, job: LiveJob, limit: float | None) -> bool:
-    if job.agent is None or job.worker is None:
+def _drop(job: LiveJob, threads: int | None) -> None:
+    """Ask a job for so many threads if it has more now."""
+    if _drops(job, threads):
+        ask(job, threads)
+
+
+def _drops(job: LiveJob, threads: int | None) -> bool:
+    """Whether so many threads are fewer than a job computes with; a frozen program acknowledges nothing."""
+    if job.agent is None or job.state is not JobState.RUNNING or threads is None:
         return False
-    if job.state is not JobState.RUNNING:
-        return False  # a frozen program acknowledges nothing
-    threads, now = wanted_threads(shared, job, limit, job.worker), job.agent.says().threads
-    return threads is not None and now is not None and threads < now
+    now = job.agent.says().threads
+    return now is not None and threads < now

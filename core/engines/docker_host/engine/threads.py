@@ -43,10 +43,13 @@ def wanted_threads(
 
 def want(shared: SharedState, job: LiveJob, limit: float | None) -> None:
     """Ask a job for the threads that suit a limit, unless it was asked for them already."""
-    if job.agent is None or job.worker is None:
-        return
-    threads = wanted_threads(shared, job, limit, job.worker)
-    if threads is not None and threads != job.agent.wants.threads:
+    if job.worker is not None:
+        ask(job, wanted_threads(shared, job, limit, job.worker))
+
+
+def ask(job: LiveJob, threads: int | None) -> None:
+    """Ask a job for so many threads, unless it was asked for them already; None asks for nothing."""
+    if job.agent is not None and threads is not None and threads != job.agent.wants.threads:
         job.agent.want(threads=threads)
 
 
