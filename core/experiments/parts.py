@@ -260,6 +260,9 @@ class JobKind:
     program: str = setting(
         "", label="Program", help="What its containers run, such as “mlp --size 2”. Only for Docker."
     )
+    image: str = setting(
+        "", label="Image", help="The image of its containers; none: the experiment's. Only for Docker."
+    )
     throughput: tuple[Span, ...] = ()
     """(cores, steps per second) as measured, in place of `fixed` and `overhead`."""
     losses: tuple[float, ...] = ()
@@ -272,7 +275,11 @@ TERMS = (
     "request", "min", "max", "memory", "priority", "deadline", "threads", "malleable", "fixed", "overhead",
     "throughput",
 )  # fmt: skip
-"""What an owner says of a job, and how it scales; left out of files where nothing is said."""
+"""What an owner says of a job, and how it scales."""
+CONTAINER = ("program", "image")
+"""What a job's container runs."""
+UNSAID = (*TERMS, "image")
+"""What is left out of files where nothing is said."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.experiments.parts import (
     SPANS,
-    TERMS,
+    UNSAID,
     Arrivals,
     Containers,
     Drawn,
@@ -171,7 +171,7 @@ def _kind(kind: JobKind) -> dict[str, Any]:
         values.pop("losses")
     values["throughput"] = [list(point) for point in kind.throughput]
     unsaid = asdict(JobKind()) | {"throughput": []}
-    for name in TERMS:
+    for name in UNSAID:
         if values[name] == unsaid[name]:
             values.pop(name)
     for name in SPANS:

@@ -85,3 +85,20 @@ policies:
   - {policy: specon, label: SpeCon, settings: {alpha: 50%, interval: 1}}
 seeds: [2]
 """
+
+# each asks for both processors and can run with one: the first gives one back for the second, the third waits
+ELASTIC = """
+version: 1
+name: Elastic, real
+engine: docker
+workers: {id: node, cores: 2}
+kinds:
+  Bends: {work: 8, program: mlp, steps: 60, request: 2, min: 1, max: 2}
+jobs:
+  - {id: first, kind: Bends, at: 0}
+  - {id: second, kind: Bends, at: 2}
+  - {id: third, kind: Bends, at: 3}
+policies:
+  - {policy: elastic, label: Elastic, settings: {admission: proportional, reassign: fill}}
+seeds: [2]
+"""

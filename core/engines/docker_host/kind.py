@@ -82,7 +82,7 @@ def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads:
         command += ["--steps", str(kind.steps)]
     return PlannedJob(
         id=job.id,
-        image=docker.image,
+        image=kind.image or docker.image,
         command=tuple(command),
         arrival=job.arrival,
         labels={RUN: run},

@@ -18,7 +18,7 @@ from core.runtime.tasks.worker import Worker
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 from tests.live.waiting import until
-from tests.live.workloads import ALONE, FLOWCON, SPECON
+from tests.live.workloads import ALONE, ELASTIC, FLOWCON, SPECON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from docker.models.containers import Container
 
     from core.runtime.workspace import Workspace
+    from core.scheduling.model import Job
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
@@ -54,6 +55,30 @@ def test_specon_moves_a_pytorch_job_without_losing_or_repeating_a_step(space: Wo
         assert steps == sorted(steps)
         assert (seen[-1].state, seen[-1].steps) == (JobState.DONE, seen[-1].total_steps)
     assert not [failure for entry in entries for failure in entry.failures]
+
+
+@pytest.mark.usefixtures("light_image")
+def test_cores_and_threads_bend_together_while_jobs_queue(space: Workspace) -> None:
+    """Two processors: the second job takes one back from the first, the third waits until one has ended."""
+    run = space.runs.experiment(done(space, ELASTIC)).runs["Elastic"][2]
+    entries = list(space.runs.entries(run))
+    lives: dict[str, list[Job]] = {"first": [], "second": [], "third": []}
+    for entry in entries:
+        seen = entry.observation
+        assert sum(job.limit or 0.0 for job in seen.jobs if job.state.placed) <= 2.0
+        for job in (*seen.jobs, *seen.ended):
+            lives[job.id].append(job)
+    for life in lives.values():
+        last = life[-1]
+        assert (last.state, last.steps) == (JobState.DONE, last.total_steps)
+        assert len([value for job in life for value in job.readings]) == last.total_steps
+    assert next(job.limit for job in lives["first"] if job.steps) == 2.0
+    shrunk = [job for job in lives["first"] if job.limit == 1.0]
+    assert {job.threads for job in shrunk} == {1}
+    assert JobState.WAITING in [job.state for job in lives["third"]][1:]
+    assert (lives["third"][-1].limit, lives["third"][-1].threads) == (2.0, 2)
+    assert not [failure for entry in entries for failure in entry.failures]
+    assert space.runs.replay(run) == []
 
 
 @pytest.mark.usefixtures("light_image")

@@ -15,7 +15,7 @@ from app.pages.runs.build.policies import policies
 from app.pages.runs.build.yaml import shortened
 from app.ui.basics import Node, button, icon
 from app.ui.forms import ORDER, control, field_id, select
-from core.experiments.parts import TERMS, Arrivals, Containers, Drawn, JobKind, WorkerGroup, World
+from core.experiments.parts import CONTAINER, TERMS, Arrivals, Containers, Drawn, JobKind, WorkerGroup, World
 from core.experiments.spec import ENGINES, SIMULATED
 from core.settings_fields import FieldSpec
 from core.traces.validation import many
@@ -116,10 +116,10 @@ def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
 
 def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool) -> html.Div:
     path, given = f"kinds/{at}", kind or {}
-    main = (*(("program",) if real else ()), *_MAIN)
+    main = (*(CONTAINER if real else ()), *_MAIN)
     made = [text(f"{path}/name", "Name", name, "What its jobs are called in tables.")]
     made += controls(JobKind, path, given, main)
-    others = controls(JobKind, path, given, rest(JobKind, (*_MAIN, "program", *TERMS)))
+    others = controls(JobKind, path, given, rest(JobKind, (*_MAIN, *CONTAINER, *TERMS)))
     terms = controls(JobKind, path, given, TERMS)
     folded = [more("Loss, checkpoints, steps", others), more("Request, memory, threads, speed-up", terms)]
     return item(name, made, "drop-kinds", at, folded)
