@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.engines.docker_host import PlannedJob
+from core.engines.docker_host import Host, HostLost, PlannedJob
 from core.errors import Cancelled
 from core.scheduling.actions import SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState
@@ -147,3 +147,37 @@ def test_a_program_without_an_agent_is_read_to_its_last_line(docker_url, light_i
     readings = [reading for entry in seen for job in (*entry.jobs, *entry.ended) for reading in job.readings]
     assert [value for _, value in readings] == pytest.approx([1 / step for step in range(1, 8)], abs=1e-4)
     assert (last.state, last.steps, last.total_steps) == (JobState.DONE, 7, 7)
+
+
+@pytest.mark.parametrize("lost", ["create", "start"])
+def test_a_container_whose_start_was_not_answered_does_not_compute_beside_the_next_one(
+    docker_url, light_image, tmp_path, docker_client, monkeypatch, lost
+):
+    """The host did what it was asked, but its answer was lost: the job waits, so nothing of it may run."""
+
+    def names():
+        with_label = docker_client.containers.list(all=True, filters={"label": "phasedock.lost"})
+        return [(each.name, each.status) for each in with_label]
+
+    does = getattr(Host, lost)
+
+    def unanswered(host, asked):
+        does(host, asked)
+        raise HostLost("There was no answer from the Docker host local.")
+
+    job = planned(light_image, "a", 1.0, 40, labels={"phasedock.test": "1", "phasedock.lost": lost})
+    with opened(docker_url, tmp_path, job) as engine:
+        engine.wait(None)
+        engine.observe()
+        with monkeypatch.context() as patch:
+            patch.setattr(Host, lost, unanswered)
+            (failure,) = engine.apply([Start("a", "worker-0")])
+        assert "no answer" in failure.why
+        assert len(names()) == 1
+        assert looked(engine, 0.1).jobs[0].state is JobState.WAITING
+        assert names() == []
+        assert engine.apply([Start("a", "worker-0")]) == ()
+        assert [status for _, status in names()] == ["running"]
+        seen = to_the_end(engine)
+    ended = seen[-1].ended[0]
+    assert (ended.state, ended.steps) == (JobState.DONE, 40)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.docker_host.engine import migration
 from core.engines.docker_host.engine.resize import announce, set_limit
-from core.engines.docker_host.engine.start import create, follow, prepare
+from core.engines.docker_host.engine.start import answered, create, follow, prepare
 from core.engines.docker_host.engine.threads import ask, wanted_threads
 from core.errors import PhaseDockError
 from core.scheduling import refusals
@@ -62,6 +62,7 @@ def _start(shared: SharedState, job: LiveJob, action: Start, _: float) -> None:
             job.agent.want(threads=threads if job.told else wanted_threads(shared, job, limit, worker))
         container = create(shared, job, job.plan, worker)
         worker.host.start(container)
+        answered(shared, job)
     except (PhaseDockError, OSError):
         job.worker, job.limit, job.weight = None, None, 1.0
         raise

@@ -20,7 +20,8 @@ def leave(shared: SharedState) -> tuple[str, ...]:
             job.giving_up.set()
     shared.executor.shutdown(wait=True)
     back = [put_back(host, job) for host, job in shared.adopted]
-    away = [_take_away(host, container) for container, (host, _) in shared.mine.items()]
+    mine = {**shared.mine, **shared.unanswered}
+    away = [_take_away(host, container) for container, (host, _) in mine.items()]
     return tuple(sentence for sentence in (*back, *away) if sentence)
 
 

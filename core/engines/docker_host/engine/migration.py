@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from core.engines.docker_host.engine.shared_state import PULSE
-from core.engines.docker_host.engine.start import create
+from core.engines.docker_host.engine.start import answered, create
 from core.engines.docker_host.engine.threads import wanted_threads
 from core.engines.errors import HostLost
 from core.errors import PhaseDockError
@@ -113,6 +113,7 @@ def _moved(move: _Move) -> str:
     container = create(move.shared, move.job, move.plan, move.to)
     try:
         move.to.host.start(container)
+        answered(move.shared, move.job)
         _until(
             move,
             lambda says: says.started != before.started and _goes_on(says, before.checkpoint_step),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from core.engines.docker_host.engine.adoption import adopt_new
 from core.engines.docker_host.engine.job import LiveJob
 from core.engines.docker_host.engine.leave import put_back
+from core.engines.docker_host.engine.start import remove_unanswered
 from core.engines.docker_host.host.outcomes import ending
 from core.engines.errors import ChangeRefused, ContainerGone, HostLost
 from core.errors import PhaseDockError
@@ -74,6 +75,8 @@ def read_one(shared: SharedState, job: LiveJob, at_end: bool = False) -> None:
 
 
 def _look_at(shared: SharedState, host: Host) -> None:
+    if shared.unanswered:
+        remove_unanswered(shared, host)
     running = {container.id: container for container in host.containers()}
     if shared.adopt is not None:
         adopt_new(shared, host, running)

@@ -99,6 +99,7 @@ class SharedState:
         self.news_queue: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self.executor = ThreadPoolExecutor(8, thread_name_prefix="docker-engine")
         self.mine: dict[str, tuple[Host, LiveJob]] = {}
+        self.unanswered: dict[str, tuple[Host, LiveJob]] = {}
         self.adopted: list[tuple[Host, LiveJob]] = []
         self.names: dict[str, int] = {}
         self.lost: dict[str, float] = {}

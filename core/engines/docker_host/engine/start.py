@@ -11,6 +11,7 @@ from core.engines.docker_host.agent.readings import AgentReadings
 from core.engines.docker_host.host.creation import Creation
 from core.engines.docker_host.host.limits import Limits
 from core.engines.values import AGENT, GOAL, JOB
+from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,9 +62,34 @@ def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWo
     )
     if plan.stays:
         return _create_to_stay(shared, job, plan, worker, creation)
+    remove_unanswered(shared, worker.host, job)
+    shared.unanswered[creation.name] = (worker.host, job)
     container = worker.host.create(creation)
     shared.mine[container] = (worker.host, job)
     return container
+
+
+def remove_unanswered(shared: SharedState, host: Host, job: LiveJob | None = None) -> None:
+    """Remove containers of a host that may or may not have been started; of one job, or of all.
+
+    A host may do what was asked and its answer be lost. Such a container would compute beside the one that its
+    job gets in its place.
+
+    Raises
+    ------
+    PhaseDockError
+        If the host refuses, or is lost.
+    """
+    for name, (where, owner) in list(shared.unanswered.items()):
+        if where is host and (owner is job or (job is None and owner.state is not JobState.MIGRATING)):
+            host.remove(name)
+            shared.unanswered.pop(name, None)
+
+
+def answered(shared: SharedState, job: LiveJob) -> None:
+    """Note that the container of a job was started for certain."""
+    for name in [name for name, (_, owner) in list(shared.unanswered.items()) if owner is job]:
+        shared.unanswered.pop(name, None)
 
 
 def _create_to_stay(
