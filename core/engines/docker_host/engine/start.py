@@ -72,8 +72,8 @@ def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWo
 def remove_unanswered(shared: SharedState, host: Host, job: LiveJob | None = None) -> None:
     """Remove containers of a host that may or may not have been started; of one job, or of all.
 
-    A host may do what was asked and its answer be lost. Such a container would compute beside the one that its
-    job gets in its place.
+    A host may do what was asked and its answer be lost. Such a container would compute beside the one that
+    its job gets in its place.
 
     Raises
     ------
