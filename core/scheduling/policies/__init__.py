@@ -21,6 +21,7 @@ for _policies in declared(
     "slaq",
     "phasedock",
     "elastic",
+    "resizes",
 ):
     for _policy in _policies:
         POLICIES.add(_policy.name, _policy)

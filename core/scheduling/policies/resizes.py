@@ -1,0 +1,121 @@
+"""``resizes``: one job after another, each through the same numbers of cores. A measurement, not a scheduler.
+
+It shows what a change of cores costs and gives: with threads that stay, more of them than cores wait for
+each other (oversubscription), fewer leave cores idle (underutilisation); with threads that follow, neither
+happens. Source: Libutti, "Scheduling Elastic Machine Learning Process through Containers", JCS&T 23(2),
+2023, shows both effects by such changes; the sequence is this project's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+from core.scheduling.actions import Action, Reason, SetLimit, Start
+from core.scheduling.model import JobState
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.settings_fields import setting
+from core.units import format_cores
+
+if TYPE_CHECKING:
+    from core.scheduling.model import Job, Observation
+
+
+@dataclass(frozen=True)
+class ResizesSettings:
+    """The cores that every job gets, one number after the other."""
+
+    cores: str = setting(
+        "2 1 0.5 1 2", label="Cores", help="Numbers with spaces between them; the last one stays to the end."
+    )
+    every: float = setting(
+        15.0, label="Each for", low=0.5, high=86_400.0, unit="s", help="Time between two changes."
+    )
+
+    def __post_init__(self) -> None:
+        try:
+            most = max(self.sequence)
+            least = min(self.sequence)
+        except ValueError:
+            most = least = 0.0
+        if not 0.01 <= least <= most <= 4096:
+            raise InputError(
+                f"Cores (cores) cannot be “{self.cores}”.",
+                "Give numbers from 0.01 to 4096, such as 2 1 0.5 2.",
+            )
+
+    @property
+    def sequence(self) -> tuple[float, ...]:
+        """The numbers of cores, in order."""
+        return tuple(float(each) for each in self.cores.split())
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Whose turn it is, and since when.
+
+    Parameters
+    ----------
+    settings
+        What was chosen.
+    number
+        Of the last observation.
+    job
+        Whose turn it is; empty before the first.
+    since
+        When its turn began, seconds of the run's clock.
+    done
+        How many of the numbers it was given.
+    """
+
+    settings: ResizesSettings
+    number: int = -1
+    job: str = ""
+    since: float = 0.0
+    done: int = 0
+
+
+def begin(settings: ResizesSettings, _seed: int) -> State:
+    """The state before the first observation."""
+    return State(settings)
+
+
+def decide(state: State, seen: Observation) -> Decision[State]:
+    """Give the job whose turn it is the cores of this moment; the next one's turn is when it has ended."""
+    if seen.number <= state.number:
+        return Decision(state)
+    state = replace(state, number=seen.number)
+    job = next((job for job in seen.jobs if job.id == state.job), None)
+    if job is None or job.state is JobState.WAITING:
+        job = job or next(iter(seen.jobs), None)
+        state = replace(state, job=job.id if job else "", since=seen.time, done=0)
+    if job is None:
+        return Decision(state)
+    settings, numbers = state.settings, state.settings.sequence
+    due = min(int((seen.time - state.since) / settings.every + 1e-9) + 1, len(numbers))
+    wake = state.since + due * settings.every if due < len(numbers) else None
+    if due == state.done or job.state not in (JobState.WAITING, JobState.RUNNING):
+        return Decision(state, wake=wake)
+    action, cores = _given(job, numbers[due - 1], seen)
+    text = f"{job.id} has {format_cores(cores)}, number {due} of {len(numbers)}."
+    reason = Reason("resizes", text, job.id, job.worker, (("cores", cores),))
+    return Decision(replace(state, done=due), (action,), (reason,), wake=wake)
+
+
+def _given(job: Job, cores: float, seen: Observation) -> tuple[Action, float]:
+    """A start or a change of cores, at most those of the worker."""
+    place = next((worker for worker in seen.workers if worker.id == job.worker), seen.workers[0])
+    cores = min(cores, place.capacity)
+    waits = job.state is JobState.WAITING
+    return (Start(job.id, place.id, cores) if waits else SetLimit(job.id, cores, job.weight)), cores
+
+
+RESIZES = SchedulingPolicy(
+    name="resizes",
+    about="One job after another, each through the same numbers of cores: what a change of cores costs.",
+    begin=begin,
+    decide=decide,
+    settings=ResizesSettings,
+)
+POLICIES = (RESIZES,)
