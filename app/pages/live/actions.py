@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 from dash import html, set_props
 
 from app.context import workspace
-from app.pages.live import limit, policy, record
+from app.pages.live import limit, policy, queue, record
+from app.pages.live.job_form import form as job_form
 from app.pages.live.state import does, is_control
 from app.ui.basics import Node, button
+from app.ui.engines import is_demo
 from app.ui.errors import notify
+from core.runtime.live.queue.states import QueueState
 from core.scheduling.policies import spelt
 from core.traces.validation import many
 
@@ -138,6 +141,40 @@ def _stop_recording(view: LiveView, _of: str) -> None:
     notify(record.stopped(task), "ok", title="The recording has ended.")
 
 
+def _job_form(view: LiveView, _of: str) -> list[Node]:
+    return show("Submit a job", job_form(demo=is_demo(view.engine)), _BIG)
+
+
+def _job_cancel(view: LiveView, of: str) -> list[Node] | None:
+    job = workspace().live.queue.find(view.engine.name, of)
+    if job.state is QueueState.WAITING:
+        _job_cancel_now(view, of)
+        return None
+    return show(f"End {job.name}?", queue.ask_cancel(job))
+
+
+def _job_cancel_now(view: LiveView, of: str) -> None:
+    job = workspace().live.queue.cancel(view.engine.name, of)
+    close()
+    text = "Its container is being ended and removed." if job.cancelling else "It is off the queue."
+    notify(text, "ok", title=f"{job.name} is cancelled.")
+
+
+def _job_remove(view: LiveView, of: str) -> None:
+    live = workspace().live.queue
+    job = live.find(view.engine.name, of)
+    live.remove(view.engine.name, of)
+    notify("Its container and its folder are removed as well.", "ok", title=f"{job.name} is off the list.")
+
+
+def _job_moved(by: int) -> Callable[[LiveView, str], None]:
+    def move(view: LiveView, of: str) -> None:
+        live = workspace().live.queue
+        live.set_priority(view.engine.name, of, live.find(view.engine.name, of).priority + by)
+
+    return move
+
+
 def set_limit(engine: str, container: str, cores: float | None, memory: float | None) -> None:
     """Set limits by hand, and offer to take them back."""
     change = workspace().live.set_limit(engine, container, cores, memory)
@@ -157,9 +194,15 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "unpick": _unpick,
     "detach": _detach,
     "record-stop": _stop_recording,
+    "job-form": _job_form,
+    "job-cancel": _job_cancel,
+    "job-cancel-now": _job_cancel_now,
+    "job-remove": _job_remove,
+    "job-up": _job_moved(1),
+    "job-down": _job_moved(-1),
 }
 """What each button does with the engine as it is now and the id that the button carries."""
-OPENS = frozenset(("one", "release"))
+OPENS = frozenset(("one", "release", "job-form"))
 """The actions that only open a window and change nothing."""
 
 

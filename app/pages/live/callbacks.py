@@ -8,14 +8,15 @@ import dash
 from dash import ALL, ClientsideFunction, Input, Output, State, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.live import actions, others
+from app.pages.live import actions, others, submit
 from app.pages.live import limit as live_limit
 from app.pages.live import policy as live_policy
+from app.pages.live import queue as live_queue
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
-from app.pages.live.state import ACT, PATH, model_of, notices
+from app.pages.live.state import ACT, PATH, Queue, model_of, notices
 from app.ui.basics import notice
-from app.ui.engines import beside_demo, engine_named
+from app.ui.engines import beside_demo, engine_named, is_demo
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
 from app.ui.links import Query
@@ -46,10 +47,15 @@ def drawn(view: LiveView, name: str) -> Any:
     match name:
         case "notice":
             working = space.tasks.worker().alive
-            return notices(view, control=control, working=working, beside=beside_demo(view.engine))
+            beside, queue = beside_demo(view.engine), Queue.of(view.engine.name)
+            return notices(view, control=control, working=working, beside=beside, queue=queue)
         case "policy":
             follows = space.live.engine_registry.kind(view.engine.name).adopt is not None
-            return live_policy.panel(view, control=control, follows=follows)
+            waiting = Queue.of(view.engine.name).active
+            return live_policy.panel(view, control=control, follows=follows, waiting=bool(waiting))
+        case "queue":
+            queue = Queue.of(view.engine.name)
+            return live_queue.panel(view, queue, control=control, demo=is_demo(view.engine))
         case "record":
             return live_record.panel(view)
         case _:
@@ -224,7 +230,8 @@ def _ask(view: LiveView, draft: dict[str, Any]) -> None:
     """Open the window that says what attaching in control will touch."""
     set_props("live-draft", {"data": draft})
     title = f"Attach {spelt(draft['policy'])} in control mode?"
-    shown = actions.show(title, live_policy.confirmation(view, draft["policy"]))
+    waiting = [job.name for job in Queue.of(view.engine.name).waiting]
+    shown = actions.show(title, live_policy.confirmation(view, draft["policy"], waiting))
     set_props("live-window-what", {"children": shown})
 
 
@@ -259,3 +266,4 @@ def register(app: Dash) -> None:
     _register_buttons(app)
     _register_policy(app)
     _register_recording(app)
+    submit.register(app, view_of)

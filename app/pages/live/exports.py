@@ -10,6 +10,7 @@ from flask import Blueprint, Response, request
 
 from app.api import file_answer
 from app.context import workspace
+from app.pages.live.state import Queue
 from app.pages.live.tick import ALL, Asked, panels_of, tick
 from app.ui.engines import beside_demo
 from core.csv_export import csv_lines
@@ -35,6 +36,7 @@ def live_tick(engine: str) -> Response:
         control=space.live.may_change(engine),
         working=space.tasks.worker().alive,
         beside=beside_demo(view.engine),
+        queue=Queue.of(engine),
     )
     answer = tick(space.live, view, Asked.read(request.args), panels)
     body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)

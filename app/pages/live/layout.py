@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EVERY = (1, 2, 5, 10, 30)
 """Seconds between two ticks that can be chosen."""
-PANELS = ("notice", "policy", "record", "others")
+PANELS = ("notice", "policy", "record", "others", "queue")
 MEASURES = {"cpu": "CPU", "memory": "Memory"}
 _KPIS = (("cpu", "CPU used"), ("memory", "Memory used"), ("throttled", "CPU throttled"),
          ("containers", "Containers"))  # fmt: skip
@@ -154,6 +154,11 @@ def body(engine: EngineInfo, query: Query) -> list[Node]:
         html.Div(id="live-late", className="lv-slot", role="status"),
         html.Div(id="live-notice", className="lv-slot"),
         html.Div([_kpi(*each) for each in _KPIS], className="grid cols-4 kpis"),
+        html.Div(
+            card("Queue", html.P("Loading …", className="pad small ink2"), flush=True),
+            id="live-queue",
+            className="lv-slot lv-queue",
+        ),
         html.Div([table_card(query.get("text") or ""), _side(), _small_card(measure)], className="live-main"),
         html.Div(id="live-others", className="lv-slot"),
     ]

@@ -19,7 +19,7 @@ from core.settings_fields import describe
 from core.traces.validation import many
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from core.runtime.live.view.values import Attached, LiveView
 
@@ -29,11 +29,23 @@ _FACTS = 3
 """Settings that are shown of an attached policy."""
 
 
-def panel(view: LiveView, *, control: bool, follows: bool = True) -> Node:
-    """The card of the policy; `follows` tells whether policies can follow this engine's containers."""
+def panel(view: LiveView, *, control: bool, follows: bool = True, waiting: bool = False) -> Node:
+    """The card of the policy.
+
+    Parameters
+    ----------
+    view
+        The engine as it is now.
+    control
+        Whether its containers may be changed.
+    follows
+        Whether policies can follow this engine's containers.
+    waiting
+        Whether there are submitted jobs that a policy could start.
+    """
     if view.attached:
         return _attached(view.attached)
-    return _form(view, control=control) if follows else _unable(view)
+    return _form(bool(view.rows) or waiting, control=control) if follows else _unable(view)
 
 
 def _attached(attached: Attached) -> html.Section:
@@ -127,7 +139,7 @@ def _unable(view: LiveView) -> html.Section:
     )
 
 
-def _form(view: LiveView, *, control: bool) -> html.Section:
+def _form(able: bool, *, control: bool) -> html.Section:
     words = mode_words(str(Mode.WATCH), control=control)
     parts = [
         _policy_choice(),
@@ -136,7 +148,7 @@ def _form(view: LiveView, *, control: bool) -> html.Section:
         html.Div(words, id="live-mode-words", className="small ink3"),
         _settings(),
         html.Div(id="live-attach-problem"),
-        button("Attach", "plug", "primary", id="live-attach", disabled=not view.rows),
+        button("Attach", "plug", "primary", id="live-attach", disabled=not able),
     ]
     return card(
         "Policy",
@@ -186,7 +198,10 @@ def _settings() -> html.Details:
 def mode_words(mode: str, *, control: bool) -> str:
     """What a mode does, in a sentence."""
     if mode == Mode.CONTROL:
-        return "It sets the CPU limits of labelled and selected containers; detaching restores every limit."
+        return (
+            "It sets the CPU limits of labelled and selected containers and starts submitted jobs; detaching "
+            "restores every limit."
+        )
     words = "It shows what it would do and touches nothing."
     return words if control else f"{words} Control needs PHASEDOCK_CONTROL=on."
 
@@ -198,8 +213,8 @@ def settings_form(policy: str) -> list[Node]:
     return made or [html.Div("This policy has no settings.", className="small ink3")]
 
 
-def confirmation(view: LiveView, policy: str) -> list[Node]:
-    """What attaching in control will touch, by name."""
+def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> list[Node]:
+    """What attaching in control will touch, by name, and which jobs that wait it may start."""
     names = sorted(row.name for row in view.rows)
     n = len(names)
     text = (
@@ -210,6 +225,7 @@ def confirmation(view: LiveView, policy: str) -> list[Node]:
     return [
         html.P(text),
         html.Ul([html.Li(name) for name in names], className="names"),
+        html.P(f"Jobs that wait, which it may start: {', '.join(waiting)}.") if waiting else None,
         html.Div(
             [
                 button("Cancel", None, "", **does("close")),

@@ -2,22 +2,60 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dash import html
 
-from app.context import chosen
+from app.context import chosen, workspace
 from app.ui.basics import Node, button, data, empty, icon, link_button, notice
 from app.ui.engines import state_sentence
 from core.errors import NotFoundError
+from core.runtime.live.queue.states import QueueState
 from core.runtime.live.view.values import EngineState, Mode
 
 if TYPE_CHECKING:
     from app.ui.links import Query
+    from core.runtime.live.queue.infos import QueuedJob
     from core.runtime.live.view.values import Attached, EngineInfo, LiveView
 
 Beside: TypeAlias = "tuple[EngineInfo, ...] | None"
 """The real engines beside the demo; None where no demo is shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The submitted jobs of an engine, as the page shows them.
+
+    Parameters
+    ----------
+    jobs
+        Its jobs, or None if it takes none.
+    waits_for
+        What those that wait wait for, if no policy can start them.
+    """
+
+    jobs: tuple[QueuedJob, ...] | None = None
+    waits_for: str = ""
+
+    @property
+    def active(self) -> list[QueuedJob]:
+        """Those that are not over."""
+        return [job for job in self.jobs or () if not job.state.over]
+
+    @property
+    def waiting(self) -> list[QueuedJob]:
+        """Those that wait."""
+        return [job for job in self.active if job.state is QueueState.WAITING]
+
+    @classmethod
+    def of(cls, engine: str) -> Queue:
+        """The queue of an engine."""
+        live = workspace().live.queue
+        return cls(live.list(engine), live.waits_for(engine)) if live.takes_jobs(engine) else cls()
+
+
+NO_QUEUE = Queue()
 PATH = "/live"
 ACT = "live-act"
 """The store that all buttons of the page fill (``assets/js/actions.js``)."""
@@ -68,7 +106,9 @@ def command(text: str) -> html.Div:
     )
 
 
-def signatures(view: LiveView, *, control: bool, working: bool, beside: Beside = None) -> dict[str, Any]:
+def signatures(
+    view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
+) -> dict[str, Any]:
     """What each panel that the server draws depends on; arguments as for `notices`."""
     engine, attached, recording = view.engine, view.attached, view.recording
     usable = engine.state is EngineState.READY
@@ -80,10 +120,13 @@ def signatures(view: LiveView, *, control: bool, working: bool, beside: Beside =
             control,
             working,
             view.at is None,
-            not view.rows,
+            not view.rows and not queue.active,
             None if beside is None else tuple((each.name, each.state) for each in beside),
         ),
-        "policy": _attached_signature(attached) if attached else (control, usable, bool(view.rows)),
+        "policy": _attached_signature(attached)
+        if attached
+        else (control, usable, bool(view.rows or queue.active)),
+        "queue": (engine.state, control, queue),
         "record": (recording.task, recording.name) if recording else (bool(view.rows),),
         "others": tuple((each.id, each.name, each.state) for each in view.foreign)
         + tuple(row.id for row in view.rows if row.picked),
@@ -95,7 +138,9 @@ def _attached_signature(attached: Attached) -> tuple[Any, ...]:
     return (attached.task, attached.mode, attached.resizes, len(attached.said), newest, attached.run)
 
 
-def notices(view: LiveView, *, control: bool, working: bool, beside: Beside = None) -> list[Node]:
+def notices(
+    view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
+) -> list[Node]:
     """What has to be known of this engine, and the obstacles to using it, each with what to do about it.
 
     Parameters
@@ -108,9 +153,11 @@ def notices(view: LiveView, *, control: bool, working: bool, beside: Beside = No
         Whether a worker is running.
     beside
         The real engines, if this is the demo; None if it is a real one.
+    queue
+        Its submitted jobs.
     """
     said = [] if beside is None else [_demo(beside)]
-    return [*said, *_obstacles(view, control=control, working=working)]
+    return [*said, *_obstacles(view, control=control, working=working, idle=not queue.active)]
 
 
 def _demo(beside: tuple[EngineInfo, ...]) -> html.Div:
@@ -129,7 +176,7 @@ def _demo(beside: tuple[EngineInfo, ...]) -> html.Div:
     return notice("plain", html.Div(text), strong=f"{states}. This is a demo.")
 
 
-def _obstacles(view: LiveView, *, control: bool, working: bool) -> list[Node]:
+def _obstacles(view: LiveView, *, control: bool, working: bool, idle: bool) -> list[Node]:
     engine = view.engine
     if engine.state is not EngineState.READY:
         return [_unusable(engine, kept=bool(view.rows))]
@@ -145,7 +192,7 @@ def _obstacles(view: LiveView, *, control: bool, working: bool) -> list[Node]:
             )
         ]
     if not view.rows:
-        return [_nothing_labelled(view)]
+        return [_nothing_labelled(view)] if idle else []
     return [] if control else [_looking_only(view)]
 
 
@@ -188,7 +235,9 @@ def _nothing_labelled(view: LiveView) -> html.Section:
     text = [
         "PhaseDock manages containers that carry its label and leaves all others alone. Start one:",
         command(LABEL_COMMAND),
-        f"{others}select any of them in the list below." if n else "It appears here a second later.",
+        f"{others}select any of them in the list below, or submit a job to the queue."
+        if n
+        else "It appears here a second later. Or submit a job to the queue.",
     ]
     return html.Section(
         empty("activity", f"No container on {view.engine.name} carries the PhaseDock label", text),

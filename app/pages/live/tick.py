@@ -13,12 +13,12 @@ from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
 from app.pages.live.buckets import CHART, SPAN, SPARK, first_bucket, number_of, table
-from app.pages.live.state import is_control, signatures
+from app.pages.live.state import NO_QUEUE, is_control, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from app.pages.live.state import Beside
+    from app.pages.live.state import Beside, Queue
     from core.runtime.live.service import Live
     from core.runtime.live.view.values import ContainerRow, History, LiveView
 
@@ -165,7 +165,9 @@ def _since(
     return table([histories.get(each) for each in ids], names, first, count, width)
 
 
-def panels_of(view: LiveView, *, control: bool, working: bool, beside: Beside = None) -> dict[str, str]:
+def panels_of(
+    view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
+) -> dict[str, str]:
     """The signatures of the panels that the server draws; arguments as for `notices`."""
-    made = signatures(view, control=control, working=working, beside=beside)
+    made = signatures(view, control=control, working=working, beside=beside, queue=queue)
     return {name: digest(what) for name, what in made.items()}

@@ -102,8 +102,10 @@ def asker(tmp_path: Path) -> Iterator[Page]:
 
 def test_only_panels_whose_signature_changed_are_drawn(asker: Page) -> None:
     wanted = {"engine": ENGINE, "model": "", "notice": "a", "policy": "b", "record": "c", "others": "d"}
+    wanted["queue"] = "e"
     first = asker.call("live-panels.data", live_panels=wanted, live_drawn={})["response"]
-    assert set(first) == {"live-notice", "live-policy", "live-record", "live-others", "live-drawn"}
+    panels = {"live-notice", "live-policy", "live-record", "live-others", "live-queue"}
+    assert set(first) == {*panels, "live-drawn"}
     again = asker.call("live-panels.data", live_panels=wanted | {"record": "z"}, live_drawn=wanted)[
         "response"
     ]

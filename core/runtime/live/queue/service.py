@@ -108,7 +108,7 @@ class JobQueue:
         chosen = build(JobSettings, values)
         name, spec = read_job(chosen, info, self._mounts)
         added = self.store.add(self._engines.key(engine), name, spec, chosen.priority)
-        return replace(added, why=self._waits_for(engine))
+        return replace(added, why=self.waits_for(engine))
 
     def list(self, engine: str) -> tuple[QueuedJob, ...]:
         """The jobs of an engine: those that are not over in order of submission, then the last that are.
@@ -121,13 +121,28 @@ class JobQueue:
         found = self.store.list(self._engines.key(engine))
         if not any(job.state is QueueState.WAITING for job in found):
             return found
-        said = self._waits_for(engine)
+        said = self.waits_for(engine)
         return tuple(
             replace(job, why=said or job.why or "The policy has not decided about it yet.")
             if job.state is QueueState.WAITING
             else job
             for job in found
         )
+
+    def waits_for(self, engine: str) -> str:
+        """What jobs wait for that no policy can start; empty where one in control is attached.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        task = self._attached(engine)
+        if task is None:
+            return f"No policy is attached to {engine}. {_TO_DO}"
+        if task.params.get("mode") != Mode.CONTROL:
+            return f"{spelt(str(task.params.get('policy', '')))} only watches. Detach it. {_TO_DO}"
+        return "" if task.state is TaskState.RUNNING else "The policy begins as soon as a worker runs."
 
     def cancel(self, engine: str, job: str) -> QueuedJob:
         """Cancel a job: one that waits at once, one that runs is ended and its container removed.
@@ -262,15 +277,6 @@ class JobQueue:
         """Whether a policy follows an engine now, and with it its jobs."""
         task = self._attached(engine)
         return task is not None and task.state is TaskState.RUNNING
-
-    def _waits_for(self, engine: str) -> str:
-        """What jobs wait for that no policy can start; empty where one in control is attached."""
-        task = self._attached(engine)
-        if task is None:
-            return f"No policy is attached to {engine}. {_TO_DO}"
-        if task.params.get("mode") != Mode.CONTROL:
-            return f"{spelt(str(task.params.get('policy', '')))} only watches. Detach it. {_TO_DO}"
-        return "" if task.state is TaskState.RUNNING else "The policy begins as soon as a worker runs."
 
     def _check(self, engine: str) -> None:
         if not self.takes_jobs(engine):

@@ -1,0 +1,66 @@
+"""The queue in a browser, on the demo: a job is submitted, waits, is put first, started by a policy, ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import VIEWPORT
+from tests.browser.serving import start_server, unfit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Page
+
+    from tests.browser.serving import Server
+
+WIDTHS = (1280, 390)
+
+
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of the module's own on a machine without Docker."""
+    folder = tmp_path_factory.mktemp("queue")
+    running = start_server(folder / "home", PHASEDOCK_DOCKER=f"local=unix://{folder}/none.sock")
+    yield running
+    running.stop()
+
+
+def test_a_job_goes_from_the_form_to_its_end(page: Page, fresh: Server) -> None:
+    page.goto(f"{fresh.base_url}/live")
+    card = page.locator("#live-queue")
+    expect(card).to_contain_text("Submit a job, and it waits here", timeout=60_000)
+    assert unfit(page, *WIDTHS) == []
+    page.set_viewport_size(VIEWPORT)
+    card.get_by_role("button", name="Submit a job").click()
+    window = page.get_by_role("dialog")
+    window.get_by_label("Cores requested").fill("99")
+    window.get_by_role("button", name="Submit", exact=True).click()
+    expect(window).to_contain_text("demo has 6.00 cores; at most that would be accepted.")
+    assert unfit(page, *WIDTHS) == []
+    page.set_viewport_size(VIEWPORT)
+    window.get_by_label("Cores requested").fill("0.5")
+    window.get_by_role("button", name="Submit", exact=True).click()
+    expect(page.locator(".mantine-Notification-root", has_text="mlp is submitted.")).to_be_visible()
+    job = card.locator("li")
+    expect(job).to_contain_text("waiting")
+    expect(card).to_contain_text("1 job waits. No policy is attached to demo.")
+    card.get_by_role("button", name="Raise the priority of mlp").click()
+    expect(job.locator(".priority")).to_contain_text("1")
+    page.locator("#live-policy-name").click()
+    page.get_by_role("option", name="No policy").click()
+    page.locator("#live-mode").get_by_text("Control").click()
+    page.get_by_role("button", name="Attach", exact=True).click()
+    expect(page.get_by_role("dialog")).to_contain_text("Jobs that wait, which it may start: mlp.")
+    page.get_by_role("button", name="Attach in control mode").click()
+    expect(card.locator('li[data-state="running"]')).to_be_visible(timeout=60_000)
+    assert unfit(page, *WIDTHS) == []
+    page.set_viewport_size(VIEWPORT)
+    card.get_by_role("button", name="Cancel mlp").click()
+    page.get_by_role("button", name="End mlp").click()
+    expect(card.locator('li[data-state="cancelled"]')).to_be_visible(timeout=60_000)
+    card.get_by_role("button", name="Remove mlp").click()
+    expect(card).to_contain_text("no jobs")
