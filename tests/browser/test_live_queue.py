@@ -1,4 +1,4 @@
-"""The queue in a browser, on the demo: a job is submitted, waits, is put first, started by a policy, ended."""
+"""The queue in a browser, on the demo: a job is submitted, waits, is put first, started, and ended."""
 
 from __future__ import annotations
 
