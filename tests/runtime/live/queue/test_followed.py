@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.engines.demo.submitted import _asked
+from core.runtime.experiments.infos import NO_EXPERIMENT
 from core.runtime.live.queue.states import QueueState
 from core.runtime.tasks.worker import Worker
 from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, Start
@@ -193,5 +194,6 @@ def test_from_submission_to_detachment_and_back(space, queue, policy):
         assert space.live.saved_limits.all() == ()
         assert queue.cancel("demo", "mine").state is QueueState.CANCELLED
         assert containers(space) == []
+        assert [space.runs.replay(run.id) for run in space.runs.list(5, experiment=NO_EXPERIMENT)] == [[], []]
     finally:
         worker.stop(20)
