@@ -126,6 +126,14 @@ def torch_image(docker_url: str) -> str:
 
 
 @pytest.fixture(scope="session")
+def tensorflow_image(docker_url: str) -> str:
+    """The image that has TensorFlow as well."""
+    from tests.live import host
+
+    return host.build_image(docker_url, "tensorflow")
+
+
+@pytest.fixture(scope="session")
 def docker_client(docker_url: str) -> Iterator[docker.DockerClient]:
     """docker-py on that engine, for looking at what really is."""
     from tests.live import host

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from .agent import Agent
 from .catalogue import CATALOGUE, make
 from .running import Plan, run
-from .threads import set_threads
+from .threads import fix_pools, set_threads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,12 +27,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Instead of those of the command line.
     """
     chosen = _parser().parse_args(arguments)
+    if chosen.threads.isdigit():
+        fix_pools(int(chosen.threads))
     agent = Agent.from_environment(_threads(chosen.threads))
     try:
         program = make(chosen.name, chosen.seed, chosen.size)
     except ImportError as error:
         agent.finish("failed")
-        _say(f"{chosen.name} needs {error.name}, which this image does not have; use phasedock-jobs:torch.")
+        image = f"phasedock-jobs:{CATALOGUE[chosen.name].image}"
+        _say(f"{chosen.name} needs {error.name}, which this image does not have; use {image}.")
         return 2
     checkpoint = chosen.checkpoint
     if checkpoint is None and agent.folder is not None:

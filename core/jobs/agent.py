@@ -42,6 +42,8 @@ SAY = 0.1
 """Least number of seconds between two reports that nobody asked for."""
 STOPPED = 143
 """Exit code after SIGTERM, as a shell gives it: 128 + 15."""
+LOOK = 1.0
+"""Seconds between two looks at the threads in use, which may have changed from outside."""
 _SMOOTHING = 0.3
 
 
@@ -60,7 +62,8 @@ class Agent:
     folder
         The mounted folder, or None.
     threads
-        Sets the threads that the program uses and returns how many it uses now; given None, it only returns.
+        Sets the threads that the program uses and returns how many it uses now; given None, it only returns,
+        or moves threads between processors.
     """
 
     def __init__(self, folder: Path | None, threads: Callable[[int | None], int]) -> None:
@@ -69,6 +72,7 @@ class Agent:
         self._wants = Wants()
         self._says = Says(threads=threads(None), started=time.time())
         self._said_at = self._stepped_at = float("-inf")
+        self._looked_at = time.monotonic()
         self._last_reading = 0
         self._term = False
         if folder is not None:
@@ -149,6 +153,7 @@ class Agent:
             If SIGTERM came; the checkpoint is written.
         """
         self._note(step, loss)
+        self._look_at_threads()
         if self._read_wants() or time.monotonic() - self._said_at >= SAY:
             self._say()
         self._serve(save)
@@ -222,6 +227,11 @@ class Agent:
 
     def _apply_threads(self) -> None:
         self._says.threads = self._set_threads(self._wants.threads or self._own_threads)
+
+    def _look_at_threads(self) -> None:
+        if time.monotonic() - self._looked_at >= LOOK:
+            self._says.threads = self._set_threads(None)
+            self._looked_at = time.monotonic()
 
     def _say(self) -> None:
         self._said_at = time.monotonic()

@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
-# Builds the images that the training programs run in: phasedock-jobs:light (NumPy) and phasedock-jobs:torch.
+# Builds the images that the training programs run in: phasedock-jobs:light (NumPy), phasedock-jobs:torch and
+# phasedock-jobs:tensorflow.
 #
-#   core/jobs/build-image.sh [light] [torch]        both, if none is named
+#   core/jobs/build-image.sh [light] [torch] [tensorflow]        all, if none is named
 #
 # Libraries are fetched on this machine by pip; the build itself needs no network. The base is
 # python:3.11-slim where a registry has it; else Debian, made with debootstrap from this machine's own mirror.
 #
-#   BASE     another base image that has python3
-#   TORCH    what pip is asked for (torch==2.13.0); see docs/docker/jobs.md where that finds no CPU build
-#   PYTHON   the Python whose pip fetches, and whose scikit-learn holds the digits (python3)
-#   CACHE    folder that keeps wheels between builds (a temporary one)
+#   BASE        another base image that has python3
+#   TORCH       what pip is asked for (torch==2.13.0); see docs/docker/jobs.md where that finds no CPU build
+#   TENSORFLOW  the same for TensorFlow (tensorflow-cpu==2.21.0)
+#   PYTHON      the Python whose pip fetches, and whose scikit-learn holds the digits (python3)
+#   CACHE       folder that keeps wheels between builds (a temporary one)
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 python=${PYTHON:-python3}
 torch=${TORCH:-torch==2.13.0}
+tensorflow=${TENSORFLOW:-tensorflow-cpu==2.21.0}
 own_base=phasedock-base
 export DOCKER_BUILDKIT=${DOCKER_BUILDKIT:-0}
 work=$(mktemp -d)
@@ -61,7 +64,7 @@ lay() { # lay BASE FOLDER NAME [OPTION…]: one image more
 fetch() { # fetch VERSION FOLDER REQUIREMENT…: packages for the base's Python, unpacked
     local version=$1 folder=$2 arch platforms=() tag; shift 2
     arch=$(uname -m)
-    for tag in manylinux_2_28 manylinux_2_27 manylinux_2_17 manylinux2014; do platforms+=(--platform "${tag}_$arch"); done
+    for tag in manylinux_2_28 manylinux_2_27 manylinux_2_17 manylinux2014 manylinux2010; do platforms+=(--platform "${tag}_$arch"); done
     local chosen=(--only-binary=:all: --python-version "$version" --implementation cp "${platforms[@]}")
     mkdir -p "$cache/wheels-$version"
     "$python" -m pip --disable-pip-version-check download -q "${chosen[@]}" -d "$cache/wheels-$version" \
@@ -70,13 +73,16 @@ fetch() { # fetch VERSION FOLDER REQUIREMENT…: packages for the base's Python,
     "$python" -m pip --disable-pip-version-check install -q "${chosen[@]}" --no-compile --target "$folder" \
         --no-index --find-links "$cache/wheels-$version" "$@" 2>"$work/log" ||
         { tail -n 5 "$work/log" >&2; fail "pip could not unpack: $*"; }
-    rm -rf "$folder"/bin "$folder"/torch/{include,test} "$folder"/{setuptools,pkg_resources,_distutils_hack}
+    rm -rf "$folder"/bin "$folder"/torch/{include,test} "$folder"/tensorflow/include "$folder"/clang "$folder"/{setuptools,pkg_resources,_distutils_hack}
 }
 
 libraries() { # libraries KIND: the image under the programs; kept while what it is made of stays the same
     local kind=$1 name="phasedock-jobs:$1-libraries" from version wanted label
     local requirements=("numpy>=2,<3" "threadpoolctl>=3.5")
-    if [ "$kind" = torch ]; then requirements+=("$torch"); fi
+    case "$kind" in
+        torch) requirements+=("$torch") ;;
+        tensorflow) requirements+=("$tensorflow") ;;
+    esac
     from=$(base)
     version=$(docker run --rm --network none "$from" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     wanted="$from python$version ${requirements[*]}"
@@ -93,20 +99,21 @@ libraries() { # libraries KIND: the image under the programs; kept while what it
 programs() { # the package as the images hold it, with the digits that scikit-learn ships
     local folder="$work/programs/phasedock_jobs" data
     [ -d "$folder" ] && return
-    mkdir -p "$folder/programs"
+    mkdir -p "$folder"
     cp "$here"/*.py "$folder/"
-    cp "$here"/programs/*.py "$here"/programs/*.txt "$folder/programs/"
+    (cd "$here" && find programs \( -name '*.py' -o -name '*.txt' \) -exec cp --parents {} "$folder/" \;)
     data=$("$python" -c 'import pathlib, sklearn; print(pathlib.Path(sklearn.__file__).parent / "datasets/data")') ||
         fail "scikit-learn, whose digits the programs learn, is not installed for $python."
     cp "$data/digits.csv.gz" "$folder/programs/"
 }
 
-for kind in "${@:-light torch}"; do
+for kind in "${@:-light torch tensorflow}"; do
     for one in $kind; do
         case "$one" in
             light) first=mlp ;;
             torch) first=gru ;;
-            *) fail "There are the images light and torch; “$one” is none of them." ;;
+            tensorflow) first=tf-gru ;;
+            *) fail "There are the images light, torch and tensorflow; “$one” is none of them." ;;
         esac
         programs
         under=$(libraries "$one")

@@ -1,4 +1,4 @@
-"""The training programs by name; a module is imported with its program, so NumPy programs need no PyTorch."""
+"""The training programs by name; a module is imported with its program, so an image needs one library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Entry:
     module, name
         Where its class is in this package.
     image
-        ``light`` or ``torch``.
+        ``light``, ``torch`` or ``tensorflow``.
     learns
         What it learns, in a few words.
     """
@@ -31,18 +31,36 @@ class Entry:
 
 
 CATALOGUE = {
-    "mlp": Entry("programs.numpy_digits", "Classifier", "light", "digits told apart by dense layers"),
-    "autoencoder": Entry("programs.numpy_digits", "Autoencoder", "light", "digits squeezed and restored"),
-    "elman": Entry("programs.numpy_elman", "Elman", "light", "the next character, by a recurrent network"),
+    "mlp": Entry("programs.numpy.digits", "Classifier", "light", "digits told apart by dense layers"),
+    "autoencoder": Entry("programs.numpy.digits", "Autoencoder", "light", "digits squeezed and restored"),
+    "elman": Entry("programs.numpy.elman", "Elman", "light", "the next character, by a recurrent network"),
     "factors": Entry(
-        "programs.numpy_factors", "Factors", "light", "words that stand near each other, by least squares"
+        "programs.numpy.factors", "Factors", "light", "words that stand near each other, by least squares"
     ),
-    "vae": Entry("programs.torch_digits", "VAE", "torch", "digits drawn from a code of 16 numbers"),
-    "classifier": Entry("programs.torch_digits", "Classifier", "torch", "digits told apart by convolutions"),
-    "birnn": Entry("programs.torch_digits", "BothWays", "torch", "digits read row by row, both ways"),
-    "rnn": Entry("programs.torch_text", "RNN", "torch", "the next character, by a plain recurrent layer"),
-    "lstm": Entry("programs.torch_text", "LSTM", "torch", "the next character, by long short-term memory"),
-    "gru": Entry("programs.torch_text", "GRU", "torch", "the next character, by gated units"),
+    "vae": Entry("programs.torch.digits", "VAE", "torch", "digits drawn from a code of 16 numbers"),
+    "classifier": Entry("programs.torch.digits", "Classifier", "torch", "digits told apart by convolutions"),
+    "birnn": Entry("programs.torch.digits", "BothWays", "torch", "digits read row by row, both ways"),
+    "dynamic-rnn": Entry(
+        "programs.torch.lengths", "DynamicRNN", "torch", "digits of which some rows are seen"
+    ),
+    "rnn": Entry("programs.torch.text", "RNN", "torch", "the next character, by a plain recurrent layer"),
+    "lstm": Entry("programs.torch.text", "LSTM", "torch", "the next character, by long short-term memory"),
+    "gru": Entry("programs.torch.text", "GRU", "torch", "the next character, by gated units"),
+    "lstm-crf": Entry("programs.torch.labels", "LSTMCRF", "torch", "where words begin and end in letters"),
+    "gru-forecast": Entry("programs.torch.forecast", "Forecast", "torch", "how a sum of waves goes on"),
+    "tf-vae": Entry("programs.tensorflow.images", "VAE", "tensorflow", "digits drawn from 16 numbers"),
+    "tf-classifier": Entry(
+        "programs.tensorflow.images", "Classifier", "tensorflow", "digits told apart by convolutions"
+    ),
+    "tf-lstm": Entry("programs.tensorflow.rows", "LSTM", "tensorflow", "digits read row by row, with memory"),
+    "tf-birnn": Entry(
+        "programs.tensorflow.rows", "BothWays", "tensorflow", "digits read row by row, both ways"
+    ),
+    "tf-dynamic-rnn": Entry(
+        "programs.tensorflow.rows", "DynamicRNN", "tensorflow", "digits of which some rows are seen"
+    ),
+    "tf-rnn": Entry("programs.tensorflow.series", "RNN", "tensorflow", "the next character, plain"),
+    "tf-gru": Entry("programs.tensorflow.series", "Forecast", "tensorflow", "how a sum of waves goes on"),
 }
 """Every program, by the name it is started with."""
 
@@ -64,7 +82,7 @@ def make(name: str, seed: int, size: float) -> Program:
     KeyError
         If no program has that name.
     ImportError
-        If the program needs PyTorch and the image has none.
+        If the program needs a library that the image does not have.
     """
     entry = CATALOGUE[name]
     module = import_module(f".{entry.module}", __package__)

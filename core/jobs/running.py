@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from .programs.numpy_program import STEPS_PER_EPOCH
+from .programs.batches import STEPS_PER_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Program(Protocol):
-    """What a program can do; see `core.jobs.programs.numpy_program.NumpyProgram`."""
+    """What a program can do; see `core.jobs.programs.numpy.program.NumpyProgram`."""
 
     suffix: str
 

@@ -95,6 +95,18 @@ def test_threads_are_applied_and_acknowledged_at_the_next_step(
     assert (says(tmp_path)["version"], says(tmp_path)["threads"]) == (2, 3)
 
 
+def test_threads_that_change_from_outside_are_said_within_seconds(
+    agent: Agent, tmp_path: Path, threads: Threads, save: Saved
+) -> None:
+    threads.now = 2
+    until, step = time.monotonic() + 5, 0
+    while says(tmp_path)["threads"] != 2:
+        assert time.monotonic() < until
+        step += 1
+        agent.reached(step, 1.0, save)
+        time.sleep(0.05)
+
+
 def test_threads_are_acknowledged_while_the_data_are_prepared(tmp_path: Path, threads: Threads) -> None:
     agent = Agent(tmp_path, threads)
     agent.prepare(0, 10)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.jobs.programs.digits import made_digits, real_digits
-from core.jobs.programs.numpy_elman import Elman
-from core.jobs.programs.numpy_factors import Factors
-from core.jobs.programs.numpy_layers import backward, dense_layers, forward, softmax
-from core.jobs.programs.text import ALPHABET, characters, words
+from core.jobs.programs.digits import SIDE, made_digits, real_digits, seen_rows
+from core.jobs.programs.numpy.elman import Elman
+from core.jobs.programs.numpy.factors import Factors
+from core.jobs.programs.numpy.layers import backward, dense_layers, forward, softmax
+from core.jobs.programs.text import ALPHABET, characters, unspaced, words
+from core.jobs.programs.waves import AHEAD, SEEN, made_waves
 from core.jobs.threads import set_threads, usable_cores
 
 
@@ -42,6 +43,35 @@ def test_the_text_is_read_as_characters_and_words() -> None:
     codes, (spoken, listed) = characters(), words()
     assert "".join(ALPHABET[code] for code in codes[:22]) == "the harbour at first l"
     assert [listed[word] for word in spoken[:5]] == ["the", "harbour", "at", "first", "light"]
+
+
+def test_letters_without_spaces_have_places_that_give_the_words_back() -> None:
+    letters, places = unspaced()
+    found, word = [], ""
+    for letter, place in zip(letters, places, strict=True):
+        assert (word == "") == (place in {0, 3}), "a word begins where none is open"
+        word += ALPHABET[letter]
+        if place in {2, 3}:
+            found, word = [*found, word], ""
+    spoken, listed = words()
+    assert found == [listed[one] for one in spoken]
+
+
+def test_half_of_an_images_rows_to_all_are_seen() -> None:
+    rows = seen_rows(4000, 3)
+    assert set(rows) == set(range(SIDE // 2, SIDE + 1))
+    assert not np.array_equal(rows, seen_rows(4000, 3, held_out=True))
+    assert np.array_equal(rows, seen_rows(4000, 3))
+
+
+def test_waves_can_be_forecast_but_not_from_their_mean() -> None:
+    seen, ahead = made_waves(3000, 1)
+    assert (seen.shape, ahead.shape) == ((3000, SEEN, 1), (3000, AHEAD))
+    assert 0.7 < ahead.var() < 1.2
+    rows = np.hstack([seen[:, :, 0], np.ones((3000, 1), np.float32)])
+    weights = np.linalg.lstsq(rows[:2000], ahead[:2000], rcond=None)[0]
+    assert (rows[2000:] @ weights - ahead[2000:]).var() < 0.5 * ahead.var()
+    assert not np.array_equal(seen, made_waves(3000, 1, held_out=True)[0])
 
 
 def test_gradients_of_dense_layers_are_right() -> None:

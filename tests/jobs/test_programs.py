@@ -152,11 +152,13 @@ def test_the_command_runs_a_program(tmp_path: Path, capsys: pytest.CaptureFixtur
             == 0
         )
         assert main(["vae", "--steps", "2"]) == 2
+        assert main(["tf-vae", "--steps", "2"]) == 2
     finally:
         signal.signal(signal.SIGTERM, handler)
     printed = capsys.readouterr().out
     assert "step 2/2 loss=" in printed
     assert "vae needs torch, which this image does not have; use phasedock-jobs:torch." in printed
+    assert "needs tensorflow, which this image does not have; use phasedock-jobs:tensorflow." in printed
 
 
 WRONG = ("nothing", "mlp --size 0", "mlp --size nan", "mlp --size x", "mlp --steps 0", "mlp --seed -1")

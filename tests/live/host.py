@@ -209,7 +209,7 @@ def _no_programs() -> bytes:
 
 
 def build_image(url: str, kind: str) -> str:
-    """Build ``light`` or ``torch`` where it is missing or old, and return the image's name."""
+    """Build ``light``, ``torch`` or ``tensorflow`` where it is missing or old; return the image's name."""
     settings = {"DOCKER_HOST": url, "PYTHON": sys.executable, "CACHE": str(HOME / "cache")}
     done = subprocess.run(
         [str(SCRIPT), kind],

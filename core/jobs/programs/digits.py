@@ -79,6 +79,18 @@ def made_digits(
     return np.concatenate(made), labels[chosen]
 
 
+def seen_rows(count: int, seed: int, *, held_out: bool = False) -> Labels:
+    """Return how many rows of each image are seen, from half of them to all, for networks of any length.
+
+    Parameters
+    ----------
+    count, seed, held_out
+        As for `made_digits`.
+    """
+    rng = np.random.default_rng([seed, int(held_out), SIDE])
+    return rng.integers(SIDE // 2, SIDE + 1, size=count)
+
+
 def _vary(images: Images, rng: np.random.Generator) -> Images:
     """Return images (n, 256): doubled, moved, with other intensities, with noise."""
     doubled = np.kron(images, np.ones((1, 2, 2), np.float32))

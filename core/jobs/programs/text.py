@@ -34,3 +34,17 @@ def words() -> tuple[Codes, tuple[str, ...]]:
     listed = sorted(set(spoken))
     places = {word: place for place, word in enumerate(listed)}
     return np.array([places[word] for word in spoken], dtype=np.int64), tuple(listed)
+
+
+def unspaced() -> tuple[Codes, Codes]:
+    """Return the letters of the text without anything between its words, and each one's place in its word.
+
+    Letters are indices into `ALPHABET`; places are 0 for a word's first letter, 1 for one inside, 2 for its
+    last and 3 for a word of one letter.
+    """
+    spoken = re.findall("[a-z]+", read_text())
+    places = [
+        place for word in spoken for place in ([3] if len(word) == 1 else [0, *[1] * (len(word) - 2), 2])
+    ]
+    letters = [ALPHABET.index(one) for one in "".join(spoken)]
+    return np.array(letters, dtype=np.int64), np.array(places, dtype=np.int64)

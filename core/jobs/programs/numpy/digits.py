@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .digits import SIDE, made_digits
-from .numpy_layers import backward, dense_layers, forward, softmax
-from .numpy_program import STEPS_PER_EPOCH, NumpyProgram
+from ..batches import STEPS_PER_EPOCH
+from ..digits import SIDE, made_digits
+from .layers import backward, dense_layers, forward, softmax
+from .program import NumpyProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .digits import Labels
-    from .numpy_optimiser import Array
+    from ..digits import Labels
+    from .optimiser import Array
 
 
 class DigitProgram(NumpyProgram):

@@ -1,4 +1,4 @@
-"""What the PyTorch programs share: a model of named parts, Adam, a data order, and checkpoints without code.
+"""What the PyTorch programs share: a model of named parts, Adam, and checkpoints without code.
 
 Everything that the next step depends on goes into a checkpoint: parameters, Adam's moments, the states of
 both generators, the order of the data and the position in it. With one number of threads a seed gives the
@@ -7,24 +7,22 @@ same losses every time; another number of threads adds in another order, which s
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
 
-from ..files import write_atomically
-from .numpy_optimiser import Order, generator_text, restore_generator
-from .numpy_program import STEPS_PER_EPOCH
+from ...files import write_atomically
+from ..batches import BatchProgram, generator_text, restore_generator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from .numpy_optimiser import Indices
+    from ..batches import Indices
 
 
-class TorchProgram(ABC):
+class TorchProgram(BatchProgram):
     """One training program.
 
     Parameters
@@ -41,27 +39,17 @@ class TorchProgram(ABC):
     """
 
     suffix: ClassVar[str] = ".pt"
-    rate: ClassVar[float] = 1e-3
-    batch: ClassVar[int] = 64
-    usual: ClassVar[int]
-    """Examples at size 1."""
 
     def __init__(self, seed: int, size: float) -> None:
-        self.seed, self.size = seed, size
         torch.manual_seed(seed)
         torch.use_deterministic_algorithms(mode=True)
-        self._rng = np.random.default_rng(seed)
+        super().__init__(seed, size)
         self.model: Any = torch.nn.ModuleDict(self.parts())
         self._adam = torch.optim.Adam(self.model.parameters(), lr=self.rate)
-        self._order = Order(self.examples(), self._rng)
 
     @abstractmethod
     def parts(self) -> dict[str, Any]:
         """Return the parts of the model by name."""
-
-    @abstractmethod
-    def prepare(self, tick: Callable[[], None]) -> str:
-        """Load and make the data, calling `tick` now and then; return a sentence about them."""
 
     @abstractmethod
     def loss(self, chosen: Indices) -> Any:
@@ -71,24 +59,15 @@ class TorchProgram(ABC):
     def judge(self) -> dict[str, float]:
         """Return the metrics on data that were not learned from."""
 
-    def examples(self) -> int:
-        """Return how many examples there are to learn from."""
-        return max(5 * STEPS_PER_EPOCH, round(self.usual * self.size))
-
-    def step(self) -> float:
-        """Train on the next twentieth of the data and return the mean loss."""
-        left, losses = self.examples() // STEPS_PER_EPOCH, []
+    def learn(self, chosen: Indices) -> float:
+        """Move the parameters against the gradients of the chosen examples' loss."""
         self.model.train()
-        while left > 0:
-            chosen = self._order.take(min(left, self.batch))
-            left -= len(chosen)
-            self._adam.zero_grad()
-            loss = self.loss(chosen)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
-            self._adam.step()
-            losses.append(float(loss.detach()))
-        return float(np.mean(losses))
+        self._adam.zero_grad()
+        loss = self.loss(chosen)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+        self._adam.step()
+        return float(loss.detach())
 
     def evaluate(self) -> dict[str, float]:
         """Return the metrics on data that were not learned from, without drawing random numbers."""
@@ -98,13 +77,13 @@ class TorchProgram(ABC):
 
     def save(self, path: Path, step: int) -> None:
         """Write everything that the next step depends on."""
-        order = {name: torch.from_numpy(np.asarray(value)) for name, value in self._order.state().items()}
+        order = {name: torch.from_numpy(np.asarray(value)) for name, value in self.order.state().items()}
         state = {
             "step": step,
             "model": self.model.state_dict(),
             "adam": self._adam.state_dict(),
             "torch_rng": torch.get_rng_state(),
-            "rng": generator_text(self._rng),
+            "rng": generator_text(self.rng),
             "order": order,
         }
         write_atomically(path, lambda file: torch.save(state, file))
@@ -115,6 +94,6 @@ class TorchProgram(ABC):
         self.model.load_state_dict(state["model"])
         self._adam.load_state_dict(state["adam"])
         torch.set_rng_state(state["torch_rng"])
-        restore_generator(self._rng, state["rng"])
-        self._order.load({name: value.numpy() for name, value in state["order"].items()})
+        restore_generator(self.rng, state["rng"])
+        self.order.load({name: value.numpy() for name, value in state["order"].items()})
         return int(state["step"])

@@ -9,13 +9,13 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .digits import SIDE, made_digits
-from .torch_program import TorchProgram
+from ..digits import SIDE, made_digits
+from .program import TorchProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .numpy_optimiser import Indices
+    from ..batches import Indices
 
 POINTS = SIDE * SIDE
 

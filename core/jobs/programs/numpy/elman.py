@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .numpy_layers import softmax
-from .numpy_program import STEPS_PER_EPOCH, NumpyProgram
-from .text import ALPHABET, characters
+from ..batches import STEPS_PER_EPOCH
+from ..text import ALPHABET, characters
+from .layers import softmax
+from .program import NumpyProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import numpy.typing as npt
 
-    from .numpy_optimiser import Array
-    from .text import Codes
+    from ..text import Codes
+    from .optimiser import Array
 
 HIDDEN, LANES, LENGTH = 320, 16, 24
 """Units, positions of the text that are read side by side, and characters between two updates."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..files import write_atomically
-from .numpy_optimiser import Adam, Order, generator_text, restore_generator
+from ...files import write_atomically
+from ..batches import Order, generator_text, restore_generator
+from .optimiser import Adam
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from .numpy_optimiser import Array
-
-STEPS_PER_EPOCH = 20
-"""Printed steps in which a program sees its data once."""
+    from .optimiser import Array
 
 
 class NumpyProgram(ABC):

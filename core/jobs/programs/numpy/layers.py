@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from .numpy_optimiser import Array
+    from .optimiser import Array
 
 
 def dense_layers(widths: tuple[int, ...], rng: np.random.Generator) -> dict[str, Array]:

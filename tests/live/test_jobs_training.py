@@ -1,4 +1,4 @@
-"""Real PyTorch training in real containers: it learns, moves without a gap, and follows its cores."""
+"""Real PyTorch and TensorFlow training in real containers: it learns, and moves without a gap."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from core.jobs.catalogue import CATALOGUE
 from core.progress import ProgressReader, read_reported
 from tests.live.agent_folder import Folder
+from tests.oracles import marginals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +23,17 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.live, pytest.mark.timeout(400)]
 
 SMALL = {"vae": 0.1, "classifier": 0.2, "birnn": 0.05, "rnn": 0.1, "lstm": 0.1, "gru": 0.1}
+SMALL |= {"dynamic-rnn": 0.1, "lstm-crf": 0.1, "gru-forecast": 0.1}
+SMALL |= {"tf-vae": 0.05, "tf-classifier": 0.2, "tf-lstm": 0.2, "tf-birnn": 0.05, "tf-dynamic-rnn": 0.1}
+SMALL |= {"tf-rnn": 0.1, "tf-gru": 0.1}
+MOVED = ("vae", "classifier", "lstm", "dynamic-rnn", "lstm-crf", "gru-forecast")
+
+
+@pytest.fixture
+def image(request: pytest.FixtureRequest, name: str) -> str:
+    """The image of the program that the test is about."""
+    found: str = request.getfixturevalue(f"{CATALOGUE[name].image}_image")
+    return found
 
 
 @pytest.fixture
@@ -43,8 +56,8 @@ def ended(job: Container) -> int:
 
 
 @pytest.mark.parametrize("name", sorted(SMALL))
-def test_a_program_learns_and_reports(torch_image: str, start_job: Start, folder: Folder, name: str) -> None:
-    job = start_job(torch_image, command(name, 30), **folder.options)
+def test_a_program_learns_and_reports(image: str, start_job: Start, folder: Folder, name: str) -> None:
+    job = start_job(image, command(name, 30), **folder.options)
     assert ended(job) == 0, job.logs().decode()
 
     reader = ProgressReader()
@@ -60,12 +73,12 @@ def test_a_program_learns_and_reports(torch_image: str, start_job: Start, folder
     assert (now["state"], now["step"], now["steps"]) == ("done", 30, 30)
 
 
-@pytest.mark.parametrize("name", ["vae", "classifier", "lstm"])
+@pytest.mark.parametrize("name", [*MOVED, *(name for name in SMALL if name.startswith("tf-"))])
 def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
-    torch_image: str, start_job: Start, folder: Folder, name: str
+    image: str, start_job: Start, folder: Folder, name: str
 ) -> None:
-    whole = start_job(torch_image, command(name, 24), cpuset_cpus="1")
-    origin = start_job(torch_image, command(name, 24), cpuset_cpus="0", **folder.options)
+    whole = start_job(image, command(name, 24), cpuset_cpus="1")
+    origin = start_job(image, command(name, 24), cpuset_cpus="0", **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 7)
     folder.want(checkpoint=1, hold=True)
     held = folder.wait(lambda now: now["checkpoint"] == 1 and now["state"] == "held")
@@ -74,7 +87,7 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     origin.kill()
 
     version = folder.want(checkpoint=1)
-    target = start_job(torch_image, command(name, 24), cpuset_cpus="1", **folder.options)
+    target = start_job(image, command(name, 24), cpuset_cpus="1", **folder.options)
     resumed = folder.wait(lambda now: now["version"] == version and now["state"] == "running")
     assert resumed["step"] >= held["checkpoint_step"]
     assert resumed["started"] > held["started"]
@@ -85,10 +98,11 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     assert [step for step, _ in folder.losses()] == list(range(1, 25))
 
 
+@pytest.mark.parametrize("name", ["gru", "tf-dynamic-rnn"])
 def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
-    torch_image: str, start_job: Start, folder: Folder
+    image: str, start_job: Start, folder: Folder, name: str
 ) -> None:
-    job = start_job(torch_image, command("gru", 40, "--every", "0"), **folder.options)
+    job = start_job(image, command(name, 40, "--every", "0"), **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 5)
     job.stop(timeout=10)
     assert ended(job) == 143
@@ -123,65 +137,22 @@ def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(
     assert [step for step, _ in folder.losses()] == list(range(1, 121))
 
 
-def processor_threads(job: Container) -> int:
-    """Threads of the job's process that do at least a fifth of its work, from /proc."""
-    tasks = Path(f"/proc/{job.attrs['State']['Pid']}/task")
-
-    def used() -> dict[str, int]:
-        times = {one.name: (one / "stat").read_text().rsplit(")", 1)[1].split() for one in tasks.iterdir()}
-        return {name: int(fields[11]) + int(fields[12]) for name, fields in times.items()}
-
-    before, until = used(), time.monotonic() + 60
-    while (total := sum((after := used()).values()) - sum(before.values())) < 100:
-        assert time.monotonic() < until, "it stands still"
-        time.sleep(0.1)
-    return sum(ticks - before.get(name, 0) >= total / 5 for name, ticks in after.items())
+MARGINALS = """
+import torch
+from phasedock_jobs.programs.torch.labels import marginals
+torch.manual_seed(1)
+scores, transitions = torch.randn(3, 4, 3, dtype=torch.float64), torch.randn(3, 3, dtype=torch.float64)
+found = marginals(scores, transitions)
+for one, told in zip(scores.tolist(), found.tolist()):
+    for row, right in zip(told, label_probabilities(one, transitions.tolist())):
+        assert all(abs(a - b) < 1e-12 for a, b in zip(row, right)), (row, right)
+print("equal")
+"""
 
 
-@pytest.mark.parametrize(("image", "name"), [("torch", "vae"), ("light", "mlp")])
-def test_threads_follow_on_request_and_are_acknowledged(
-    request: pytest.FixtureRequest, start_job: Start, folder: Folder, image: str, name: str
-) -> None:
-    run = ["python3", "-m", "phasedock_jobs", name, "--steps", "100000", "--size", "0.05", "--every", "0"]
-    job = start_job(request.getfixturevalue(f"{image}_image"), run, cpuset_cpus="0,1", **folder.options)
-    job.reload()
-    assert folder.wait(lambda now: now["state"] == "running")["threads"] == 2
-    for wanted in (1, 2, 1):
-        version, asked = folder.want(threads=wanted), time.monotonic()
-        assert folder.wait(lambda now, version=version: now["version"] >= version)["threads"] == wanted
-        assert time.monotonic() - asked < 5, "as the protocol demands"
-        assert processor_threads(job) == wanted
-
-
-def test_static_threads_stay_and_say_so(light_image: str, start_job: Start, folder: Folder) -> None:
-    run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "5000", "--threads", "2", "--size", "0.1"]
-    start_job(light_image, run, **folder.options)
-    version = folder.want(threads=1)
-    now = folder.wait(lambda now: now["version"] >= version and now["state"] == "running")
-    assert now["threads"] == 2
-
-
-def seconds_per_step(start: Start, image: str, folder: Folder, threads: int) -> float:
-    """Wall seconds of a step under half a core."""
-    run = ["python3", "-m", "phasedock_jobs", "vae", "--steps", "100000", "--size", "0.05", "--every", "0"]
-    folder.want(threads=threads)
-    half = {"cpuset_cpus": "0,1", "cpu_period": 100_000, "cpu_quota": 50_000}
-    job = start(image, run, **half, **folder.options)
-    first = folder.wait(lambda now: now["state"] == "running" and now["step"] >= 3)["step"]
-    began = time.monotonic()
-    last = folder.wait(lambda now: now["step"] >= first + 40 or time.monotonic() > began + 8)["step"]
-    took = time.monotonic() - began
-    job.kill()
-    return took / max(1, last - first)
-
-
-def test_under_half_a_core_one_thread_is_faster_than_two(
-    torch_image: str, start_job: Start, tmp_path: Path
-) -> None:
-    folders = [Folder(tmp_path / name) for name in ("one", "two")]
-    for folder in folders:
-        folder.path.mkdir()
-    one = seconds_per_step(start_job, torch_image, folders[0], threads=1)
-    two = seconds_per_step(start_job, torch_image, folders[1], threads=2)
-    print(f"seconds a step under half a core: {one:.3f} with one thread, {two:.3f} with two")
-    assert two > 1.1 * one
+def test_marginals_of_labels_are_those_of_all_labellings_added_up(torch_image: str, start_job: Start) -> None:
+    """The twin adds up every labelling; its text goes into the container, which has no tests."""
+    twin = Path(marginals.__file__).read_text(encoding="utf-8")
+    job = start_job(torch_image, ["python3", "-c", twin + MARGINALS])
+    assert ended(job) == 0, job.logs().decode()
+    assert job.logs().decode().splitlines()[-1] == "equal"

@@ -8,13 +8,13 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from .text import ALPHABET, characters
-from .torch_program import TorchProgram
+from ..text import ALPHABET, characters
+from .program import TorchProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .numpy_optimiser import Indices
+    from ..batches import Indices
 
 LENGTH, HIDDEN, NOISE = 48, 192, 0.2
 """Characters per stretch, units, and the share of characters that are misread while learning."""

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .numpy_program import STEPS_PER_EPOCH, NumpyProgram
-from .text import words
+from ..batches import STEPS_PER_EPOCH
+from ..text import words
+from .program import NumpyProgram
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .numpy_optimiser import Array, Indices
+    from ..batches import Indices
+    from .optimiser import Array
 
 RANK, NEAR, RIDGE = 48, 4, 1.0
 """Columns of a table, words to either side that count as near, and the ridge penalty."""

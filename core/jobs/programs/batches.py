@@ -1,0 +1,120 @@
+"""What programs of every library share: the order of the data, batches, random states that can be saved."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    Indices = npt.NDArray[np.int64]
+
+STEPS_PER_EPOCH = 20
+"""Printed steps in which a program sees its data once."""
+
+
+class Order:
+    """Goes through 0 … count−1 again and again, each time in a new order.
+
+    Parameters
+    ----------
+    count
+        Number of examples.
+    rng
+        Draws the orders; the caller saves its state.
+    """
+
+    def __init__(self, count: int, rng: np.random.Generator) -> None:
+        self._rng, self._order, self._position = rng, rng.permutation(count), 0
+
+    def take(self, count: int) -> Indices:
+        """Return the next `count` examples, fewer only at the end of a round."""
+        if self._position >= len(self._order):
+            self._order, self._position = self._rng.permutation(len(self._order)), 0
+        taken = self._order[self._position : self._position + count]
+        self._position += len(taken)
+        return taken
+
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Return the order and the position in it."""
+        return {"order": self._order, "position": np.array(self._position)}
+
+    def load(self, state: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from what `state` returned."""
+        self._order, self._position = np.array(state["order"]), int(state["position"])
+
+
+def generator_text(rng: np.random.Generator) -> str:
+    """Return a generator's state as JSON."""
+    return json.dumps(rng.bit_generator.state)
+
+
+def restore_generator(rng: np.random.Generator, text: str) -> None:
+    """Bring a generator to the state that `generator_text` returned."""
+    rng.bit_generator.state = json.loads(text)
+
+
+class BatchProgram(ABC):
+    """A program of PyTorch or TensorFlow: a step learns the next twentieth of the data, batch by batch.
+
+    Parameters
+    ----------
+    seed
+        Seeds everything random.
+    size
+        How much data there is, and so how long a step takes and how much memory it needs; 1 is the default.
+    """
+
+    suffix: ClassVar[str]
+    rate: ClassVar[float] = 1e-3
+    batch: ClassVar[int] = 64
+    usual: ClassVar[int]
+    """Examples at size 1."""
+
+    def __init__(self, seed: int, size: float) -> None:
+        self.seed, self.size = seed, size
+        self.rng = np.random.default_rng(seed)
+        self.order = Order(self.examples(), self.rng)
+
+    @abstractmethod
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Load and make the data, calling `tick` now and then; return a sentence about them.
+
+        The data depend on the seed and the size only, so that a resumed program has the same.
+        """
+
+    @abstractmethod
+    def learn(self, chosen: Indices) -> float:
+        """Learn the chosen examples, moving the parameters once, and return their mean loss before that."""
+
+    @abstractmethod
+    def evaluate(self) -> dict[str, float]:
+        """Return the metrics on data that were not learned from, without drawing random numbers."""
+
+    @abstractmethod
+    def save(self, path: Path, step: int) -> None:
+        """Write everything that the next step depends on."""
+
+    @abstractmethod
+    def load(self, path: Path) -> int:
+        """Go on from a checkpoint and return its step."""
+
+    def examples(self) -> int:
+        """Return how many examples there are to learn from."""
+        return max(5 * STEPS_PER_EPOCH, round(self.usual * self.size))
+
+    def step(self) -> float:
+        """Train on the next twentieth of the data and return the mean loss."""
+        left, losses = self.examples() // STEPS_PER_EPOCH, []
+        while left > 0:
+            chosen = self.order.take(min(left, self.batch))
+            left -= len(chosen)
+            losses.append(self.learn(chosen))
+        return float(np.mean(losses))

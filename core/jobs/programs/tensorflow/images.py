@@ -1,0 +1,130 @@
+"""TensorFlow programs on whole images of digits: a VAE and a convolutional classifier."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..digits import SIDE, made_digits
+from .cells import dense, draw_dense
+from .program import TensorFlowProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from ..batches import Indices
+    from .program import Arrays
+
+POINTS, CODE = SIDE * SIDE, 16
+
+
+class TensorFlowDigits(TensorFlowProgram):
+    """A model of images (n, 256) and their digits (n,)."""
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Make the images, a fifth as many of digits that are never learned from."""
+        count = self.examples()
+        self._x, self._labels = made_digits(count, self.seed, tick)
+        self._test_x, self._test_labels = made_digits(max(50, count // 5), self.seed, tick, held_out=True)
+        return f"{count} images of {SIDE} x {SIDE} points"
+
+
+class Recogniser(TensorFlowDigits):
+    """A model that classifies digits."""
+
+    @abstractmethod
+    def scores(self, *seen: Any) -> Any:
+        """Return a score for each digit (n, 10), from images (n, 256) and whatever `more` returns."""
+
+    def more(self, chosen: Indices | slice, *, held_out: bool) -> tuple[npt.NDArray[Any], ...]:
+        """Return what else there is to know about the chosen images."""
+        del chosen, held_out
+        return ()
+
+    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+        """Return the chosen images and their digits, and more."""
+        return self._labels[chosen], self._x[chosen], *self.more(chosen, held_out=False)
+
+    def loss(self, *inputs: Any) -> Any:
+        """Return the cross-entropy."""
+        labels, *seen = inputs
+        return _cross_entropy(self.scores(*seen), labels)
+
+    def evaluate(self) -> dict[str, float]:
+        """Return cross-entropy and the share classified correctly."""
+        more = self.more(slice(None), held_out=True)
+        parts = [slice(start, start + 500) for start in range(0, len(self._test_x), 500)]
+        found = [self.scores(tf.constant(self._test_x[part]), *(one[part] for one in more)) for part in parts]
+        scores = tf.concat(found, axis=0)
+        right = np.argmax(scores.numpy(), axis=1) == self._test_labels
+        loss = float(_cross_entropy(scores, self._test_labels))
+        return {"val_loss": loss, "val_accuracy": float(right.mean())}
+
+
+def _cross_entropy(scores: Any, labels: Any) -> Any:
+    return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=scores))
+
+
+class Classifier(Recogniser):
+    """Two layers of convolutions and two dense ones."""
+
+    usual, rate = 12_000, 5e-4
+
+    def initial(self) -> Arrays:
+        """Draw the layers."""
+        kernels = {
+            f"conv{number}.W": self.rng.normal(0, np.sqrt(2 / (9 * given)), (3, 3, given, made)).astype(
+                np.float32
+            )
+            for number, (given, made) in enumerate(((1, 32), (32, 64)), start=1)
+        }
+        biases = {"conv1.b": np.zeros(32, np.float32), "conv2.b": np.zeros(64, np.float32)}
+        dense1 = draw_dense("dense1", 64 * SIDE, 128, self.rng)
+        return kernels | biases | dense1 | draw_dense("dense2", 128, 10, self.rng)
+
+    def scores(self, *seen: Any) -> Any:
+        """Return a score for each digit."""
+        v, image = self.variables, tf.reshape(seen[0], [-1, SIDE, SIDE, 1])
+        for name in ("conv1", "conv2"):
+            image = tf.nn.relu(tf.nn.conv2d(image, v[f"{name}.W"], 1, "SAME") + v[f"{name}.b"])
+            image = tf.nn.max_pool2d(image, 2, 2, "VALID")
+        flat = tf.reshape(image, [-1, 64 * SIDE])
+        return dense(v, "dense2", tf.nn.relu(dense(v, "dense1", flat)))
+
+
+class VAE(TensorFlowDigits):
+    """A variational autoencoder (Kingma and Welling 2014): a code of 16 numbers, dense layers."""
+
+    usual, batch = 40_000, 128
+
+    def initial(self) -> Arrays:
+        """Draw encoder and decoder."""
+        layers = {"in1": (POINTS, 512), "in2": (512, 256), "code": (256, 2 * CODE)}
+        layers |= {"out1": (CODE, 256), "out2": (256, 512), "image": (512, POINTS)}
+        drawn = [draw_dense(name, *widths, self.rng) for name, widths in layers.items()]
+        return {name: value for layer in drawn for name, value in layer.items()}
+
+    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+        """Return the chosen images, and noise for their codes."""
+        return self._x[chosen], self.rng.standard_normal((len(chosen), CODE), dtype=np.float32)
+
+    def loss(self, *inputs: Any) -> Any:
+        """Return the negative evidence lower bound of an image, in nats."""
+        v, (x, noise) = self.variables, inputs
+        hidden = tf.nn.relu(dense(v, "in2", tf.nn.relu(dense(v, "in1", x))))
+        mean, log_variance = tf.split(dense(v, "code", hidden), 2, axis=1)
+        code = mean + noise * tf.exp(log_variance / 2)
+        restored = dense(v, "image", tf.nn.relu(dense(v, "out2", tf.nn.relu(dense(v, "out1", code)))))
+        per_point = tf.nn.sigmoid_cross_entropy_with_logits(labels=x, logits=restored)
+        distance = -0.5 * (1 + log_variance - tf.square(mean) - tf.exp(log_variance))
+        return tf.reduce_mean(tf.reduce_sum(per_point, axis=1) + tf.reduce_sum(distance, axis=1))
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the bound at the codes' means."""
+        x = self._test_x
+        return {"val_loss": float(self.loss(tf.constant(x), np.zeros((len(x), CODE), np.float32)))}

@@ -1,0 +1,96 @@
+"""TensorFlow programs on series: the next character of a text, and how waves go on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from ..text import ALPHABET, characters
+from ..waves import AHEAD, SEEN, made_waves
+from .cells import dense, draw_dense, draw_layer, read
+from .program import TensorFlowProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from ..batches import Indices
+    from .program import Arrays
+
+LENGTH, NOISE = 32, 0.2
+"""Characters per stretch, and the share of them that are misread while learning."""
+LETTERS = len(ALPHABET)
+
+
+class RNN(TensorFlowProgram):
+    """A plain recurrent layer (Elman 1990) that guesses the next character."""
+
+    usual, batch = 12_000, 32
+
+    def initial(self) -> Arrays:
+        """Draw the layers."""
+        return draw_layer("reads", "plain", LETTERS, 192, self.rng) | draw_dense(
+            "told", 192, LETTERS, self.rng
+        )
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Read the text; its last tenth is never learned from."""
+        text = characters()
+        stretches = np.lib.stride_tricks.sliding_window_view(text, LENGTH + 1)
+        cut = len(text) * 9 // 10
+        self._stretches, self._test = stretches[: cut - LENGTH], stretches[cut::7]
+        tick()
+        return f"{len(text)} characters"
+
+    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+        """Return what is seen of the chosen stretches, and what comes next."""
+        stretches = self._stretches[chosen % len(self._stretches)]
+        seen = stretches[:, :-1]
+        misread = self.rng.integers(LETTERS, size=seen.shape)
+        return np.where(self.rng.random(seen.shape) < NOISE, misread, seen), stretches[:, 1:]
+
+    def loss(self, *inputs: Any) -> Any:
+        """Return the cross-entropy of the next characters."""
+        seen, told = inputs
+        said = read(self.variables, "reads", "plain", tf.one_hot(seen, LETTERS))
+        scores = dense(self.variables, "told", said)
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=told, logits=scores))
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the cross-entropy of the text that was not learned from."""
+        return {"val_loss": float(self.loss(self._test[:, :-1], self._test[:, 1:]))}
+
+
+class Forecast(TensorFlowProgram):
+    """Gated units (Cho et al. 2014) with quadratic loss: 32 values of a series are read, the next 8 told."""
+
+    usual = 6_000
+
+    def initial(self) -> Arrays:
+        """Draw the layers."""
+        return draw_layer("reads", "gru", 1, 128, self.rng) | draw_dense("told", 128, AHEAD, self.rng)
+
+    def prepare(self, tick: Callable[[], None]) -> str:
+        """Make the series."""
+        count = self.examples()
+        self._seen, self._ahead = made_waves(count, self.seed)
+        self._test = made_waves(max(50, count // 5), self.seed, held_out=True)
+        tick()
+        return f"{count} series of {SEEN + AHEAD} values"
+
+    def inputs(self, chosen: Indices) -> tuple[npt.NDArray[Any], ...]:
+        """Return the chosen series and their continuations."""
+        return self._seen[chosen], self._ahead[chosen]
+
+    def loss(self, *inputs: Any) -> Any:
+        """Return the mean squared error."""
+        seen, ahead = inputs
+        said = read(self.variables, "reads", "gru", seen)
+        return tf.reduce_mean(tf.square(dense(self.variables, "told", said[:, -1]) - ahead))
+
+    def evaluate(self) -> dict[str, float]:
+        """Return the mean squared error of other series."""
+        return {"val_loss": float(self.loss(*map(tf.constant, self._test)))}
