@@ -1,0 +1,1 @@
+"""What saving, moving and resizing cost the training programs, in real containers."""
