@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.scheduling.quick_values import filled_by_slot
 
+
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Start:
     """Start a waiting job on a worker, with a limit in cores or without.
@@ -29,6 +32,7 @@ class Refuse:
     why: str
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class SetLimit:
     """Give a job at most `limit` cores (None: no limit), and `weight` where cores are scarce."""
@@ -46,6 +50,7 @@ class SetThreads:
     threads: int
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Migrate:
     """Checkpoint a job, stop it, and start it from the checkpoint on another worker."""
@@ -54,6 +59,7 @@ class Migrate:
     to: str
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Pause:
     """Take the processor from a job without ending it."""
@@ -61,6 +67,7 @@ class Pause:
     job: str
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Resume:
     """Give a paused job the processor back."""
@@ -78,6 +85,7 @@ class Stop:
 Action: TypeAlias = Start | Refuse | SetLimit | SetThreads | Migrate | Pause | Resume | Stop
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Reason:
     """Why a scheduler did, or did not do, something.
@@ -101,6 +109,7 @@ class Reason:
     values: tuple[tuple[str, float], ...] = ()
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Mark:
     """What a scheduler thinks of a job at this moment; drawn as bands and lines beside its usage.

@@ -8,13 +8,17 @@ difference are on the same scale.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from math import isfinite, nan
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from core.scheduling import lookup
+from core.scheduling.quick_values import filled_by_slot
 
-    from core.scheduling.model import Observation, Reading
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from core.scheduling.model import Observation
 
 
 class Track(NamedTuple):
@@ -53,32 +57,65 @@ def follow(tracks: Tracks, seen: Observation) -> Tracks:
 
     A NaN or infinite value (a diverged loss) is skipped.
     """
-    fresh = [job for job in seen.jobs if job.readings]
+    fresh = lookup.printed(seen)
     if not fresh and not seen.ended:
         return tracks
-    updated = dict(tracks)
-    for job in fresh:
-        track = extended(updated.get(job.id), job.readings)
-        if track is not None:
-            updated[job.id] = track
+    updated = _with(dict(tracks), fresh)
     for job in seen.ended:
         updated.pop(job.id, None)
     return updated
 
 
-def extended(track: Track | None, readings: tuple[Reading, ...]) -> Track | None:
-    """A track with further values; None while no value was finite."""
-    first, last, largest, total, printed = track or (nan, nan, 0.0, 0.0, 0)
-    for _, value in readings:
-        if not isfinite(value):
-            continue
-        if not printed:
-            first = value
-        if value > largest:
-            largest = value
-        elif -value > largest:
-            largest = -value
-        last = value
-        total += value
-        printed += 1
-    return Track(first, last, largest, total, printed) if printed else track
+def _with(tracks: dict[str, Track], fresh: lookup.Printed) -> dict[str, Track]:
+    for name, values in fresh:
+        track = extended(tracks.get(name), values)
+        if track is not None:
+            tracks[name] = track
+    return tracks
+
+
+@filled_by_slot
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Tracks for a policy that needs them only now and then: observations are kept until it does.
+
+    Parameters
+    ----------
+    tracks
+        What every job had printed when they were needed last.
+    read
+        The last observation that is in them, or None.
+    unread
+        Those since then.
+    """
+
+    tracks: Tracks = field(default_factory=dict)
+    read: Observation | None = None
+    unread: tuple[Observation, ...] = ()
+
+    def later(self, seen: Observation) -> Backlog:
+        """With another observation."""
+        return Backlog(self.tracks, self.read, (*self.unread, seen))
+
+    def caught_up(self, names: Collection[str]) -> Backlog:
+        """With all of them in the tracks of these jobs; the others are forgotten."""
+        if not self.unread:
+            return self
+        tracks = {name: track for name, track in self.tracks.items() if name in names}
+        fresh = lookup.printed_after(self.read, self.unread, names)
+        return Backlog(_with(tracks, fresh), self.unread[-1])
+
+
+def extended(track: Track | None, values: Sequence[float]) -> Track | None:
+    """A track with further values, at least one; None while no value was finite."""
+    first, _, largest, before, printed = track or (nan, nan, 0.0, 0.0, 0)
+    total = sum(values, before)
+    if not isfinite(total):
+        values = [value for value in values if isfinite(value)]
+        if not values:
+            return track
+        total = sum(values, before)
+    if not printed:
+        first = values[0]
+    largest = max(largest, *values, -min(values))
+    return Track._make((first, values[-1], largest, total, printed + len(values)))

@@ -1,4 +1,4 @@
-"""What policies ask of many jobs at once: which wait, which are on a worker, and how many are on each.
+"""What policies ask of many jobs at once: which wait, which are on a worker, where each is, what it printed.
 
 Over a plain tuple every question is one pass. An engine that keeps track of its jobs answers from what it
 keeps (`IndexedJobs`), so that a policy that asks only these never looks at jobs that did not change.
@@ -8,14 +8,38 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 from core.scheduling.model import Job, JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from core.scheduling.model import Observation
+
+
+Printed: TypeAlias = "Sequence[tuple[str, Sequence[float]]]"
+"""Values of E by the ids of their jobs, oldest first; jobs that printed none are left out."""
+
+
+class Standing(Protocol):
+    """A job as far as it does not change between two events; see `core.scheduling.model.Job`."""
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+
+    @property
+    def state(self) -> JobState:
+        """Where it is in its life."""
+
+    @property
+    def worker(self) -> str | None:
+        """The worker that it is on, or goes to; None while it waits."""
+
+    @property
+    def can_migrate(self) -> bool:
+        """Whether it writes checkpoints on request."""
 
 
 class IndexedJobs(Sequence[Job]):
@@ -33,27 +57,82 @@ class IndexedJobs(Sequence[Job]):
     def counts(self) -> Mapping[str, int]:
         """How many jobs hold a place on each worker."""
 
+    @abstractmethod
+    def standing(self) -> Sequence[Standing]:
+        """Where all jobs are, in order of submission."""
+
+    @abstractmethod
+    def printed(self) -> Printed:
+        """The values of E that jobs printed since the observation before."""
+
+    @abstractmethod
+    def printed_after(self, earlier: Self, names: Collection[str]) -> Printed:
+        """The values of E that these jobs printed after an earlier observation of the same run."""
+
+
+def _indexed(seen: Observation) -> IndexedJobs | None:
+    # nearly every observation has a plain tuple or is of one engine: asking an abstract class takes longer
+    jobs = seen.jobs
+    if type(jobs) is tuple:
+        return None
+    return jobs if isinstance(jobs, IndexedJobs) else None
+
 
 def waiting(seen: Observation) -> tuple[Job, ...]:
     """Jobs that wait, in order of submission."""
-    if isinstance(seen.jobs, IndexedJobs):
-        return seen.jobs.waiting()
+    if (known := _indexed(seen)) is not None:
+        return known.waiting()
     return tuple([job for job in seen.jobs if job.state is JobState.WAITING])
 
 
 def on(seen: Observation, worker: str) -> tuple[Job, ...]:
     """Jobs that hold a place on a worker, in order of submission; one that migrates is where it goes to."""
-    if isinstance(seen.jobs, IndexedJobs):
-        return seen.jobs.on(worker)
+    if (known := _indexed(seen)) is not None:
+        return known.on(worker)
     return tuple([job for job in seen.jobs if job.worker == worker])
 
 
 def counts(seen: Observation) -> Mapping[str, int]:
     """How many jobs hold a place on each worker, 0 included."""
-    if isinstance(seen.jobs, IndexedJobs):
-        return seen.jobs.counts()
+    if (known := _indexed(seen)) is not None:
+        return known.counts()
     found = dict.fromkeys([worker.id for worker in seen.workers], 0)
     for job in seen.jobs:
         if job.worker in found:
             found[job.worker] += 1
     return found
+
+
+def standing(seen: Observation) -> Sequence[Standing]:
+    """Where all jobs are, in order of submission."""
+    return seen.jobs if (known := _indexed(seen)) is None else known.standing()
+
+
+def printed(seen: Observation) -> Printed:
+    """The values of E that jobs printed since the observation before."""
+    if (known := _indexed(seen)) is not None:
+        return known.printed()
+    return [(job.id, [value for _, value in job.readings]) for job in seen.jobs if job.readings]
+
+
+def printed_after(read: Observation | None, unread: Sequence[Observation], names: Collection[str]) -> Printed:
+    """The values of E that jobs printed in several observations.
+
+    Parameters
+    ----------
+    read
+        The observation before them; None: there was none.
+    unread
+        The observations, in order, at least one.
+    names
+        The jobs; none of them has ended.
+    """
+    before, after = None if read is None else _indexed(read), _indexed(unread[-1])
+    if before is not None and type(before) is type(after):
+        return after.printed_after(before, names)
+    joined: dict[str, list[float]] = {}
+    for seen in unread:
+        for name, values in printed(seen):
+            if name in names:
+                joined.setdefault(name, []).extend(values)
+    return list(joined.items())

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
+from core.scheduling.quick_values import filled_by_slot
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine, SchedulingPolicy
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Entry:
     """One line of a ledger: what was seen, what was decided and why, and what failed at once.

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, TypeAlias
 
+from core.scheduling.quick_values import filled_by_slot
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -52,6 +54,7 @@ class Trigger(StrEnum):
     OUTCOME = "outcome"
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Worker:
     """One machine, or one named part of it.
@@ -116,6 +119,7 @@ class Hidden:
     work_left: float
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Job:
     """One training job as it is now.
@@ -200,6 +204,7 @@ class Failure:
     why: str
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Observation:
     """Everything that a scheduler is shown at one moment.

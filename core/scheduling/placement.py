@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Start
 from core.scheduling.chance import below, draw, seeded
+from core.scheduling.quick_values import filled_by_slot
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Attempt(NamedTuple):
     rounds: int = 0
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Placer:
     """The default scheduler's state: its rule, its random state, and starts that were not confirmed."""
@@ -84,7 +86,14 @@ class Placing(NamedTuple):
     @property
     def actions(self) -> tuple[Start, ...]:
         """The starts, without limits."""
-        return tuple(Start(job.id, worker) for job, worker in self.starts)
+        return tuple([Start(job.id, worker) for job, worker in self.starts])
+
+    @property
+    def soon(self) -> Mapping[str, str]:
+        """The worker of each waiting job that starts now, or was asked to."""
+        if not self.starts:
+            return self.pending
+        return {**self.pending, **{job.id: worker for job, worker in self.starts}}
 
 
 def placer(rule: str, seed: int) -> Placer:

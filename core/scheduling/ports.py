@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from core.scheduling.quick_values import filled_by_slot
 from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 State = TypeVar("State")
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[State]):
     """What a policy answers.

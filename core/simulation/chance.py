@@ -14,14 +14,19 @@ from zlib import crc32
 import numpy as np
 
 if TYPE_CHECKING:
-    from core.simulation.loss import Floats
+    from numpy.typing import NDArray
+
+    from core.simulation.loss import Floats, LossCurve
     from core.simulation.scenario import JobSpec
 
 _NOISE, _MIGRATION = 0, 1
 
 
 def _generator(seed: int, job: str, *purpose: int) -> np.random.Generator:
-    return np.random.default_rng([seed, crc32(job.encode()), *purpose])
+    words: list[int] | NDArray[np.uint32] = [seed, crc32(job.encode()), *purpose]
+    if seed < 1 << 32:  # numpy would come to these words by itself, but takes four times as long
+        words = np.array(words, dtype=np.uint32)
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 
 
 def noise_of(job: JobSpec, seed: int) -> Floats:
@@ -46,9 +51,13 @@ def _powers(phi: float, most: int) -> Floats:
 
 def printed_values(job: JobSpec, seed: int) -> list[float]:
     """E as the job prints it: value i of n at i/n of its training, with noise."""
-    work = np.arange(1, job.values + 1) / job.values
-    printed: list[float] = (job.loss.level(work) + noise_of(job, seed)).tolist()
+    printed: list[float] = (_noiseless(job.loss, job.values) + noise_of(job, seed)).tolist()
     return printed
+
+
+@lru_cache(maxsize=256)
+def _noiseless(loss: LossCurve, values: int) -> Floats:
+    return loss.level(np.arange(1, values + 1) / values)
 
 
 def migration_fails(job: str, seed: int, attempt: int, stage: int, probability: float) -> bool:

@@ -57,13 +57,15 @@ class Node:
 class Line:
     """A job between two changes, as observations keep it; all but `value` stays as it was made.
 
+    It is what `core.scheduling.lookup.standing` shows.
+
     Parameters
     ----------
     job
         The job; only what never changes of it is looked at.
     number
         Of the first observation that shows it.
-    state, worker, started, limit, weight, threads
+    id, state, worker, can_migrate, started, limit, weight, threads
         As `core.scheduling.model.Job` shows them.
     at, done, cpu_seconds, share, rate
         The straight line itself; see the module.
@@ -79,8 +81,10 @@ class Line:
 
     job: SimulatedJob
     number: int
+    id: str
     state: JobState
     worker: str | None
+    can_migrate: bool
     started: float | None
     limit: float | None
     weight: float
@@ -97,17 +101,27 @@ class Line:
 
     def readings(self, since: float, now: float, number: int) -> tuple[Reading, ...]:
         """Values for the observation of this number, made at `now`; the one before it was made at `since`."""
-        first = number == self.number
+        news = self.news if number == self.number else ()
+        shown, last = self._printed(since, now, number)
+        return (*news, *readings(self.job, self, shown, last, now)) if last > shown else news
+
+    def values(self, since: float, now: float, number: int) -> list[float]:
+        """The same without their moments."""
+        shown, last = self._printed(since, now, number)
+        found = self.job.levels[shown:last] if last > shown else []
+        return [*(value for _, value in self.news), *found] if self.news and number == self.number else found
+
+    def _printed(self, since: float, now: float, number: int) -> tuple[int, int]:
+        """Which values were printed on this line after `since` and by `now`: the first, and the one after."""
         if self.rate <= 0:
-            return self.news if first else ()
-        last = self.job.reached(self.done + self.rate * (now - self.at))
-        shown = self.printed
-        if not first:
-            shown = max(shown, self.job.reached(self.done + self.rate * (since - self.at)))
-        if last <= shown:
-            return self.news if first else ()
-        found = readings(self.job, self, shown, last, now)
-        return (*self.news, *found) if first else tuple(found)
+            return 0, 0
+        shown = self.printed if number == self.number else self.shown(since)
+        return shown, self.shown(now)
+
+    def shown(self, now: float) -> int:
+        """How many values are shown in all by an observation made at `now`."""
+        rate, printed = self.rate, self.printed
+        return printed if rate <= 0 else max(printed, self.job.reached(self.done + rate * (now - self.at)))
 
 
 def readings(
@@ -221,7 +235,7 @@ class SimulatedJob:
 
     def reached(self, done: float) -> int:
         """How many values are printed once so many core-seconds of work are done."""
-        return min(int((done - self.begin) / self.each + ROUNDING), self.spec.values)
+        return min(int((done - self.begin) / self.each + ROUNDING), len(self.levels))
 
     def note_shown(self, until: float) -> None:
         """Count what was printed by `until` as shown; its line was shown then, and ends now."""
@@ -242,8 +256,10 @@ class SimulatedJob:
         return Line(
             self,
             number,
+            self.spec.id,
             self.state,
             None if node is None else node.spec.id,
+            self.spec.checkpoint_s is not None,
             self.started,
             self.limit,
             self.weight,
@@ -265,8 +281,9 @@ class SimulatedJob:
 
     def settle(self, now: float, share: float, rate: float) -> None:
         """End the straight line at `now` and begin one with another share and speed."""
-        self.collect(now, self.done_at(now))
-        self.done, self.cpu_seconds = self.done_at(now), self.used_at(now)
+        done = self.done_at(now)
+        self.collect(now, done)
+        self.done, self.cpu_seconds = done, self.used_at(now)
         self.at, self.share, self.rate = now, share, rate
 
     def reach_goal(self, now: float) -> None:

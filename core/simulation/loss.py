@@ -37,6 +37,9 @@ class LossCurve(Protocol):
     def reduction(self, x: Floats) -> Floats:
         """Share r of the whole reduction at `x`: (E(0) − E(x)) / (E(0) − E(1))."""
 
+    def __hash__(self) -> int:
+        """Equal curves are looked up as one."""
+
 
 def _above_zero(what: str, value: float) -> None:
     if not (np.isfinite(value) and value > 0):

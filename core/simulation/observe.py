@@ -15,28 +15,14 @@ from core.scheduling.lookup import IndexedJobs
 from core.scheduling.model import Hidden, Job, JobState, Observation, Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from core.scheduling.lookup import Printed, Standing
     from core.simulation.job import Line
     from core.simulation.world import World
 
-_NEW: Final = object.__new__
 _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
 _SUBMITTED: Final = attrgetter("number")
-
-
-def _setter(name: str) -> Callable[[Job, Any], None]:
-    setter: Callable[[Job, Any], None] = Job.__dict__[name].__set__
-    return setter
-
-
-# Filled slot by slot, which is what the constructor of a frozen dataclass does too, at half its cost.
-_SET_ID, _SET_STATE, _SET_WORKER = _setter("id"), _setter("state"), _setter("worker")
-_SET_ARRIVED, _SET_STARTED, _SET_USED = _setter("arrived"), _setter("started"), _setter("cpu_seconds")
-_SET_LIMIT, _SET_WEIGHT, _SET_THREADS = _setter("limit"), _setter("weight"), _setter("threads")
-_SET_READINGS, _SET_STEPS, _SET_TOTAL = _setter("readings"), _setter("steps"), _setter("total_steps")
-_SET_REQUEST, _SET_MIGRATE, _SET_RESIZE = _setter("request"), _setter("can_migrate"), _setter("can_resize")
-_SET_HIDDEN, _SET_TERMS, _SET_STEP = _setter("hidden"), _setter("terms"), _setter("step_seconds")
 
 
 def observe(world: World, number: int, *, hidden: bool) -> Observation:
@@ -51,7 +37,7 @@ def observe(world: World, number: int, *, hidden: bool) -> Observation:
     hidden
         Whether oracles may look at the work that is left.
     """
-    trigger = next((kind for kind in _ORDER if kind in world.happened), Trigger.TICK)
+    trigger = next(kind for kind in _ORDER if kind in world.happened) if world.happened else Trigger.TICK
     now = world.now
     ended = tuple([_job(job.line(number), now, now, number, hidden) for job in world.ended])
     jobs = _jobs(world, number, hidden)
@@ -98,7 +84,18 @@ class SeenJobs(IndexedJobs):
         Whether oracles may look at the work that is left.
     """
 
-    __slots__ = ("_all", "_hidden", "_lines", "_now", "_number", "_on", "_places", "_since", "_waiting")
+    __slots__ = (
+        "_all",
+        "_hidden",
+        "_lines",
+        "_now",
+        "_number",
+        "_on",
+        "_places",
+        "_since",
+        "_values",
+        "_waiting",
+    )
 
     def __init__(self, world: World, since: float, number: int, hidden: bool) -> None:
         self._now, self._since, self._number, self._hidden = world.now, since, number, hidden
@@ -106,6 +103,7 @@ class SeenJobs(IndexedJobs):
         self._waiting = tuple(world.index.waiting.values())
         self._on, self._places = tuple(world.index.on), world.places
         self._all: tuple[Job, ...] | None = None
+        self._values: dict[str, int] | None = None
 
     def waiting(self) -> tuple[Job, ...]:
         """Jobs that wait, in order of submission."""
@@ -119,6 +117,29 @@ class SeenJobs(IndexedJobs):
     def counts(self) -> Mapping[str, int]:
         """How many jobs hold a place on each worker."""
         return dict(zip(self._places, map(len, self._on), strict=True))
+
+    def standing(self) -> Sequence[Standing]:
+        """Where all jobs are, in order of submission."""
+        return self._lines
+
+    def printed(self) -> Printed:
+        """The values of E that jobs printed since the observation before."""
+        now, since, number = self._now, self._since, self._number
+        values = [(line.id, line.values(since, now, number)) for line in self._lines]
+        return [each for each in values if each[1]]
+
+    def printed_after(self, earlier: SeenJobs, names: Collection[str]) -> Printed:
+        """The values of E that these jobs printed after an earlier observation of the same run."""
+        before, after = earlier._shown(), self._shown()
+        wanted = [line for line in self._lines if line.id in names]
+        spans = [(line, before.get(line.id, 0), after[line.id]) for line in wanted]
+        return [(line.id, line.job.levels[first:last]) for line, first, last in spans if last > first]
+
+    def _shown(self) -> Mapping[str, int]:
+        """How many values of each job were shown, this observation included."""
+        if self._values is None:
+            self._values = {line.id: line.shown(self._now) for line in self._lines}
+        return self._values
 
     def _made(self, lines: Sequence[Line]) -> tuple[Job, ...]:
         now, since, number, hidden = self._now, self._since, self._number, self._hidden
@@ -159,27 +180,29 @@ class SeenJobs(IndexedJobs):
 
 
 def _job(line: Line, now: float, since: float, number: int, hidden: bool) -> Job:
-    value, job = _NEW(Job), line.job
-    spec, done = job.spec, line.done + line.rate * (now - line.at)
-    _SET_ID(value, spec.id)
-    _SET_STATE(value, line.state)
-    _SET_WORKER(value, line.worker)
-    _SET_ARRIVED(value, spec.arrival)
-    _SET_STARTED(value, line.started)
-    _SET_USED(value, line.cpu_seconds + line.share * (now - line.at))
-    _SET_LIMIT(value, line.limit)
-    _SET_WEIGHT(value, line.weight)
-    _SET_THREADS(value, line.threads)
-    _SET_STEPS(value, None if job.steps_per_work is None else job.steps_at(done))
-    _SET_TOTAL(value, job.claimed_steps)
-    _SET_REQUEST(value, spec.request)
-    _SET_MIGRATE(value, spec.checkpoint_s is not None)
-    _SET_RESIZE(value, spec.resizable)
-    _SET_HIDDEN(value, Hidden(max(spec.work - done, 0.0)) if hidden else None)
-    _SET_TERMS(value, job.terms)
-    _SET_STEP(value, line.step_seconds)
+    job, passed = line.job, now - line.at
+    spec, done = job.spec, line.done + line.rate * passed
     readings = line.readings(since, now, number)
-    _SET_READINGS(value, readings)
+    value = Job(
+        id=line.id,
+        state=line.state,
+        worker=line.worker,
+        arrived=spec.arrival,
+        started=line.started,
+        cpu_seconds=line.cpu_seconds + line.share * passed,
+        limit=line.limit,
+        weight=line.weight,
+        threads=line.threads,
+        readings=readings,
+        steps=None if job.steps_per_work is None else job.steps_at(done),
+        total_steps=job.claimed_steps,
+        request=spec.request,
+        can_migrate=line.can_migrate,
+        can_resize=spec.resizable,
+        hidden=Hidden(max(spec.work - done, 0.0)) if hidden else None,
+        terms=job.terms,
+        step_seconds=line.step_seconds,
+    )
     if line.rate <= 0.0 and not readings:
         line.value = value
     return value

@@ -98,7 +98,8 @@ class World:
             if min(moment, until) > self.scenario.horizon:
                 raise self._endless(min(moment, until))
             self.now = until if until <= moment + NANOSECOND else moment
-            self._take_due()
+            if moment <= self.now + NANOSECOND:
+                self._take_due()
             if self.now >= until:
                 break
 

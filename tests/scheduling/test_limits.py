@@ -53,15 +53,18 @@ def test_chance_is_even_and_depends_on_its_seed() -> None:
 
 
 def test_a_track_keeps_first_last_largest_and_sums() -> None:
-    track = extended(extended(None, ((0.0, 2.0), (1.0, 3.0))), ((2.0, float("inf")), (3.0, -4.0)))
+    track = extended(extended(None, (2.0, 3.0)), (float("inf"), -4.0))
     assert track is not None
     assert track == (2.0, -4.0, 4.0, 1.0, 3)
     assert track.change(3.0, -1.0) == 1.0
     assert track.mean_since(5.0, 2) == -4.0
-    assert extended(None, ((0.0, float("nan")),)) is None
+    assert extended(None, (float("nan"),)) is None
+    assert extended(track, (float("nan"),)) == track
+    assert extended(None, (float("nan"), 2.0)) == (2.0, 2.0, 2.0, 2.0, 1)
+    assert extended(None, (1e308, 1.5e308)) == (1e308, 1.5e308, 1.5e308, float("inf"), 2)
 
 
 def test_a_loss_of_zero_throughout_has_no_growth() -> None:
-    track = extended(None, ((0.0, 0.0), (1.0, 0.0)))
+    track = extended(None, (0.0, 0.0))
     assert track is not None
     assert track.change(0.0, 0.0) == 0.0

@@ -53,6 +53,27 @@ def test_what_is_found_by_index_is_what_a_pass_over_all_jobs_finds(scenario, see
         for worker in (*seen.workers, "nowhere"):
             name = getattr(worker, "id", worker)
             assert lookup.on(seen, name) == lookup.on(plain, name)
+        assert lookup.printed(seen) == lookup.printed(plain)
+        for line, job in zip(lookup.standing(seen), plain.jobs, strict=True):
+            shown = (line.id, line.state, line.worker, line.can_migrate)
+            assert shown == (job.id, job.state, job.worker, job.can_migrate)
+
+
+@settings(max_examples=25, deadline=None)
+@given(scenarios(), st.integers(0, 50), st.data())
+def test_what_was_printed_over_several_observations_is_what_each_of_them_shows(scenario, seed, data):
+    seen = [entry.observation for entry in _ledger(scenario, seed, at_once=False)]
+    last = data.draw(st.integers(0, len(seen) - 1))
+    first = data.draw(st.integers(0, last))
+    names = (
+        data.draw(st.sets(st.sampled_from([job.id for job in seen[last].jobs]))) if seen[last].jobs else ()
+    )
+    read, unread = seen[first - 1] if first else None, seen[first : last + 1]
+    slowly = {name: [v for each in unread for job in each.jobs if job.id == name for _, v in job.readings]
+              for name in names}  # fmt: skip
+    expected = {name: values for name, values in slowly.items() if values}
+    assert dict(lookup.printed_after(read, unread, names)) == expected
+    assert dict(lookup.printed_after(read, copy.deepcopy(unread), names)) == expected
 
 
 def test_the_jobs_of_an_observation_are_a_sequence():

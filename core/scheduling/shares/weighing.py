@@ -178,8 +178,8 @@ class _Turn:
 
 def _on_workers(jobs: Sequence[Job], placing: Placing) -> dict[str, list[Job]]:
     """The jobs that can be controlled, by worker, with those that start now or were asked to."""
-    soon = {**placing.pending, **{job.id: worker for job, worker in placing.starts}}
     here: dict[str, list[Job]] = {}
+    soon = placing.soon
     for job in jobs:
         worker = job.worker if job.worker is not None else soon.get(job.id)
         if worker is not None and job.state is not JobState.MIGRATING:

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.scheduling.growth import Track, Tracks
-    from core.scheduling.model import Observation
+    from core.scheduling.lookup import Standing
     from core.scheduling.policies.specon.settings import SpeConSettings
 
 PROGRESSING, WATCHING, CONVERGED = "PC", "WC", "CC"
+_RUNNING = (JobState.RUNNING, JobState.PAUSED)
 _LOWER = {PROGRESSING: (WATCHING, "6–9"), WATCHING: (CONVERGED, "10–12"), CONVERGED: (CONVERGED, "13–14")}
 
 
@@ -85,26 +86,43 @@ class Looked(NamedTuple):
 
 
 def look(
-    watched: Mapping[str, Watched], seen: Observation, tracks: Tracks, settings: SpeConSettings
+    watched: Mapping[str, Watched],
+    jobs: Mapping[str, Standing],
+    tracks: Tracks,
+    now: float,
+    settings: SpeConSettings,
 ) -> Looked:
-    """Algorithm 3 for every running container that is not decided (line 3)."""
+    """Algorithm 3 for every running container that is not decided (line 3).
+
+    Parameters
+    ----------
+    watched
+        What is remembered of each container.
+    jobs
+        Where each is now.
+    tracks
+        What each has printed.
+    now
+        The time.
+    settings
+        As chosen.
+    """
     after, reasons, slowing = dict(watched), [], []
-    for job in seen.jobs:
-        before, track = after.get(job.id), tracks.get(job.id)
-        running = job.state in (JobState.RUNNING, JobState.PAUSED)
-        if before is None or track is None or before.decided or not running:
+    for name, job in jobs.items():
+        before, track = watched.get(name), tracks.get(name)
+        if before is None or track is None or before.decided or job.state not in _RUNNING:
             continue
-        after[job.id], why = classified(before, track, seen.time, settings.alpha, job.worker)
+        after[name], why = classified(before, track, now, settings.alpha, job.worker)
         if why is not None:
             reasons.append(why)
-            if slows(before, after[job.id], settings.alpha):
-                slowing.append((job.id, job.worker))
+            if not before.asked and slows(before.mark, after[name].mark, settings.alpha):
+                slowing.append((name, job.worker))
     if not slowing:
         return Looked(after, (), tuple(reasons))
-    active = _active(after, seen)
+    active = _active(after, jobs)
     requests = []
     for name, worker in slowing:
-        if active.get(worker, 0) > 1 and not after[name].asked:
+        if active.get(worker, 0) > 1:
             requests.append(name)
             after[name] = after[name]._replace(asked=True)
             reasons.append(_asks(name, worker, active[worker]))
@@ -115,23 +133,25 @@ def classified(
     before: Watched, track: Track, now: float, alpha: float, worker: str | None
 ) -> tuple[Watched, Reason | None]:
     """Lines 4 to 22 for one container, without the request of lines 15 and 16."""
-    mark, level = before.mark, track.last
-    if before.level is None:
+    mark, earlier, converged, decided, asked, rebalanced = before
+    level = track.last
+    if earlier is None:
         return before._replace(level=level), None
-    growth = track.change(before.level, level)
-    if mark.growth is None:
-        return before._replace(level=level, mark=Mark(mark.job, mark.label, growth)), None
-    category, lines = following(mark.label, growth, mark.growth, alpha)
-    converged = None
-    if category == CONVERGED:
-        converged = before.converged if mark.label == CONVERGED else now
+    job, label, previous = mark.job, mark.label, mark.growth
+    growth = track.change(earlier, level)
+    if previous is None:
+        return before._replace(level=level, mark=Mark(job, label, growth)), None
+    category, lines = following(label, growth, previous, alpha)
+    if category != CONVERGED:
+        converged = None
+    elif label != CONVERGED:
+        converged = now
     # written out: `_replace` costs as much as all the rest
-    after = Watched(
-        Mark(mark.job, category, growth), level, converged, before.decided, before.asked, before.rebalanced
-    )
-    values = (("G", growth), ("previous G", mark.growth), ("alpha", alpha), ("E", level))
-    text = f"{mark.job} grew {growth:.3g} after {mark.growth:.3g}: {mark.label} → {category}."
-    return after, Reason(f"Algorithm 3, lines {lines}", text, mark.job, worker, values)
+    mark = Mark(job, category, growth)
+    after = Watched._make((mark, level, converged, decided, asked, rebalanced))
+    values = (("G", growth), ("previous G", previous), ("alpha", alpha), ("E", level))
+    text = f"{job} grew {growth:.3g} after {previous:.3g}: {label} → {category}."
+    return after, Reason(f"Algorithm 3, lines {lines}", text, job, worker, values)
 
 
 def following(category: str, growth: float, previous: float, alpha: float) -> tuple[str, str]:
@@ -143,21 +163,19 @@ def following(category: str, growth: float, previous: float, alpha: float) -> tu
     return _LOWER[category]
 
 
-def slows(before: Watched, after: Watched, alpha: float) -> bool:
+def slows(before: Mark, after: Mark, alpha: float) -> bool:
     """Lines 6 and 13: it was in CC, and its growth has fallen again."""
-    last, growth = before.mark.growth, after.mark.growth
-    if before.category != CONVERGED or last is None or growth is None:
+    if before.label != CONVERGED or before.growth is None or after.growth is None:
         return False
-    return growth < last and growth < alpha
+    return after.growth < before.growth and after.growth < alpha
 
 
-def _active(watched: Mapping[str, Watched], seen: Observation) -> dict[str | None, int]:
+def _active(watched: Mapping[str, Watched], jobs: Mapping[str, Standing]) -> dict[str | None, int]:
     """|PC| + |WC| of every worker."""
     active: dict[str | None, int] = {}
-    for job in seen.jobs:
-        each = watched.get(job.id)
-        if each is not None and job.worker is not None and each.category != CONVERGED:
-            active[job.worker] = active.get(job.worker, 0) + 1
+    for name, each in watched.items():
+        if each.mark.label != CONVERGED and (worker := jobs[name].worker) is not None:
+            active[worker] = active.get(worker, 0) + 1
     return active
 
 

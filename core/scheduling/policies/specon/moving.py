@@ -13,7 +13,8 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.scheduling.model import Job, Observation
+    from core.scheduling.lookup import Standing
+    from core.scheduling.model import Observation
 
 PATIENCE = 300.0
 """Seconds after which a migration that never began, and was never refused, is given up."""
@@ -37,12 +38,13 @@ class Move(NamedTuple):
     begun: bool = False
 
 
-def followed(moves: Mapping[str, Move], seen: Observation) -> tuple[Mapping[str, Move], tuple[Reason, ...]]:
+def followed(
+    moves: Mapping[str, Move], seen: Observation, jobs: Mapping[str, Standing]
+) -> tuple[Mapping[str, Move], tuple[Reason, ...]]:
     """The migrations that are still under way, and a reason for each that is over."""
     if not moves:
         return moves, ()
     failed = {(f.action.job, f.action.to): f.why for f in seen.failures if isinstance(f.action, Migrate)}
-    jobs = {job.id: job for job in seen.jobs if job.id in moves}
     open_, reasons = {}, []
     for name, move in moves.items():
         job = jobs.get(name)
@@ -54,7 +56,7 @@ def followed(moves: Mapping[str, Move], seen: Observation) -> tuple[Mapping[str,
     return open_, tuple(reasons)
 
 
-def _ending(job: Job | None, move: Move, why: str | None, now: float) -> tuple[str, str] | None:
+def _ending(job: Standing | None, move: Move, why: str | None, now: float) -> tuple[str, str] | None:
     """The rule and sentence of a migration that is over, or None while it is not."""
     if job is None:
         return "Migration, job ended", f"ended before it was on {move.to}."

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from math import floor
 from typing import TYPE_CHECKING
 
+from core.scheduling import lookup
 from core.scheduling.actions import Migrate, Reason
-from core.scheduling.growth import follow
+from core.scheduling.growth import Backlog
 from core.scheduling.placement import Placer, place, placer
 from core.scheduling.policies.specon.monitor import CONVERGED, Looked, Watched, joined, look
 from core.scheduling.policies.specon.moving import Move, followed
@@ -15,18 +16,20 @@ from core.scheduling.policies.specon.reallocation import chosen, scores
 from core.scheduling.policies.specon.rebalancing import REBALANCE, Placed
 from core.scheduling.policies.specon.settings import SpeConSettings
 from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.quick_values import filled_by_slot
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.scheduling.actions import Action, Mark
-    from core.scheduling.growth import Tracks
-    from core.scheduling.model import Job, Observation
+    from core.scheduling.lookup import Standing
+    from core.scheduling.model import Observation
     from core.scheduling.placement import Placing
 
 _NOW = 1e-9
 
 
+@filled_by_slot
 @dataclass(frozen=True, slots=True)
 class SpeConState:
     """What SpeCon remembers.
@@ -39,7 +42,7 @@ class SpeConState:
         The default scheduler.
     number
         The number of the last observation.
-    tracks
+    heard
         What every job has printed.
     watched
         Every container that was started.
@@ -58,7 +61,7 @@ class SpeConState:
     settings: SpeConSettings
     placer: Placer
     number: int = -1
-    tracks: Tracks = field(default_factory=dict)
+    heard: Backlog = field(default_factory=Backlog)
     watched: Mapping[str, Watched] = field(default_factory=dict)
     moves: Mapping[str, Move] = field(default_factory=dict)
     queue: tuple[str, ...] = ()
@@ -72,11 +75,11 @@ class _Turn:
 
     def __init__(self, state: SpeConState, seen: Observation, placing: Placing) -> None:
         self.state, self.seen, self.placing = state, seen, placing
-        self.tracks = follow(state.tracks, seen)
-        self.jobs: dict[str, Job] = {job.id: job for job in seen.jobs}
-        self.soon = {**placing.pending, **{job.id: worker for job, worker in placing.starts}}
+        self.heard = state.heard.later(seen)
+        self.jobs: dict[str, Standing] = {job.id: job for job in lookup.standing(seen)}
+        self.soon = placing.soon
         self.watched = _known(state.watched, self)
-        self.moves, over = followed(state.moves, seen)
+        self.moves, over = followed(state.moves, seen, self.jobs)
         self.queue = state.queue
         self.actions: list[Action] = list(placing.actions)
         self.reasons: list[Reason] = [*placing.reasons, *over]
@@ -119,7 +122,11 @@ def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]
 
     One that must wait again (a start that failed, a lost worker) stays known: it is decided on only once.
     """
-    new = [job.id for job in turn.seen.jobs if job.id not in watched and (job.worker or job.id in turn.soon)]
+    if watched.keys() == turn.jobs.keys():
+        return watched
+    new = [
+        name for name, job in turn.jobs.items() if name not in watched and (job.worker or name in turn.soon)
+    ]
     gone = [name for name in watched if name not in turn.jobs]
     if not new and not gone:
         return watched
@@ -130,7 +137,8 @@ def _known(watched: Mapping[str, Watched], turn: _Turn) -> Mapping[str, Watched]
 
 
 def _look(turn: _Turn) -> None:
-    looked: Looked = look(turn.watched, turn.seen, turn.tracks, turn.state.settings)
+    turn.heard = turn.heard.caught_up({name for name, each in turn.watched.items() if not each.decided})
+    looked: Looked = look(turn.watched, turn.jobs, turn.heard.tracks, turn.seen.time, turn.state.settings)
     turn.watched = looked.watched
     turn.queue += looked.requests
     turn.reasons += looked.reasons
@@ -168,9 +176,9 @@ def _rebalance(turn: _Turn) -> None:
         return
     workers = turn.seen.workers
     known = {worker.id for worker in workers}
-    here = [(turn.jobs[name], each, turn.worker_of(name)) for name, each in turn.watched.items()]
-    if not all(each.settled for _, each, worker in here if worker is not None):
+    if any(not each.settled and turn.worker_of(name) is not None for name, each in turn.watched.items()):
         return
+    here = [(turn.jobs[name], each, turn.worker_of(name)) for name, each in turn.watched.items()]
     placed = [
         Placed(
             job.id,
@@ -201,7 +209,7 @@ def _answer(turn: _Turn) -> Decision[SpeConState]:
         state.settings,
         turn.placing.placer,
         seen.number,
-        turn.tracks,
+        turn.heard,
         turn.watched,
         turn.moves,
         turn.queue,
