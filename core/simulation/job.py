@@ -115,8 +115,10 @@ class Line:
         """Which values were printed on this line after `since` and by `now`: the first, and the one after."""
         if self.rate <= 0:
             return 0, 0
-        shown = self.printed if number == self.number else self.shown(since)
-        return shown, self.shown(now)
+        job, shown = self.job, self.printed
+        if number != self.number:
+            shown = max(shown, job.reached(self.done + self.rate * (since - self.at)))
+        return shown, job.reached(self.done + self.rate * (now - self.at))
 
     def shown(self, now: float) -> int:
         """How many values are shown in all by an observation made at `now`."""
