@@ -274,6 +274,12 @@ KINDS: dict[str, Kind] = {
     ),
     "counter_reset": Kind(
         Severity.INFO, Action.KEPT, "Counting continued from zero.", "No action is needed."
+    "since_boot": Kind(
+        Severity.INFO,
+        Action.DROPPED,
+        "It was dropped.",
+        "No action is needed: what is measured begins with the second row.",
+    ),
     ),
     "empty_column": Kind(
         Severity.WARNING,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.errors import InputError
+from core.errors import InputError, RefusedError
 from core.registry import Registry, declared
 from core.store.formats.opening import Beginning, foreign
 from core.store.formats.split_time import with_whole_times
+from core.store.formats.unread import unread
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +26,7 @@ for _formats in declared(
     "logs.docker_csv",
     "logs.docker_stats",
     "logs.kubectl_top",
+    "logs.cgtop",
     "logs.psrecord",
     "logs.nvidia_smi",
     "logs.json_records",
@@ -33,11 +35,16 @@ for _formats in declared(
     "series.prometheus_json",
     "series.long_table",
     "series.wide_table",
+    "csv.dstat",
     "csv.bitbrains",
     "csv",  # the last: any other text is taken for a table
 ):
     for _format in _formats:
         FORMATS.add(_format.name, _format)
+
+
+_ANYTHING = ("spaced", "csv")
+"""Formats that take whatever looks like a table, and so what a tool prints that is known to be none."""
 
 
 def open_source(path: Path, as_written: bool = False) -> Source:
@@ -64,7 +71,14 @@ def open_source(path: Path, as_written: bool = False) -> Source:
         for _, entry in FORMATS.items()
         if not (as_written and entry.turns) and entry.recognise(beginning)
     )
-    source = found.open(beginning)
+    if found.name in _ANYTHING and (known := unread(beginning)):
+        raise known
+    try:
+        source = found.open(beginning)
+    except RefusedError:
+        raise
+    except InputError as error:
+        raise (unread(beginning) or error) from None
     return source if as_written else with_whole_times(source)
 
 

@@ -1,4 +1,4 @@
-"""The table that the reader of docker stats makes."""
+"""The table that the readers of docker stats and systemd-cgtop make."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ def recognise(head: Head) -> ColumnMapping | None:
         MappedColumn("net_out_bytes", Role.NETWORK_OUT, "bytes_total"),
         MappedColumn("block_in_bytes", Role.BLOCK_IN, "bytes_total"),
         MappedColumn("block_out_bytes", Role.BLOCK_OUT, "bytes_total"),
+        MappedColumn("read_bytes_per_s", Role.BLOCK_IN, "bytes_per_s"),
+        MappedColumn("write_bytes_per_s", Role.BLOCK_OUT, "bytes_per_s"),
         MappedColumn("pids"),
     )
     return timed(ColumnMapping(execution="name", features=present(head, wanted)), head)
@@ -31,7 +33,7 @@ def recognise(head: Head) -> ColumnMapping | None:
 
 LAYOUT = Layout(
     "docker_stats",
-    "docker stats",
+    "docker stats or systemd-cgtop",
     recognise,
     example="*name,cpu_percent,memory_bytes,memory_limit_bytes,pids",
     only_made=True,

@@ -1,4 +1,4 @@
-"""The table that the readers of sar and sadf make: in cores where every machine says how many it has."""
+"""The table that the readers of sar, sadf and dstat make: in cores where machines say how many they have."""
 
 from __future__ import annotations
 
@@ -14,12 +14,17 @@ if TYPE_CHECKING:
 
 def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
-    if "timestamp" not in head.header or not has(head, "busy"):
+    if not has(head, "busy", "hostname"):
         return None
     share = MappedColumn("busy", Role.CPU, "percent_of_machine")
     wanted = (
         MappedColumn("busy_cores", Role.CPU, "cores") if _sized(head) else share,
         MappedColumn("kbmemused", Role.MEMORY, "kib"),
+        MappedColumn("memory_used_bytes", Role.MEMORY, "bytes"),
+        MappedColumn("net_in_bytes_per_s", Role.NETWORK_IN, "bytes_per_s"),
+        MappedColumn("net_out_bytes_per_s", Role.NETWORK_OUT, "bytes_per_s"),
+        MappedColumn("block_in_bytes_per_s", Role.BLOCK_IN, "bytes_per_s"),
+        MappedColumn("block_out_bytes_per_s", Role.BLOCK_OUT, "bytes_per_s"),
         *(
             MappedColumn(name, Role.OTHER, "percent_of_machine")
             for name in ("%iowait", "%system", "%memused")
@@ -40,7 +45,7 @@ def _sized(head: Head) -> bool:
 
 LAYOUT = Layout(
     "sar",
-    "sar",
+    "sar or dstat",
     recognise,
     example="*hostname,timestamp,busy,kbmemused,%iowait",
     only_made=True,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
+from core.store.formats.csv.annotations import first_table, is_annotation
 from core.store.formats.csv.index_column import lacks_first_name, may_split_numbers
 from core.store.formats.opening import GZIP, HEAD_BYTES, magic, read_head
 from core.traces.cells.dates import is_date
@@ -54,6 +55,8 @@ class CsvHead:
     n_rows
         The number of data rows: counted in a small file, estimated in a large one, None in a large
         compressed one.
+    annotated
+        Whether it is InfluxDB's annotated CSV: lines about the columns stand above every header.
     """
 
     encoding: str
@@ -64,6 +67,7 @@ class CsvHead:
     rows: tuple[tuple[str, ...], ...]
     problems: tuple[Problem, ...]
     n_rows: int | None = None
+    annotated: bool = False
 
 
 def look(path: Path) -> CsvHead:
@@ -83,6 +87,9 @@ def look(path: Path) -> CsvHead:
     rows = _rows(lines, separator, path.name)
     if rows and _FOR_EXCEL.fullmatch(lines[rows[0][0] - 1].strip()):
         rows = rows[1:]
+    annotated = bool(rows) and is_annotation(rows[0][1])
+    if annotated:
+        rows = first_table(rows)
     if not rows:
         raise InputError(f"“{path.name}” has only empty rows.", "Choose a file with a header and samples.")
     start, found = _header_at(rows)
@@ -119,6 +126,7 @@ def look(path: Path) -> CsvHead:
         style=style,
         header=header,
         header_lines=header_lines,
+        annotated=annotated,
         rows=sample,
         problems=tuple(problems),
         n_rows=_estimate(path, data, len(lines) - header_lines, cut=cut),

@@ -16,6 +16,7 @@ import numpy as np
 
 from core.errors import InputError
 from core.store.formats import parse_cells as parse
+from core.store.formats.csv.annotations import samples
 from core.store.formats.opening import open_content
 from core.traces.cells.numbers import POINT
 from core.traces.raw import Coded, RawTable
@@ -265,7 +266,8 @@ def _chunks(
     width = len(head.header)
     chunk: list[list[str]] = []
     numbers: list[int] = []
-    for row, cells in _rows(lines, head.separator, skip):
+    rows = _rows(lines, head.separator, skip)
+    for row, cells in samples(rows, head.header, log) if head.annotated else rows:
         fitted = cells if len(cells) == width else _fitted(cells, row, lines.number, head, log)
         if fitted is None:
             continue

@@ -118,7 +118,7 @@ class CsvSource:
         self, mapping: ColumnMapping, progress: Callable[[float, str], None] | None
     ) -> dict[str, pa.ChunkedArray] | None:
         """The mapped columns as pyarrow reads them; None where it cannot."""
-        if self.head.encoding != "utf-8-sig":
+        if self.head.encoding != "utf-8-sig" or self.head.annotated:
             return None
         parser, tell = CsvParser(self.head, mapping), tell_bytes(self.path, progress)
         parts: list[pa.Table] = []
@@ -248,7 +248,7 @@ def read_in_pieces(
     That is so where a quoted cell may hold a line end, where lines end in carriage returns, or where
     the text is not UTF-8.
     """
-    if head.encoding != "utf-8-sig":
+    if head.encoding != "utf-8-sig" or head.annotated:
         return None
     log = ProblemLog()
     log.extend(head.problems)

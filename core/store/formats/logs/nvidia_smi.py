@@ -52,7 +52,8 @@ def is_query(start: str) -> bool:
 
 def is_dmon(start: str) -> bool:
     """Tell whether a text begins like the output of ``nvidia-smi dmon``."""
-    return re.match(r"#\s*(?:Date\s+Time\s+)?(?:Time\s+)?gpu\s+.*\b(?:sm|pwr|fb)\b", start) is not None
+    pattern = r"#\s*(?:Date\s+Time\s+)?(?:Time\s+)?gpu\s+(?!\s|pid\s).*\b(?:sm|pwr|fb)\b"
+    return re.match(pattern, start) is not None
 
 
 def is_dcgmi(start: str) -> bool:

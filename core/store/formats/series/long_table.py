@@ -54,6 +54,10 @@ _VALUE = ("value", "_value", "val", "metric_value")
 _SERIES = ("series", "metric", "legend")
 # tables of tools have columns that are neither labels nor values
 _IGNORED = frozenset(("step", "is_nan", "result", "table", "_start", "_stop", "", "index"))
+_MEASUREMENT = "_measurement"
+_UNITS = frozenset(("unit", "units", "uom", "einheit", "unité", "unidad", "unità"))
+_NO_UNITS = frozenset(("count", "none", "1", "short", "-", "null"))
+"""What stands for no unit in a column of units."""
 ROWS_OF_SERIES, MOST_FOUND = 10, 50_000
 LOOKED_THROUGH = 2**25
 """Characters of a table in which series are looked for that its first rows do not have."""
@@ -111,11 +115,17 @@ def _is_text(cells: Sequence[str]) -> bool:
 
 
 def _series(metric: str, labels: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """A row's metric and labels, those inside its metric's legend included."""
+    """A row's metric and labels, those inside its metric's legend included.
+
+    What says what a metric measures is its own: InfluxDB's measurement before a field, a unit behind it.
+    """
     found = legend(metric)
-    if found is None:
-        return metric or "value", dict(labels)
-    return found[0] or "value", {**labels, **found[1]}
+    own, rest = (metric, {**labels}) if found is None else (found[0], {**labels, **found[1]})
+    of = rest.pop(_MEASUREMENT, "") if own else ""
+    units = [rest.pop(key) for key in tuple(rest) if key.lower() in _UNITS]
+    named = f"{of} {own or 'value'}".strip()
+    behind = " ".join(f"[{unit}]" for unit in units if unit.lower() not in _NO_UNITS)
+    return f"{named} {behind}".strip(), rest
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,142 @@
+"""What is known and not read: who has such a file is told what it is, and what to export instead.
+
+Without this list they would be told that no column has numbers, which is true and helps nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.store.formats.opening import Beginning
+
+LOOKED_AT = 4_000
+"""In so many characters it is looked for what a file is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A kind of file that is known and not read.
+
+    Parameters
+    ----------
+    name
+        What it is, for people, behind “is”.
+    begins
+        What is found in the beginning of such a file, at the start of a line.
+    instead
+        What to do to have a file that is read.
+    """
+
+    name: str
+    begins: str
+    instead: str
+
+
+_JQ = "Make a line per sample of it: jq -c '{}' FILE > samples.jsonl"
+UNREAD = (
+    Unread(
+        "output of xentop",
+        r"\s*NAME\s+STATE\s+CPU\(sec\)\s+CPU\(%\)",
+        "Write time, name, CPU(%) and MEM(k) between commas: xentop -b | awk, or Prometheus' Xen exporter.",
+    ),
+    Unread(
+        "output of BusyBox's top",
+        r"Mem:\s+\d+K used,",
+        "Log docker stats on the host, or ps -o pid,pcpu,rss,comm in a container that has procps.",
+    ),
+    Unread(
+        "what dstat shows on a screen",
+        r"-+(?:total-(?:cpu-)?usage|system|dsk/total|net/total|memory-usage)-+",
+        "Let dstat write its file, which is read: dstat -tcmnd --output FILE.csv",
+    ),
+    Unread(
+        "output of vmstat",
+        r"procs -+memory-+|\s*r\s+b\s+swpd\s+free\s+buff\s+cache",
+        "It knows no memory of a container. Use docker stats or pidstat -r -u, or sar -u -r for the machine.",
+    ),
+    Unread(
+        "output of iostat",
+        r"avg-cpu:\s+%user",
+        "Use sar -u -r -d, whose output is read.",
+    ),
+    Unread(
+        "a recording of nmon",
+        r"AAA,progname,nmon",
+        "Convert it with nmon2csv or njmon, or record with sar -o and print it with sadf -d.",
+    ),
+    Unread(
+        "output of atop -P",
+        r"(?:RESET\n)?(?:CPU|cpu|CPL|MEM|PRC|PRM) \S+ \d{9,10} \d{4}/\d\d/\d\d \d\d:\d\d:\d\d \d+ ",
+        "Record with sar -o and print it with sadf -d, or use pidstat -r -u for processes.",
+    ),
+    Unread(
+        "what intel_gpu_top prints",
+        r"\s*Freq MHz\s+IRQ RC6",
+        "Let it write JSON, which is read: intel_gpu_top -J -o FILE.json",
+    ),
+    Unread(
+        "output of nvidia-smi pmon",
+        r"#\s*(?:Date\s+Time\s+)?(?:Time\s+)?gpu\s+pid\s+type\b",
+        "Log nvidia-smi dmon, or --query-compute-apps=timestamp,pid,process_name,used_memory --format=csv.",
+    ),
+    Unread(
+        "output of ps, asked again and again",
+        r"(?:USER|UID)\s+PID\s+%CPU\s+%MEM\s+VSZ\s+RSS",
+        "Use pidstat -r -u, top -b or psrecord: the %CPU of ps is the mean since a process was started.",
+    ),
+    Unread(
+        "output of crictl stats",
+        r"CONTAINER\s+(?:NAME\s+)?CPU %\s+MEM\s+DISK\s+INODES",
+        "Log crictl stats -o json, or kubectl top pod --containers.",
+    ),
+    Unread(
+        "output of ifstat",
+        r"\s*(?:[KM]?B|Kbps|kbps)/?s? in\s+(?:[KM]?B|Kbps|kbps)/?s? out",
+        "It has network alone. Log docker stats, or sar -n DEV beside sar -u -r.",
+    ),
+    Unread(
+        "InfluxDB's line protocol",
+        r"[A-Za-z_][\w.]*(?:,[\w.-]+=[^ ,\n]+)+ [\w.-]+=[^ \n]+(?: \d{10,19})?$",
+        "Ask InfluxDB for CSV: influx query --raw, or SELECT … with -format csv.",
+    ),
+    Unread(
+        "an answer of CloudWatch",
+        r'\s*"(?:Datapoints|MetricDataResults)"\s*:',
+        _JQ.format(".Datapoints[] | {time: .Timestamp, cpu_percent_of_machine: .Average}"),
+    ),
+    Unread(
+        "an answer of Azure Monitor",
+        r'.{0,300}"Microsoft\.Insights/metrics"',
+        _JQ.format(".value[].timeseries[].data[] | {time: .timeStamp, cpu_percent_of_machine: .average}"),
+    ),
+    Unread(
+        "an answer of Google Cloud Monitoring",
+        r'\s*"(?:timeSeries|timeSeriesData|timeSeriesDescriptor)"\s*:',
+        "Download the chart's CSV in Metrics Explorer.",
+    ),
+    Unread(
+        "an answer of Netdata",
+        r'.{0,40}"labels"\s*:\s*\[\s*"time"',
+        "Ask for format=csv&options=seconds, and name the columns: cpu_percent_of_machine, memory_mib.",
+    ),
+)
+
+
+def unread(beginning: Beginning) -> InputError | None:
+    """What to say of a file that nothing reads, where it is one of `UNREAD`.
+
+    Parameters
+    ----------
+    beginning
+        The beginning of the file.
+    """
+    start, name = beginning.text[:LOOKED_AT], beginning.path.name
+    for one in UNREAD:
+        if re.search(rf"^[{{\s]*(?:{one.begins})", start, re.MULTILINE):
+            return InputError(f"“{name}” is {one.name}, which PhaseDock does not read.", one.instead)
+    return None
