@@ -7,6 +7,7 @@ and each doubt is a sentence with a question mark that names the field of the ma
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -79,7 +80,8 @@ def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
             found.append(Doubt(feature.name, "unit", said))
         elif _is_size(feature, values, traces):
             what = f"{ROLE_NAMES[feature.role]} is {format_value(highest, feature.unit)} in every sample"
-            found.append(Doubt(feature.name, "role", f"{what}: is “{feature.name}” the size of the machine?"))
+            of = "card" if feature.role is Role.GPU_MEMORY else "machine"
+            found.append(Doubt(feature.name, "role", f"{what}: is “{feature.name}” the size of the {of}?"))
     if not any(feature.role in ROLE_UNITS for feature in traces.features):
         found.append(
             Doubt(None, "unit", "No column is CPU, memory, a GPU, network or disk: what do they measure?")
@@ -136,22 +138,30 @@ _ODD: dict[tuple[Unit, Role], Callable[[str, float], str | None]] = {
 
 
 def _is_size(feature: Feature, values: FloatArray, traces: TraceSet) -> bool:
-    """Whether usage never changes in any execution, and is whole: of cores, GiB or GB.
+    """Whether usage never changes in any execution, and is whole: of cores, GiB or GB; a GPU's of anything.
 
-    A name that speaks of usage is believed: a thread may well use one core all the time.
+    A name that speaks of usage is believed: a thread may well use one core all the time, and a program may
+    take all memory of a GPU when it starts. What nvidia-smi calls a card's size is a little less than whole.
     """
     wholes = _WHOLE.get((feature.unit, feature.role))
     if wholes is None or int(np.diff(traces.offsets).min()) < LEAST_SAMPLES:
         return False
-    if any(word in feature.name.lower() for word in _OF_USAGE):
+    if any(word in feature.name.lower() for word in _OF_USAGE) or _OF_NVIDIA_SMI.fullmatch(feature.name):
         return False
     lowest = np.fmin.reduceat(values, traces.offsets[:-1])
     alike = np.array_equal(lowest, np.fmax.reduceat(values, traces.offsets[:-1]))
     return alike and bool(lowest.min() > wholes[0]) and any(not (lowest % whole).any() for whole in wholes)
 
 
-_OF_USAGE = ("use", "usage", "util", "%", "percent", "pct", "seconds", "rate", "busy", "working", "rss")
-_WHOLE = {(Unit.CORES, Role.CPU): (1.0,), (Unit.BYTES, Role.MEMORY): (GIB, 1e9)}
+_OF_USAGE = ("use", "usage", "util", "%", "percent", "pct", "seconds", "rate", "busy", "working", "rss",
+             "alloc")  # fmt: skip
+_OF_NVIDIA_SMI = re.compile(r"gpu \S+ memory_mib")
+"""What its reader makes of ``memory.used``."""
+_WHOLE = {
+    (Unit.CORES, Role.CPU): (1.0,),
+    (Unit.BYTES, Role.MEMORY): (GIB, 1e9),
+    (Unit.BYTES, Role.GPU_MEMORY): (1.0,),
+}
 
 
 def _of_limits(traces: TraceSet) -> Iterator[Doubt]:

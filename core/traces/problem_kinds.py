@@ -187,6 +187,20 @@ KINDS: dict[str, Kind] = {
         "Remove the points from the file if they separate thousands.",
         harm=Harm.ALWAYS,
     ),
+    "assumed_thousands": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "Nothing was changed.",
+        "Write these numbers with a decimal comma, as the others, if the points are decimal marks.",
+        harm=Harm.ALWAYS,
+    ),
+    "assumed_zone": Kind(
+        Severity.WARNING,
+        Action.KEPT,
+        "They were read as UTC.",
+        "Only the hour of the samples depends on it; write zones as +05:30 to be sure.",
+        harm=Harm.ALWAYS,
+    ),
     "ambiguous_number": Kind(
         Severity.ERROR,
         Action.IGNORED,
@@ -260,6 +274,12 @@ KINDS: dict[str, Kind] = {
         "Map all columns that tell executions apart to the execution, such as pod and container.",
         harm=Harm.ALWAYS,
     ),
+    "since_boot": Kind(
+        Severity.INFO,
+        Action.DROPPED,
+        "It was dropped.",
+        "No action is needed: what is measured begins with the second row.",
+    ),
     "counter_start": Kind(
         Severity.INFO,
         Action.DROPPED,
@@ -274,12 +294,6 @@ KINDS: dict[str, Kind] = {
     ),
     "counter_reset": Kind(
         Severity.INFO, Action.KEPT, "Counting continued from zero.", "No action is needed."
-    "since_boot": Kind(
-        Severity.INFO,
-        Action.DROPPED,
-        "It was dropped.",
-        "No action is needed: what is measured begins with the second row.",
-    ),
     ),
     "empty_column": Kind(
         Severity.WARNING,

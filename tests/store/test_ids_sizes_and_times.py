@@ -123,7 +123,7 @@ def test_what_is_used_comes_before_what_there_is(tmp_path):
 
 
 def test_a_size_that_was_changed_once_is_no_usage(tmp_path):
-    text = table("time,pod,cpu_cores,cpu_percent", lambda i: (i, "a", 2 + 2 * (i // 25), 130.5 + i))
+    text = table("time,container,cpu_cores,cpu_percent", lambda i: (i, "a", 2 + 2 * (i // 25), 130.5 + i))
     assert of_cpu(tmp_path, text)[0] == ["cpu_percent"]
 
 

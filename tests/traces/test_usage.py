@@ -37,21 +37,21 @@ def of(mapping, role):
         # the number of processors and the size of memory beside usage
         ("timestamp,vm,cpu_cores,cpu_usage_percent_of_core", "vm=a,cpu_cores=8", 3, None),
         ("timestamp,cpu_total_cores,cpu_used_cores,mem_used_mib", "cpu_total_cores=16", 2, 3),
-        ("timestamp,memory_gb,mem_used_gb,cpu_cores", "memory_gb=64", 3, 2),
+        ("timestamp,memory_gib,mem_used_gib,cpu_cores", "memory_gib=64", 3, 2),
         ("timestamp,cpu_cores,cpu_percent_of_core", "", 1, None),
         # what is promised, expected or left
-        ("timestamp,cpu_alloc_cores,cpu_used_cores,mem_alloc_mb,mem_used_mb", "", 2, 4),
+        ("timestamp,cpu_alloc_cores,cpu_used_cores,mem_alloc_mib,mem_used_mib", "", 2, 4),
         ("timestamp,cpu_unused_cores,cpu_used_cores,mem_unused_gib,mem_used_gib", "", 2, 4),
-        ("timestamp,cpu_cores_predicted,cpu_cores_actual,memory_gb_forecast,memory_gb_actual", "", 2, 4),
-        ("timestamp,cpu_target_cores,cpu_current_cores,mem_req_gb,memory_pressure_percent", "", 2, None),
-        ("timestamp,cpu_throttle_cores,cpu_used_cores,mem_avail_mb", "", 2, None),
+        ("timestamp,cpu_cores_predicted,cpu_cores_actual,memory_gib_forecast,memory_gib_actual", "", 2, 4),
+        ("timestamp,cpu_target_cores,cpu_current_cores,mem_req_gib,memory_pressure_percent", "", 2, None),
+        ("timestamp,cpu_throttle_cores,cpu_used_cores,mem_avail_mib", "", 2, None),
         # a part beside the whole
-        ("timestamp,cpu_cores,memory_kernel_gb,memory_stack_gb,rss_gb", "", 1, 4),
-        ("timestamp,cpu_cores,heap_memory_used_mb,memory_rss_mb", "", 1, 3),
-        ("timestamp,cpu_cores,memory_anon_gb,memory_file_gb,memory_usage_gb", "", 1, 4),
-        ("timestamp,cpu_cores,jvm_memory_heap_used_mb,process_memory_rss_mb", "", 1, 3),
-        ("timestamp,cpu_cores,memory_usage_private_working_set_gb,memory_usage_commit_gb", "", 1, 2),
-        ("timestamp,cpu_cores_p75,cpu_cores_p50,memory_gb", "", 2, 3),
+        ("timestamp,cpu_cores,memory_kernel_gib,memory_stack_gib,rss_gib", "", 1, 4),
+        ("timestamp,cpu_cores,heap_memory_used_mib,memory_rss_mib", "", 1, 3),
+        ("timestamp,cpu_cores,memory_anon_gib,memory_file_gib,memory_usage_gib", "", 1, 4),
+        ("timestamp,cpu_cores,jvm_memory_heap_used_mib,process_memory_rss_mib", "", 1, 3),
+        ("timestamp,cpu_cores,memory_usage_private_working_set_gib,memory_usage_commit_gib", "", 1, 2),
+        ("timestamp,cpu_cores_p75,cpu_cores_p50,memory_gib", "", 2, 3),
     ],
 )
 def test_usage_is_told_from_what_is_beside_it(header, more, cpu, memory):

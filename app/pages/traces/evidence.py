@@ -78,7 +78,7 @@ def _doubts(part: Any) -> Node:
     """What does not look like containers; and rows that would be lost."""
     said = [doubt.sentence for doubt in part.doubts]
     # in parts that were cut, a partner may lie behind the cut
-    quiet = {"doubtful", "assumed_unit", *(() if part.whole else ("no_partner",))}
+    quiet = {"doubtful", "assumed_unit", "assumed_zone", *(() if part.whole else ("no_partner",))}
     harmful = [one for one in part.report.harmful if one.kind not in quiet]
     said += [f"{one.message} {one.hint}" if one.kind == "no_partner" else one.message for one in harmful]
     said += [one.message for one in part.report.harmful if one.kind == "doubtful" and one.message not in said]

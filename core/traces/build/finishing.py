@@ -10,8 +10,9 @@ import numpy as np
 
 from core.traces.build.resample import infer_period, resample, usual_steps
 from core.traces.build.turns import mixtures
-from core.traces.cells.dates import CLOCK, MINUTES
+from core.traces.cells.dates import CLOCK, MINUTES, READERS, SEVERAL_ZONES
 from core.traces.evidence import doubts
+from core.traces.guessing.context import DECIMAL
 from core.traces.guessing.usage import taken_for
 from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
@@ -19,7 +20,7 @@ from core.traces.validation import Report, many
 from core.units import file_unit, format_duration
 
 if TYPE_CHECKING:
-    from core.traces.mapping import ColumnMapping
+    from core.traces.mapping import ColumnMapping, MappedColumn
     from core.traces.model import FloatArray, IntArray, TraceSet
     from core.traces.validation import ProblemLog
 
@@ -148,27 +149,42 @@ def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> No
     """Report units that were assumed, and what does not look like containers."""
     there = {feature.name: feature for feature in traces.features}
     for one in mapping.features:
-        taken = taken_for(one, mapping.features)
+        taken = taken_for(one, mapping.features, mapping.executions)
         if one.column not in mapping.assumed or one.column not in there:
             continue
         if taken:
             log.add("assumed_role", taken, column=one.column, count=traces.n_samples)
         else:
-            unit = file_unit(one.unit_key).label
-            message = f"Column “{one.column}” has no unit in the file; it was read as {unit}."
-            log.add("assumed_unit", message, column=one.column, count=traces.n_samples)
+            log.add("assumed_unit", _of_unit(one), column=one.column, count=traces.n_samples)
     if mapping.time in mapping.assumed:
-        unit = TIME_UNITS[mapping.time_unit]
-        message = f"Column “{mapping.time}” has no unit in the file; it was read as {unit}."
-        if mapping.time_unit in (CLOCK, MINUTES):
-            message = f"Column “{mapping.time}” has no date; the dates of another column were not used."
-        log.add("assumed_unit", message, column=mapping.time, count=traces.n_samples)
+        kind, message = _of_time(mapping)
+        log.add(kind, message, column=mapping.time, count=traces.n_samples)
     if PERIOD in mapping.assumed and mapping.time is None:
         message = f"The file has no times; its rows were taken to be {format_duration(traces.period)} apart."
         log.add("assumed_unit", message, count=traces.n_samples)
     if traces.n_samples:
         for doubt in doubts(traces):
             log.add("doubtful", doubt.sentence, column=doubt.column)
+
+
+def _of_unit(one: MappedColumn) -> str:
+    """What was assumed of a column's unit."""
+    unit = file_unit(one.unit_key).label
+    if one.unit_key in DECIMAL:
+        meant = file_unit(DECIMAL[one.unit_key]).label
+        return f"Column “{one.column}” was read as {unit}; many programs mean {meant} by that."
+    return f"Column “{one.column}” has no unit in the file; it was read as {unit}."
+
+
+def _of_time(mapping: ColumnMapping) -> tuple[str, str]:
+    """What was assumed of the column of time: the kind of problem, and its sentence."""
+    column = f"Column “{mapping.time}”"
+    if mapping.time_unit in (CLOCK, MINUTES):
+        return "assumed_unit", f"{column} has no date; the dates of another column were not used."
+    if mapping.time_unit in READERS:
+        return "assumed_zone", f"{column} names a zone that is several: {SEVERAL_ZONES}."
+    unit = TIME_UNITS[mapping.time_unit]
+    return "assumed_unit", f"{column} has no unit in the file; it was read as {unit}."
 
 
 def _without(traces: TraceSet, gone: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> TraceSet:

@@ -35,6 +35,9 @@ _HOURS = {
     "AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "CST": 0, "IST": 0,
 }  # fmt: skip
 """The zones that ``date`` prints, in hours before UTC; of CST and IST nobody can say which they are."""
+_SEVERAL = re.compile(r"(?<![A-Za-z])(?:CST|IST)(?![A-Za-z])")
+SEVERAL_ZONES = "CST (Central, China) or IST (India, Ireland, Israel)"
+"""What `in_several_zones` finds, for people."""
 _ZONE = (
     rf"\s*(?P<zone>Z|(?:UTC|GMT)?[+-]\d\d:?(?:\d\d)?|UTC|GMT|{'|'.join(_HOURS)})?"
     r"(?:\s*\([A-Za-z][A-Za-z ]{1,38}\))?"
@@ -187,6 +190,11 @@ def is_date(text: str) -> bool:
     if bare.isdigit() and len(bare) != 14:
         return False
     return any(read(bare) is not None for read in (named_time, *_ORDERED.values()))
+
+
+def in_several_zones(text: str) -> bool:
+    """Tell whether a date names its time zone by letters that stand for several, as IST does."""
+    return _SEVERAL.search(text) is not None
 
 
 def is_clock(text: str) -> bool:

@@ -109,7 +109,11 @@ def style_of(cells: Iterable[str]) -> NumberStyle:
 
 
 def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
-    """The style as `style_of` finds it, and whether any number shows it: ``1.234`` alone shows nothing."""
+    """The style as `style_of` finds it, and whether any number shows what its points are.
+
+    ``1.234`` alone shows nothing, and beside ``1,5`` neither: who writes decimals with a comma may have
+    copied a column of another program.
+    """
     votes: dict[tuple[str, str], int] = {}
     weak = 0
     for cell in cells:
@@ -125,7 +129,8 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     decimal = "," if commas > points else "."
     groups = {group: count for (mark, group), count in votes.items() if mark in (decimal, "") and group}
     group = max(groups, key=lambda key: groups[key]) if groups else ""
-    return NumberStyle(decimal, group or ("." if decimal == "," else "")), bool(votes) or not weak
+    shown = (bool(votes) if decimal == "." else group == ".") or not weak
+    return NumberStyle(decimal, group or ("." if decimal == "," else "")), shown
 
 
 def ambiguous(text: str, style: NumberStyle) -> bool:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING
 from core.traces.cells.dates import CLOCK, MINUTES, is_clock, is_date
 from core.traces.cells.numbers import EMPTY, style_of
 from core.traces.guessing import usage
+from core.traces.guessing.context import in_context
+from core.traces.guessing.further import further_role
 from core.traces.guessing.order import is_identity, telling_apart
-from core.traces.guessing.roles import further_role, unnamed
+from core.traces.guessing.roles import unnamed
 from core.traces.guessing.times import Times, look_at, without_unit
 from core.traces.guessing.units import Column, UnitGuess, unit_of
 from core.traces.guessing.words import key, words
@@ -74,7 +76,8 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     named = (*named, *telling_apart(named, others, time, whole, rows))
     features = [name for name in numeric if name != time and name not in named]
     still = usage.unchanging(features, named, whole, rows)
-    mapped = _features([columns[name] for name in features], named, still)
+    alone = _features([columns[name] for name in features], named, still)
+    mapped = in_context(alone, columns, named)
     if not mapped:
         return None
     times = Times(("none",)) if time is None else look_at(time, cells[time])
@@ -165,7 +168,9 @@ def _features(
         asked.add(memory.column)
     features = [one for one, _ in found]
     return [
-        (_open(one), True) if one.column in asked else (one, sure and not usage.taken_for(one, features))
+        (_open(one), True)
+        if one.column in asked
+        else (one, sure and not usage.taken_for(one, features, executions))
         for one, sure in found
     ]
 

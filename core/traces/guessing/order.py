@@ -37,7 +37,7 @@ _PARTS = frozenset(
 )  # fmt: skip
 _AROUND = frozenset(
     ("id", "idx", "number", "nr", "no", "label", "local", "global", "exported", "kubernetes", "k8s", "docker",
-     "compose", "com", "io", "spark", "kafka", "random")
+     "compose", "com", "io", "spark", "kafka", "random", "containers", "pods")
 )  # fmt: skip
 """Words that stand around those of parts: ``kubernetes.pod.name``, ``local_rank``."""
 _ID = re.compile(rf"(?:{'|'.join(_PARTS - {'id', 'name'})})(?:id|name)s?$")

@@ -70,7 +70,7 @@ def of_cpu(values: Sequence[float], said: Sequence[str]) -> str:
     said
         The words of the column's name.
     """
-    if _of_one_core(said):
+    if of_one_core(said):
         return "percent_of_core"
     if _OF_MACHINE & set(said):
         return "percent_of_machine"
@@ -80,7 +80,7 @@ def of_cpu(values: Sequence[float], said: Sequence[str]) -> str:
     return "percent_of_core" if sure and "utility" not in said else UNKNOWN
 
 
-def _of_one_core(said: Sequence[str]) -> bool:
+def of_one_core(said: Sequence[str]) -> bool:
     """Whether a name says that 100 is one core, and not the usage of core 3, or the mean of all cores."""
     if {"avg", "average", "mean"} & set(said):
         return False

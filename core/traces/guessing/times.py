@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.traces.cells.dates import kind_of
+from core.traces.cells.dates import in_several_zones, kind_of
 from core.traces.cells.numbers import EMPTY, POINT, NumberStyle, read, style_of
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
@@ -19,7 +19,13 @@ _FIRST, _LAST = 946_684_800.0, 2e9
 _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _FINER = {"s": "ms", "ms": "us", "us": "ns"}
 _SLOW = 100.0
-"""Steps from here on, in seconds, are of a finer unit unless they are whole minutes."""
+"""Steps from here on, in seconds, are of a finer unit unless they are as long as people set them."""
+_VERY_SLOW = 1_000.0
+"""Odd steps from here on are asked even under the name of seconds."""
+_TURNS = 8
+"""So many series whose rows take turns are looked through for the step of each."""
+_EVEN = 0.1
+"""Steps are even where they differ by this share of their middle one at most."""
 _OF_SPANS = ("s", "ms", "us", "ns", "min", "h")
 _USUAL = (0.1, 60.0)
 _NAMED = {
@@ -58,13 +64,15 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
     numbers = _numbers(filled)
     compact = numbers and all(len(cell) == 14 and cell.isdigit() for cell in filled)
     if compact or len(numbers) * 2 <= len(filled):
-        return Times(kind_of(filled) or ("s",))
+        return Times(kind_of(filled) or ("s",), assumed=any(map(in_several_zones, filled)))
     named, epoch = _named(name), _of_epoch(numbers)
     # microseconds since a boot three weeks ago are as large as milliseconds since 1970
     if epoch is not None and named is not None and _SCALES.get(named, 0.0) > _SCALES[epoch]:
         return Times((named, epoch))
     if epoch in _FINER and named != epoch and _too_slow(numbers, _SCALES[epoch]):
         return Times((_FINER[epoch], epoch))
+    if named == "s" and epoch is None and _too_slow(numbers, 1.0, _VERY_SLOW):
+        return Times(("ms", "s"))
     if epoch or named:
         return Times((epoch or named or "s",))
     return Times(("s",), assumed=True) if _usual(numbers) else Times(_OF_SPANS)
@@ -103,10 +111,29 @@ def _usual(numbers: Sequence[float]) -> bool:
     return step is None or _USUAL[0] <= step < _USUAL[1]
 
 
-def _too_slow(numbers: Sequence[float], scale: float) -> bool:
-    """Whether samples are odd minutes apart, and as far as is usual in the next finer unit."""
-    step = (_step(numbers) or 0.0) / scale
-    return step >= _SLOW and step % 60 != 0 and _USUAL[0] <= step / 1000 < _USUAL[1]
+def _too_slow(numbers: Sequence[float], scale: float, slow: float = _SLOW) -> bool:
+    """Whether samples are oddly far apart, and as far as is usual in the next finer unit."""
+    step = (_own_step(numbers) or 0.0) / scale
+    return step >= slow and not _is_set(step) and _USUAL[0] <= step / 1000 <= _USUAL[1]
+
+
+def _is_set(step: float) -> bool:
+    """Whether people sample so: whole minutes that make an hour, or hours that make a day."""
+    return any(step % unit == 0 and whole % step == 0 for unit, whole in ((60, 3600), (3600, 86_400)))
+
+
+def _own_step(numbers: Sequence[float]) -> float | None:
+    """The step of one series, though rows of several may take turns; None where there is none.
+
+    The time of one round before is a whole step away, however unevenly the series follow each other.
+    """
+    moments = list(dict.fromkeys(numbers))
+    for turns in range(1, _TURNS + 1):
+        steps = sorted(after - before for before, after in zip(moments, moments[turns:], strict=False))
+        middle = steps[len(steps) // 2] if len(steps) > turns else 0.0
+        if middle > 0 and steps[-1] - steps[0] <= _EVEN * middle:
+            return middle
+    return _step(numbers)
 
 
 def _named(name: str) -> str | None:

@@ -40,6 +40,7 @@ _CORES = {**dict.fromkeys(("cores", "vcpus", "kerne", "kernen", "coeurs"), "core
 _BYTES = {"bytes": "bytes", "byte": "bytes", "ki": "kib", "mi": "mib", "gi": "gib",
           "kio": "kib", "mio": "mib", "gio": "gib", "ko": "kb", "mo": "mb", "go": "gb", "octets": "bytes",
           **{key: key for key in ("kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb")}}  # fmt: skip
+_LETTERS = frozenset(("k", "m", "g", "thousand", "thousands", "million", "millions", "billion", "billions"))
 _BITS = {"bps": "bit_per_s", "bits": "bit_per_s",
          **{f"{size}{end}": f"{size}bit_per_s" for size in "kmg" for end in ("bps", "bit")}}  # fmt: skip
 MOST_EXPRESSION = 2_000
@@ -188,9 +189,11 @@ def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
         return UnitGuess("bytes")
     if written is Unit.SHARE or PERCENT & set(said):
         return UnitGuess("percent" if "gpu" in said else "percent_of_machine")
-    named = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
-    if named is not None:
-        return UnitGuess(named)
+    named = {_BYTES[word] for word in said if word in _BYTES}
+    if len(named) > 1 or (named == {"bytes"} and _LETTERS & set(said)):
+        return UnitGuess(UNKNOWN)  # two units, of which nobody knows which one is that of the cells
+    if named:
+        return UnitGuess(named.pop())
     values = column.values()
     whole = bool(values) and all(value.is_integer() for value in values)
     if written is None and whole and max(values) >= MANY_BYTES:
@@ -215,24 +218,40 @@ def _power(column: Column, said: Sequence[str]) -> UnitGuess:
     return UnitGuess("milliwatts" if {"mw", "milliwatts"} & set(said) else UNKNOWN)
 
 
+_SMALL_BPS = re.compile(r"(?<![A-Za-z])[kmg]bps(?![A-Za-z])")
+_SMALL_B = re.compile(r"(?<![A-Za-z])[kmg]b(?![A-Za-z])")
+"""Bits or bytes, where neither the letter nor the one before it is a capital: nobody can say."""
+_DISKS = frozenset(("disk", "block", "blk", "blkio", "fs", "io", "read", "write", "reads", "writes"))
+"""Words of what is never counted in bits."""
+
+
 def _rate(column: Column, said: Sequence[str]) -> UnitGuess:
     """Bytes or bits per second, or bytes so far where the name says that they were counted."""
-    written = column.written
+    written, parts = column.written, set(said)
     if written is Unit.BYTES_PER_SECOND:
         return UnitGuess("bytes_per_s")
-    bits = next((_BITS[word] for word in said if word in _BITS), None)
-    size = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
+    is_rate = bool({"per_s", "throughput", "sec", "persec", "second", *_RATES} & parts)
+    bits = next((word for word in said if word in _BITS), None)
     if written is None and bits is not None:
-        return UnitGuess(bits)
-    if _CHANGES & set(said):
+        return _of_bits(column.name, bits, is_rate)
+    size = next((_BYTES[word] for word in reversed(said) if word in _BYTES), None)
+    size = "bytes" if size is None and written is Unit.BYTES else size
+    either = written is None and _SMALL_B.search(column.name) is not None and not _DISKS & parts
+    counted = not is_rate and bool(_CUMULATIVE & parts)
+    if _CHANGES & parts or size is None or (is_rate and either):
         return UnitGuess(UNKNOWN)
-    if "per_s" in said or (_RATES | {"throughput", "sec", "persec", "second"}) & set(said):
-        unit = "bytes" if size is None and written is Unit.BYTES else size
-        return UnitGuess(f"{unit}_per_s" if unit and f"{unit}_per_s" in FILE_UNITS else UNKNOWN)
-    total = "bytes" if written is Unit.BYTES else size
-    if total and f"{total}_total" in FILE_UNITS and _CUMULATIVE & set(said):
-        return UnitGuess(f"{total}_total")
-    return UnitGuess(UNKNOWN)
+    unit = f"{size}_per_s" if is_rate else f"{size}_total"
+    return UnitGuess(unit if unit in FILE_UNITS and (is_rate or counted) else UNKNOWN)
+
+
+def _of_bits(name: str, word: str, is_rate: bool) -> UnitGuess:
+    """Bits per second; of bits without a time nobody knows whether they are so far, or of an interval.
+
+    In a name without capitals the ``b`` of ``mbps`` says nothing, but few mean bytes by it.
+    """
+    if not is_rate and not word.endswith("ps"):
+        return UnitGuess(UNKNOWN)
+    return UnitGuess(_BITS[word], assumed=_SMALL_BPS.search(name) is not None)
 
 
 _GUESSES: dict[Role, Callable[[Column, Sequence[str]], UnitGuess]] = {

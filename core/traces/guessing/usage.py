@@ -38,19 +38,25 @@ _INSIDE = frozenset(
      "workload", "program")
 )  # fmt: skip
 _OUTSIDE = frozenset(("host", "node", "machine", "system", "server", "sys"))
-_KNOWN = _INSIDE | _OUTSIDE | frozenset(
+_MEASURED_BY = frozenset(
+    ("kubernetes", "kube", "k8s", "docker", "podman", "cgroup", "cgroups", "prometheus", "cadvisor",
+     "windows", "psutil", "ps", "top", "influx", "telegraf", "metricbeat", "aws", "ecs", "azure", "gcp")
+)  # fmt: skip
+_NAMED = frozenset(("namespace", "instance", "vm", "execution", "service"))
+OF_WHOM = _INSIDE | _OUTSIDE | _MEASURED_BY | _NAMED
+"""Words that say whose usage it is, or who measured it: two columns that differ in them are of two things."""
+MEASURES = frozenset(
     ("usage", "used", "use", "util", "utilization", "utilisation", "consumption", "consumed", "current",
      "actual", "measured", "observed", "real", "now", "value", "val", "metric", "metrics", "stats",
      "total", "overall", "all", "rate", "irate", "deriv", "sum", "of", "by", "in", "the", "per", "per_s",
      "pers", "avg", "average", "mean", "median", "max", "maximum", "min", "minimum", "peak", "percent",
-     "percentage", "perc", "pct", "ratio", "share", "raw", "namespace", "instance", "vm", "execution",
-     "service", "kubernetes", "kube", "k8s", "docker", "podman", "cgroup", "cgroups", "prometheus",
-     "cadvisor", "windows", "psutil", "ps", "top", "influx", "telegraf", "metricbeat", "aws", "ecs",
-     "azure", "gcp", "time", "timestamp", "auslastung", "nutzung", "verbrauch", "belegt", "genutzt",
-     "verwendet", "uso", "usada", "usado", "utilise", "utilisee", "utilizzo", "utilizzata", "de", "du",
-     "la", "del", "van", "der", "utilized", "ave", "stat", "jvm", "last", "carga", "compute", "googleapis",
-     "com")
+     "percentage", "perc", "pct", "ratio", "share", "raw", "time", "timestamp", "auslastung", "nutzung",
+     "verbrauch", "belegt", "genutzt", "verwendet", "uso", "usada", "usado", "utilise", "utilisee",
+     "utilizzo", "utilizzata", "de", "du", "la", "del", "van", "der", "utilized", "ave", "stat", "last",
+     "carga", "compute", "googleapis", "com")
 )  # fmt: skip
+"""Words that say that something was measured, and nothing of what."""
+_KNOWN = OF_WHOM | MEASURES
 _OF = {
     Role.CPU: frozenset(
         ("cpu", "cpus", "vcpu", "vcpus", "cpuacct", "processor", "prozessor", "processeur", "procesador",
@@ -70,7 +76,7 @@ _OF = {
 }  # fmt: skip
 _PARTS = frozenset(
     ("anon", "anonymous", "file", "kernel", "stack", "heap", "nonheap", "kmem", "sock", "shmem",
-     "pgtables", "sreclaimable", "sunreclaim", "children", "child", "metaspace", "allocated", "alloc",
+     "pgtables", "sreclaimable", "sunreclaim", "children", "child", "metaspace", "jvm", "allocated", "alloc",
      "buffer", "code")
 )  # fmt: skip
 """What is only a part: it gives way to the whole."""
@@ -80,7 +86,7 @@ _RATES = frozenset(("per_s", "pers", "bandwidth", "throughput"))
 _WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
 _OF_PARTS = re.compile(r"^sum(?![a-z])|sum *\(|:|sum[ _]i?rate", re.IGNORECASE)
 """Sums over the parts of a container, as Prometheus makes them; one behind a name may be over time."""
-_LABELS = re.compile(r"^\\\\[^\\]+\\|\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
+LABELS = re.compile(r"^\\\\[^\\]+\\|\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +107,14 @@ class Usage:
 
 def strange(name: str, role: Role) -> frozenset[str]:
     """The words of a column's name that say nothing of a role's usage, as far as is known."""
-    said = words(_LABELS.sub(" ", name))
+    said = words(LABELS.sub(" ", name))
     odd = frozenset(said) - _KNOWN - _OF[role]
     return frozenset(word for word in odd if not _WINDOW.fullmatch(word))
 
 
-def taken_for(one: MappedColumn, features: Sequence[MappedColumn]) -> str | None:
+def taken_for(
+    one: MappedColumn, features: Sequence[MappedColumn], executions: Sequence[str] = ()
+) -> str | None:
     """What is said of a column that is only taken for CPU or memory usage; None where its name is known.
 
     Parameters
@@ -115,18 +123,22 @@ def taken_for(one: MappedColumn, features: Sequence[MappedColumn]) -> str | None
         The column.
     features
         All columns of its table.
+    executions
+        Those that name executions.
     """
     if one.role not in SCORES:
         return None
     what = WHAT[one.role]
     if one.unit_key != UNKNOWN:
         what = f"{what} in {file_unit(one.unit_key).label}"
-    said = words(_LABELS.sub(" ", one.column))
+    said = words(LABELS.sub(" ", one.column))
     strangers = strange(one.column, one.role) | ({"sum"} if not _OF_PARTS.search(one.column) else set())
     odd = next((word for word in said if word in strangers or extreme(word)), None)
     if odd is not None:
         return f"Column “{one.column}” was taken for {what}; “{odd}” may say that it is not."
     cpu = next((other for other in features if other.role is Role.CPU), one)
+    if scope(one.column) == "outside" and any(scope(name) == "inside" for name in executions):
+        return f"Column “{one.column}” was taken for {what}; its name says that it is of the host."
     if one.role is Role.MEMORY and _mixed(cpu.column, one.column):
         return f"Column “{one.column}” was taken for {what}; “{cpu.column}” is of something else."
     return None
@@ -177,7 +189,10 @@ def _rival(name: str, best: str, role: Role) -> bool:
     more, most = strange(name, role), strange(best, role)
     if scope(name) != scope(best) and not more & _PARTS:
         return True
-    if more == most and _LABELS.findall(name) == _LABELS.findall(best):
+    mine, others = (OF_WHOM & set(words(one)) for one in (name, best))
+    if mine - others and others - mine and not more & _PARTS:
+        return True
+    if more == most and LABELS.findall(name) == LABELS.findall(best):
         return False
     score = SCORES[role]
     parts = more and more <= _PARTS and not most

@@ -26,6 +26,7 @@ _PREFIXED = re.compile(
     r"(?<![A-Za-z])((?i:[kmgt]))((?i:bytes?)(?![a-z]))"
 )
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PER_SEC = re.compile(r"per_s(?:ec(?:ond)?s?)?(?![a-z])")
 _GPU = re.compile(r"(gpu)s?(?![a-z])", re.IGNORECASE)
 _SPLIT = re.compile(r"[^a-z0-9%µ]+")
 
@@ -37,7 +38,7 @@ def words(name: str) -> tuple[str, ...]:
     text = _with_units(re.sub("[\u0300-\u036f]", "", letters))
     text = _GPU.sub(r"\1 ", text)
     text = re.sub(r"/\s*s(ec(ond)?s?)?\b", " per_s ", _HUMP.sub(" ", text))
-    text = text.replace("per_s", " pers ").replace("%", " percent ").lower()
+    text = _PER_SEC.sub(" pers ", text.lower()).replace("%", " percent ")
     found = ["per_s" if word == "pers" else word for word in _SPLIT.split(text) if word]
     return tuple(found)
 

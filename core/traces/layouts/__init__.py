@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 from core.errors import InputError, listed
 from core.registry import Registry, declared
-from core.traces.cells.dates import CLOCK, MINUTES
+from core.traces.cells.dates import CLOCK, MINUTES, READERS
 from core.traces.guessing import MOST_FEATURES
+from core.traces.guessing.context import DECIMAL
+from core.traces.guessing.further import further_role
 from core.traces.guessing.order import with_varying, without_false_counters
-from core.traces.guessing.roles import further_role
 from core.traces.guessing.usage import asked_for, taken_for
 from core.traces.layouts.base import Head, Layout
 from core.traces.mapping import TIME_UNITS, UNKNOWN
@@ -134,14 +135,20 @@ def _of_units(mapping: ColumnMapping) -> list[str]:
     parts = [f"Kept as plain numbers, for nothing tells their unit: {_some(unsaid)}."] if unsaid else []
     assumed: dict[str, list[str]] = {}
     for one in mapping.features:
-        taken = taken_for(one, mapping.features) if one.column in mapping.assumed else None
+        assumed_ = one.column in mapping.assumed
+        taken = taken_for(one, mapping.features, mapping.executions) if assumed_ else None
         if taken:
             parts.append(taken)
+        elif one.column in mapping.assumed and one.unit_key in DECIMAL:
+            label, meant = file_unit(one.unit_key).label, file_unit(DECIMAL[one.unit_key]).label
+            parts.append(f"“{one.column}” is read as {label}; many programs mean {meant} by that.")
         elif one.column in mapping.assumed:
             assumed.setdefault(file_unit(one.unit_key).label, []).append(f"“{one.column}”")
     timed = mapping.time is not None and mapping.time in mapping.assumed
     if timed and mapping.time_unit in (CLOCK, MINUTES):
         parts.append(f"The dates beside “{mapping.time}” are not used.")
+    elif timed and mapping.time_unit in READERS:
+        parts.append(f"The zone of “{mapping.time}” stands for several: read as UTC.")
     elif timed:
         assumed.setdefault(TIME_UNITS.get(mapping.time_unit, mapping.time_unit), []).append(
             f"“{mapping.time}”"

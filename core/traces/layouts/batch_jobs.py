@@ -11,9 +11,12 @@ from core.traces.mapping import UNKNOWN, ColumnMapping, MappedColumn
 from core.traces.model import Resampling, Role
 
 if TYPE_CHECKING:
+    from core.traces.cells.numbers import Number
     from core.traces.layouts.base import Head
 
 
+_CORES, _BUSY = 16.0, 90.0
+"""CPU of at most so much may be in cores; what comes near 100 and never passes it is a percentage."""
 _KIB = 4e6
 """What exceeds this is more memory in MiB than machines have, and may be in KiB."""
 
@@ -23,8 +26,10 @@ def recognise(head: Head) -> ColumnMapping | None:
     if not has(head, "execution", "timestamp", "cpu", "mem", "cpu_iowait"):
         return None
     most = _most(head, "mem")  # up to 100 it may be percent, and what is no MiB at all is doubted in any case
+    busy = _most(head, "cpu")
+    in_cores = busy <= _CORES and not all(number.value.is_integer() for number in _numbers(head, "cpu"))
     wanted = (
-        MappedColumn("cpu", Role.CPU, "percent_of_machine"),
+        MappedColumn("cpu", Role.CPU, UNKNOWN if in_cores else "percent_of_machine"),
         MappedColumn("mem", Role.MEMORY, "mib" if most <= 1 or 100 < most < _KIB else UNKNOWN),
         MappedColumn("cpu_iowait", Role.OTHER, "percent_of_machine"),
         MappedColumn("disk_read"),
@@ -35,13 +40,18 @@ def recognise(head: Head) -> ColumnMapping | None:
         resampling=Resampling.MEAN,
         features=present(head, wanted),
         attributes=("workload",) if "workload" in head.header else (),
+        assumed=("cpu",) if busy < _BUSY and not in_cores else (),
     )
     return without_shares(told_apart(timed(mapping, head), head), head.header, head.rows)
 
 
 def _most(head: Head, name: str) -> float:
     """The highest value of a column in the table's first rows."""
-    return max((number.value for number in numbers_of(head.column(name))), default=0.0)
+    return max((number.value for number in _numbers(head, name)), default=0.0)
+
+
+def _numbers(head: Head, name: str) -> list[Number]:
+    return numbers_of(head.column(name))
 
 
 LAYOUT = Layout(

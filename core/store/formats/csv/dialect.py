@@ -115,10 +115,7 @@ def look(path: Path) -> CsvHead:
     sample = tuple(tuple(cells) for _, cells in body[:EVIDENCE_ROWS])
     style, shown = style_and_evidence(cell for row in sample for cell in row)
     if not shown and separator != ",":  # where a comma separates cells, it is no decimal mark
-        message = (
-            "Every number with a point has three digits behind it; the point was read as a decimal mark."
-        )
-        problems.append(problem("assumed_point", message, row=header_lines + 1))
+        problems.append(_assumed_points(style, header_lines + 1))
     problems.extend(_ambiguous(header, sample, style, header_lines))
     return CsvHead(
         encoding=encoding,
@@ -126,11 +123,19 @@ def look(path: Path) -> CsvHead:
         style=style,
         header=header,
         header_lines=header_lines,
-        annotated=annotated,
         rows=sample,
         problems=tuple(problems),
         n_rows=_estimate(path, data, len(lines) - header_lines, cut=cut),
+        annotated=annotated,
     )
+
+
+def _assumed_points(style: NumberStyle, row: int) -> Problem:
+    """That nothing shows whether points are decimal marks or separate thousands."""
+    decimal = style.decimal == "."
+    read_as = "the point was read as a decimal mark" if decimal else "the points were read as thousands separators"
+    kind = "assumed_point" if decimal else "assumed_thousands"
+    return problem(kind, f"Every number with a point has three digits behind it; {read_as}.", row=row)
 
 
 def _ambiguous(

@@ -24,7 +24,8 @@ from core.store.formats.series.series_table import coded, gather
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.numbers import EMPTY
 from core.traces.cells.quantities import WRITTEN
-from core.traces.guessing.roles import cpu_score, further_role, memory_score
+from core.traces.guessing.further import further_role
+from core.traces.guessing.roles import cpu_score, memory_score
 from core.traces.guessing.times import is_time
 from core.traces.guessing.units import Column
 from core.traces.guessing.words import MOST_NAME
