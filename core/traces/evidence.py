@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_CORES = 256.0
 LEAST_CORES = 0.002
 LEAST_MEMORY, MOST_MEMORY = MIB, 24 * 1024 * GIB
-MOST_SHARE = 1.02
+LEAST_SHARE, MOST_SHARE = 0.01, 1.02
 MOST_WATTS = 5_000.0
 LEAST_PERIOD, MOST_PERIOD = 0.01, 86_400.0
 LONGEST = 3 * 366 * 86_400.0
@@ -119,6 +119,8 @@ def _of_bytes(name: str, highest: float) -> str | None:
 
 def _of_share(name: str, highest: float) -> str | None:
     of = "percent of one core" if name == ROLE_NAMES[Role.CPU] else "in another unit"
+    if 0 < highest < LEAST_SHARE:
+        return f"{name} is {format_share(highest, 2)} at most: is it a share from 0 to 1?"
     return (
         f"{name} is up to {format_share(highest)} of the whole: is it {of}?" if highest > MOST_SHARE else None
     )

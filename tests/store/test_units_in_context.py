@@ -253,3 +253,16 @@ def test_mebibytes_are_what_they_say(tmp_path):
     traces, said = read(tmp_path, table("time_s,cpu_cores,memory_mib", lambda i: (i, cpu(i), 512 + i)))
     assert said == {}
     assert traces.values(Role.MEMORY)[0] == 512 * MIB
+
+
+@pytest.mark.parametrize("name", ["gpu_util_percent", "memory_percent", "cpu_percent_of_machine"])
+def test_percentages_that_are_shares_behind_an_idle_start_are_doubted(tmp_path, name):
+    rows = (f"{i},{cpu(i)},{0 if i < 2100 else round(0.3 + i % 7 / 20, 2)}" for i in range(2400))
+    traces, said = read(tmp_path, f"time_s,other,{name}\n" + "\n".join(rows) + "\n")
+    assert "is it a share from 0 to 1?" in said["doubtful"]
+    assert traces.n_samples == 2400
+
+
+def test_sockets_are_no_containers(tmp_path):
+    text = table("time_s,socket0_cpu_cores,socket1_cpu_cores", lambda i: (i, cpu(i), 2 + cpu(i)))
+    assert "socket0_cpu_cores" in asked(tmp_path, text)

@@ -100,3 +100,27 @@ def test_a_line_that_top_did_not_end_is_reported(tmp_path):
     )
     _, report = read_with_report(write(tmp_path, "top.txt", text + " 8 12\n"))
     assert [one.kind for one in report.problems] == ["ragged"]
+
+
+def test_percentages_that_pidstat_divided_are_those_of_their_parts(tmp_path):
+    text = BANNER + f"00:00:00 {NAMES} Command\n"
+    for i in range(1, 8):
+        text += f"00:00:0{i} 1000 7 {140 + i}.00 8.00 0.00 0.0 9.{i}0 3 python3 train.py\n"
+        text += f"00:00:0{i} 0 8 0.00 0.00 0.00 0.0 0.00 0 sshd\n"
+    traces, _ = read_with_report(write(tmp_path, "pidstat.txt", text))
+    assert of(traces, Role.CPU, "python3 train.py/7")[:2] == pytest.approx([1.49, 1.50])
+    assert of(traces, Role.CPU, "sshd/8") == [0.0] * 7
+
+
+@pytest.mark.parametrize(("percent", "sure"), [(160, True), (20, False)])
+def test_percentages_of_top_that_may_be_of_all_cores_are_doubted(tmp_path, percent, sure):
+    text = "".join(
+        f"top - 09:00:{10 + i} up 1 day\n%Cpu(s): 20.{i} us,  0.0 sy,  0.0 ni, 79,{9 - i} id\n\n"
+        f"    PID   RES  %CPU COMMAND\n      7  {i}200  {percent}.{i} python3\n      8   100   0.0 sshd\n\n"
+        for i in range(8)
+    )
+    _, report = read_with_report(write(tmp_path, "top.txt", text))
+    said = [one.message for one in report.harmful if one.kind == "doubtful"]
+    assert said == (
+        [] if sure else ["Top prints percentages of one core or of all of them: which are these?"]
+    )

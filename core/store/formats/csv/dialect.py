@@ -133,7 +133,9 @@ def look(path: Path) -> CsvHead:
 def _assumed_points(style: NumberStyle, row: int) -> Problem:
     """That nothing shows whether points are decimal marks or separate thousands."""
     decimal = style.decimal == "."
-    read_as = "the point was read as a decimal mark" if decimal else "the points were read as thousands separators"
+    read_as = (
+        "the point was read as a decimal mark" if decimal else "the points were read as thousands separators"
+    )
     kind = "assumed_point" if decimal else "assumed_thousands"
     return problem(kind, f"Every number with a point has three digits behind it; {read_as}.", row=row)
 

@@ -1,7 +1,8 @@
 """What ``pidstat`` prints: the usage of processes, time after time.
 
 Its blocks about CPU, memory and disk are joined by time and process; of threads (``-t``) the line of their
-process counts. 100% are one core (without ``-I``), sizes are KiB. Source: pidstat(1).
+process counts. 100% are one core; where ``-I`` divided them by the processors, usage is the sum of
+its parts, which it does not divide. Sizes are KiB. Sources: pidstat(1), pidstat.c.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from core.store.formats.logs.sysstat import BANNER, Clock
 from core.store.formats.logs.text_table import Line, Row, TextTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from core.traces.validation import ProblemLog
 
@@ -24,6 +25,9 @@ _EPOCH = re.compile(r"\d{9,10}")
 _COMMA = re.compile(r"(-?\d+),(\d+)")
 _NAMES = {"%CPU": "cpu_percent", "RSS": "memory_kib", "VSZ": "virtual_kib", "kB_rd/s": "read_kib_per_s",
           "kB_wr/s": "write_kib_per_s"}  # fmt: skip
+_PARTS = ("%usr", "%system", "%guest")
+_DIVIDED, _ROUNDED = 1.5, 0.5
+"""The parts of CPU usage exceed their sum by this factor and more where it was divided by the processors."""
 _NO_USAGE = ("PID", "TGID", "TID", "UID", "USER", "CPU", "Command")
 
 
@@ -85,10 +89,22 @@ class _Samples:
             for name, cell in cells.items()
             if name not in _NO_USAGE
         }
+        if "cpu_percent" in usage:
+            usage["cpu_percent"] = _of_one_core(usage)
         key: tuple[str, ...] = tuple(process.values())
         if key in self.rows and self.rows[key].cells.keys() & usage.keys():
             key = (*key, str(number))
         self.rows.setdefault(key, Row(number, process)).cells.update(usage)
+
+
+def _of_one_core(usage: Mapping[str, str]) -> str:
+    """The usage of a process in percent of one core: ``pidstat -I`` divides it, and not its parts."""
+    said = usage["cpu_percent"]
+    try:
+        whole, parts = float(said), sum(float(usage[name]) for name in _PARTS if name in usage)
+    except ValueError:
+        return said
+    return f"{parts:.2f}" if parts > _DIVIDED * whole + _ROUNDED else said
 
 
 FORMATS = (

@@ -7,6 +7,7 @@ Source: top(1) of procps-ng.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
@@ -20,19 +21,57 @@ if TYPE_CHECKING:
     from core.traces.validation import ProblemLog
 
 _BEGINS = re.compile(r"top - (\d{1,2}:\d{2}:\d{2}) up ")
+_IDLE = re.compile(r"%?Cpu\(s\)\s*:.*?(\d+[.,]\d+)\s*%?\s*id")
+_PERCENT = re.compile(r"\d+(?:\.\d+)?")
+_MORE, _LITTLE = 1.3, 5.0
+"""Processes use more than the machine is busy by this factor, and by these percent, which is no rounding."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([mgt]?)")
 _FACTORS = {"": KIB, "m": MIB, "g": GIB, "t": 1024 * GIB}
 _SIZES = {"RES": "memory_bytes", "VIRT": "virtual_bytes", "SHR": "shared_bytes"}
 _USAGE = {"%CPU": "cpu_percent", "%MEM": "memory_percent"}
 
 
+@dataclass
+class _Mode:
+    """Whether percentages are of one core: all processes together then exceed what the machine is busy.
+
+    In its Solaris mode top divides them by the processors, and says so nowhere.
+    """
+
+    busy: float | None = None
+    total: float = 0.0
+    used: bool = False
+    of_cores: bool = False
+
+    def ends(self) -> None:
+        """Look at the answer that ends."""
+        if self.busy is not None:
+            self.used = self.used or self.total > _LITTLE
+            self.of_cores = self.of_cores or self.total > _MORE * self.busy + _LITTLE
+        self.busy, self.total = None, 0.0
+
+    def add(self, percent: str) -> None:
+        """Take in what one process uses."""
+        self.total += float(percent) if _PERCENT.fullmatch(percent) else 0.0
+
+    def say(self, log: ProblemLog) -> None:
+        """Report it if nothing shows of what percentages are."""
+        self.ends()
+        if self.used and not self.of_cores:
+            log.add("doubtful", "Top prints percentages of one core or of all of them: which are these?")
+
+
 def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     """A row for every process and time."""
-    clock = ""
+    clock, mode = "", _Mode()
     header: list[str] = []
     for number, text in lines:
         if begins := _BEGINS.match(text):
             clock, header = begins[1], []
+            mode.ends()
+            continue
+        if idle := _IDLE.match(text):
+            mode.busy = 100 - float(idle[1].replace(",", "."))
             continue
         words = text.split()
         if "PID" in words and "%CPU" in words:
@@ -45,9 +84,10 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             message = f"Row {number} has {len(words)} cells instead of the {len(header)} of its header."
             log.add("ragged", message, row=number)
             continue
-        yield Row(
-            number, _cells(clock, dict(zip(header, [*words[:last], " ".join(words[last:])], strict=True)))
-        )
+        cells = _cells(clock, dict(zip(header, [*words[:last], " ".join(words[last:])], strict=True)))
+        mode.add(cells.get("cpu_percent", ""))
+        yield Row(number, cells)
+    mode.say(log)
 
 
 def _cells(clock: str, cells: dict[str, str]) -> dict[str, str]:

@@ -52,7 +52,9 @@ _QUANTITY = (
 )
 _BEFORE = re.compile(rf"(?P<metric>{_QUANTITY})[ _.:/|-]+(?P<name>.+)", re.IGNORECASE)
 _AFTER = re.compile(rf"(?P<name>.+?)[ _.:/|-]+(?P<metric>{_QUANTITY})", re.IGNORECASE)
-_STATISTIC = re.compile(r"(?i)p\d+|q\d+|\d+[smhd]|(?:mean|max|min|avg|std|var|sum|median|total)[_ .-]?\w*")
+_STATISTIC = re.compile(
+    r"(?i)[pq]\d+[_ .-]?\w*|(?:i?rate)?\d+[smhd]|(?:mean|max|min|avg|std|var|sum|median|total)[_ .-]?\w*"
+)
 _PROMISED = frozenset(
     ("limit", "limits", "request", "requests", "requested", "reserved", "capacity", "allocatable", "quota",
      "idle", "free", "available", "unused")
@@ -64,7 +66,8 @@ _FIRST = re.compile(r"(?P<kind>[A-Za-z]+)[ _.:/|-]+(?P<name>.+)")
 _LAST = re.compile(r"(?P<name>.+)[ _.:/|-]+(?P<kind>[A-Za-z]+)")
 # the name of a container: letters, and a number or a dash that tells it from others
 _DEVICE = re.compile(
-    r"(?i)(?:eth|ens|eno|enp|wlan|veth|docker|br|sd[a-z]|nvme|vd[a-z]|thread|core|cpu)[-_ .]?\d+(?:[a-z]\d+)*"
+    r"(?i)(?:eth|ens|eno|enp|wlan|veth|docker|br|sd[a-z]|nvme|vd[a-z]|thread|core|cpu|socket|numa|package|die)"
+    r"[-_ .]?\d+(?:[a-z]\d+)*"
 )
 """A part of one container or machine."""
 _INSTANCE = re.compile(r"(?=.*[A-Za-z])(?=.*[\d/-])[\w./:@-]{3,253}")
