@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from core.cli.output import plain
+from core.experiments.queue_measures import COUNTS, QUEUE_MEASURES, telling
 from core.experiments.spec import ENGINES
 from core.units import format_change, format_number, format_share
 
@@ -21,6 +22,8 @@ _WIDE = 150
 _TINY = 5e-4
 _MEASURED = ("mean", "makespan", "t90", "worst_slowdown")
 _COMPARED = ("mean", "makespan", "t90")
+_QUEUE_COMPARED = ("waiting", "jobs_per_hour")
+_HEADS = {"jobs_per_hour": "jobs/h", "resizes": "cores changed", "thread_changes": "threads changed"}
 
 
 def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
@@ -43,6 +46,9 @@ def simulated(report: Mapping[str, Any]) -> None:
         highlight=False,
     )
     console.print(_policies(report["policies"]))
+    waited = telling([row["measures"] for row in report["policies"]])
+    if waited:
+        console.print(_queue(report["policies"], waited))
     if predicted:
         console.print(f"The simulator of the same jobs, fitted to {baseline} alone:", highlight=False)
         console.print(_policies(predicted["comparison"]))
@@ -75,6 +81,35 @@ def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:
         shown = [_interval((row["differences"] or {}).get(name)) for name in _COMPARED]
         table.add_row(plain(row["label"]), *measures, *shown)
     return table
+
+
+def _queue(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Table:
+    """What the queue did, and by how much the baseline's waiting and throughput change."""
+    compared = [name for name in _QUEUE_COMPARED if name in names]
+    heads = ["policy", *(_HEADS.get(name, QUEUE_MEASURES[name].short.lower()) for name in names)]
+    table = _table(*heads, *(f"Δ {_HEADS.get(name, name)}" for name in compared), right=range(1, 20))
+    for row in rows:
+        measures = [_queue_value(name, row["measures"].get(name)) for name in names]
+        changes = [_queue_change((row["differences"] or {}).get(name)) for name in compared]
+        table.add_row(plain(row["label"]), *measures, *changes)
+    return table
+
+
+def _queue_value(name: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    if name in COUNTS:
+        return format_number(value, 1)
+    return format_share(value) if QUEUE_MEASURES[name].unit == "share" else format_number(value, 1)
+
+
+def _queue_change(change: Mapping[str, Any] | None) -> str:
+    """A relative difference, or one in seconds where the baseline does not wait."""
+    if change is None or change["value"] is not None or not change["seconds"]:
+        return _interval(change)
+    text = f"{change['seconds']:+,.1f} s".replace("-", "−")
+    low, high = change["seconds_low"], change["seconds_high"]
+    return text if low is None else f"{text} ({low:+,.1f} … {high:+,.1f})".replace("-", "−")
 
 
 def replayed(report: Mapping[str, Any]) -> None:

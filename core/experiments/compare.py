@@ -9,16 +9,21 @@ run is reproduced where its figure lies within the range.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from core.experiments.queue_measures import QUEUE_MEASURES
 from core.provisioning.evaluation.intervals import bounds, resampled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from core.experiments.outcome import RunResult
+
+    Floats: TypeAlias = NDArray[np.float64]
 
 MEASURES = {
     "mean": "Mean completion time",
@@ -30,6 +35,8 @@ MEASURES = {
     "t99": "Time to 99% of the fall of the loss",
     "worst_slowdown": "Worst slowdown against fair sharing",
 }
+EVERY_MEASURE = MEASURES | {name: each.label for name, each in QUEUE_MEASURES.items()}
+"""These and what a queue does to jobs; results of earlier releases know only the former."""
 DRAWS = 2000
 _DONE = "done"
 _SOONER = 1e-3
@@ -51,7 +58,10 @@ class Difference:
     seconds
         Mean absolute difference, in the measure's unit.
     n
-        Seeds on which both have the measure.
+        Seeds on which both have the measure; for a relative difference the baseline's is also above zero.
+    seconds_low, seconds_high
+        Bounds of the 95% interval of the mean absolute difference, which also exists where the baseline's
+        measure is zero, as its waiting time may be; None with fewer than two seeds.
     """
 
     value: float | None
@@ -61,6 +71,8 @@ class Difference:
     p95: float | None
     seconds: float | None
     n: int
+    seconds_low: float | None = None
+    seconds_high: float | None = None
 
 
 def difference(mine: Sequence[float | None], base: Sequence[float | None], draws: int = DRAWS) -> Difference:
@@ -73,17 +85,26 @@ def difference(mine: Sequence[float | None], base: Sequence[float | None], draws
     draws
         The number of bootstrap samples.
     """
-    pairs = [(a, b) for a, b in zip(mine, base, strict=True) if a is not None and b is not None and b > 0]
-    if not pairs:
+    known = [(a, b) for a, b in zip(mine, base, strict=True) if a is not None and b is not None]
+    if not known:
         return Difference(None, None, None, None, None, None, 0)
-    table = np.array(pairs)
-    relative = table[:, 0] / table[:, 1] - 1.0
-    low, high = (None, None)
-    if len(pairs) > 1:
-        low, high = bounds(resampled(relative[:, None], draws, 0)[:, 0] / len(pairs))
+    apart = np.array([a - b for a, b in known])
+    seconds = (float(apart.mean()), *_interval(apart, draws))
+    relative = np.array([a / b - 1.0 for a, b in known if b > 0])
+    if not len(relative):
+        return Difference(None, None, None, None, None, seconds[0], 0, *seconds[1:])
     p5, p95 = np.percentile(relative, [5, 95])
-    seconds = float((table[:, 0] - table[:, 1]).mean())
-    return Difference(float(relative.mean()), low, high, float(p5), float(p95), seconds, len(pairs))
+    low, high = _interval(relative, draws)
+    return Difference(
+        float(relative.mean()), low, high, float(p5), float(p95), seconds[0], len(relative), *seconds[1:]
+    )
+
+
+def _interval(values: Floats, draws: int) -> tuple[float | None, float | None]:
+    """The 95% interval of the mean of one value per seed; none with fewer than two."""
+    if len(values) < 2:
+        return None, None
+    return bounds(resampled(values[:, None], draws, 0)[:, 0] / len(values))
 
 
 def compare(
@@ -115,7 +136,9 @@ def compare(
         row: dict[str, Any] = {
             "label": label,
             "seeds": len(runs),
-            "measures": {name: _average([getattr(run, name) for run in runs.values()]) for name in MEASURES},
+            "measures": {
+                name: _average([getattr(run, name) for run in runs.values()]) for name in EVERY_MEASURE
+            },
             "migrations": _average([float(run.migrations) for run in runs.values()]),
             "controller": _average([run.controller for run in runs.values()]),
             "failed_jobs": sum(run.failed_jobs for run in runs.values()),
@@ -124,7 +147,7 @@ def compare(
         if label != baseline and seeds:
             row["differences"] = {
                 name: asdict(_measured(name, [runs[s] for s in seeds], [base[s] for s in seeds], draws))
-                for name in MEASURES
+                for name in EVERY_MEASURE
             }
             row["jobs"] = single_jobs([runs[s] for s in seeds], [base[s] for s in seeds])
         rows.append(row)

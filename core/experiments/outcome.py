@@ -7,12 +7,14 @@ simulator knows (when the noiseless loss reaches a goal, how long fair sharing w
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from core.experiments import queue_measures
 from core.experiments.goals_reached import GOALS, Printed
+from core.experiments.job_times import Lives
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.scheduling.loop import Entry
-    from core.scheduling.model import Job
+    from core.scheduling.model import Job, Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ class JobOutcome:
     migrations
         How often it was moved.
     state
-        ``"done"``, or ``"failed"``.
+        ``"done"``, ``"failed"``, or ``"refused"``.
+    waiting, service, paused, used, pauses, resizes, thread_changes
+        As in `core.experiments.job_times.JobTimes`; None in results of releases that did not have them.
     """
 
     id: str
@@ -78,6 +82,13 @@ class JobOutcome:
     slowdown: float | None
     migrations: int
     state: str
+    waiting: float | None = None
+    service: float | None = None
+    paused: float | None = None
+    used: float | None = None
+    pauses: int | None = None
+    resizes: int | None = None
+    thread_changes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +102,19 @@ class RunResult:
     mean, median, p95
         Of completion times of jobs that were done; `p95` by linear interpolation.
     makespan
-        From the first arrival to the last end.
+        From the first arrival to the last end; refused jobs do not count.
     t90, t95, t99
         Mean over jobs that got there; None where none did.
     worst_slowdown
         The largest against fair sharing, or None.
     migrations, failed_actions, failed_jobs, decisions
-        Counts.
+        Counts; a refused job has not failed.
     controller
         On a real engine, the processor seconds that the observing and controlling process used per second;
         None in the simulator, whose time is not real.
+    waiting, longest_wait, service, paused, jobs_per_hour, used, refused, pauses, resizes, thread_changes
+        Every measure of `core.experiments.queue_measures.QUEUE_MEASURES`; None in results of releases that
+        did not have them.
     """
 
     jobs: tuple[JobOutcome, ...]
@@ -117,6 +131,16 @@ class RunResult:
     decisions: int
     median: float | None = None
     controller: float | None = None
+    waiting: float | None = None
+    longest_wait: float | None = None
+    service: float | None = None
+    paused: float | None = None
+    jobs_per_hour: float | None = None
+    used: float | None = None
+    refused: float | None = None
+    pauses: float | None = None
+    resizes: float | None = None
+    thread_changes: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -142,6 +166,8 @@ class Outcome:
         self._printed: dict[str, Printed] = {}
         self._ended: dict[str, JobOutcome] = {}
         self._moves: dict[str, int] = {}
+        self._lives = Lives()
+        self._workers: tuple[Worker, ...] = ()
         self._failed_actions = 0
         self._decisions = 0
 
@@ -154,9 +180,11 @@ class Outcome:
         """Take one entry."""
         seen = entry.observation
         self._decisions += 1
+        self._workers = seen.workers
         for job in (*seen.jobs, *seen.ended):
             if job.readings:
                 self._printed.setdefault(job.id, Printed()).add(job.readings)
+            self._lives.see(job, seen.time)
         for job in seen.ended:
             self._ended[job.id] = self._job(seen.time, job)
         for action in entry.actions:
@@ -172,21 +200,22 @@ class Outcome:
         jobs = tuple(replace(job, migrations=self._moves.get(job.id, 0)) for job in ended)
         done = [job.completion for job in jobs if job.state == JobState.DONE.value]
         slowdowns = [job.slowdown for job in jobs if job.slowdown is not None]
-        ends = [job.ended for job in jobs]
+        run = queue_measures.Run(jobs, sum(worker.capacity for worker in self._workers))
         return RunResult(
             jobs=jobs,
             mean=_mean(done),
             p95=float(np.percentile(done, 95)) if done else None,
-            makespan=max(ends) - min(job.arrived for job in jobs) if jobs else 0.0,
+            makespan=queue_measures.makespan(run),
             t90=_mean([job.t90 for job in jobs]),
             t95=_mean([job.t95 for job in jobs]),
             t99=_mean([job.t99 for job in jobs]),
             worst_slowdown=max(slowdowns, default=None),
             migrations=sum(self._moves.values()),
             failed_actions=self._failed_actions,
-            failed_jobs=len(jobs) - len(done),
+            failed_jobs=sum(job.state == JobState.FAILED.value for job in jobs),
             decisions=self._decisions,
             median=float(np.median(done)) if done else None,
+            **{name: each.of(run) for name, each in queue_measures.QUEUE_MEASURES.items()},
         )
 
     def _count(self, action: object, by: int) -> None:
@@ -198,6 +227,7 @@ class Outcome:
         fair = self._truth.fair.get(job.id)
         done = job.state is JobState.DONE
         reached = self._reached(job) if done else (None,) * len(GOALS)
+        times = self._lives.ended(job, end)
         return JobOutcome(
             id=job.id,
             model=self._truth.models.get(job.id, ""),
@@ -212,6 +242,7 @@ class Outcome:
             slowdown=completion / fair if fair and done else None,
             migrations=0,
             state=job.state.value,
+            **{each.name: getattr(times, each.name) for each in fields(times)},
         )
 
     def _reached(self, job: Job) -> tuple[float | None, ...]:

@@ -345,6 +345,7 @@ class Arrivals:
         choices={
             "together": "All at once",
             "spacing": "At fixed spacing",
+            "normal": "At gaps that vary (normal)",
             "uniform": "At random within a time",
             "poisson": "At random, without end (Poisson)",
             "list": "At listed times",
@@ -352,7 +353,20 @@ class Arrivals:
     )
     start: float = setting(0.0, label="From", low=0.0, high=1e9, unit="s", help="The earliest arrival.")
     spacing: float = setting(
-        50.0, label="Spacing", low=0.0, high=1e9, unit="s", help="Between two jobs; for Poisson on average."
+        50.0,
+        label="Spacing",
+        low=0.0,
+        high=1e9,
+        unit="s",
+        help="Between two jobs; on average where gaps vary.",
+    )
+    spread: float = setting(
+        5.0,
+        label="Spread",
+        low=0.0,
+        high=1e9,
+        unit="s",
+        help="Standard deviation of normal gaps, at most a third of the spacing.",
     )
     within: float = setting(
         300.0, label="Within", low=0.0, high=1e9, unit="s", help="Length of the interval."

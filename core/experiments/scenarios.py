@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from core.experiments.parts import JobKind
+from core.simulation.arrivals import normal_times
 from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, weibull_through
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import SpeedUp, Throughput
@@ -219,6 +220,8 @@ def arrival_times(arrivals: Arrivals, n: int, rng: np.random.Generator) -> Float
             return np.asarray(arrivals.start + arrivals.within * rng.random(n))
         case "poisson":
             return np.asarray(arrivals.start + np.cumsum(rng.exponential(arrivals.spacing, n)))
+        case "normal":
+            return normal_times(arrivals.spacing, arrivals.spread, n, rng, arrivals.start)
         case "spacing":
             return np.asarray(arrivals.start + arrivals.spacing * np.arange(n))
         case "list":

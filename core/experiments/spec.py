@@ -137,7 +137,7 @@ class Experiment:
             "kinds": {name: _kind(kind) for name, kind in self.kinds.items()},
             "jobs": [_given(asdict(job)) for job in self.jobs],
             "drawn": asdict(self.drawn),
-            "arrivals": {**asdict(self.arrivals), "times": list(self.arrivals.times)},
+            "arrivals": _arrivals(self.arrivals),
             "docker": asdict(self.docker),
             "policies": [
                 {"label": arm.label, "policy": arm.policy, "settings": dict(arm.settings)}
@@ -151,6 +151,13 @@ class Experiment:
 
 def _told(published: Published) -> dict[str, Any]:
     return {name: value for name, value in asdict(published).items() if value not in ("", 0.0)}
+
+
+def _arrivals(arrivals: Arrivals) -> dict[str, Any]:
+    values = {**asdict(arrivals), "times": list(arrivals.times)}
+    if arrivals.spread == Arrivals().spread:
+        values.pop("spread")
+    return values
 
 
 def _worker(group: WorkerGroup) -> dict[str, Any]:

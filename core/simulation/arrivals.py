@@ -1,4 +1,4 @@
-"""When jobs are submitted: fixed times, fixed spacing, uniform in an interval, Poisson, or as recorded.
+"""When jobs are submitted: at fixed times or spacing, with normal gaps, uniform, Poisson, or as recorded.
 
 Each is a frozen value with ``times(n, seed)``, which gives n seconds in ascending order. Randomness comes
 from the seed alone. The thesis' "random" schedules are uniform: its jobs start at a moment drawn from 0 to
@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from core.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Arrivals(Protocol):
@@ -74,6 +77,65 @@ class Spaced:
     def times(self, n: int, seed: int) -> tuple[float, ...]:  # noqa: ARG002 - one signature for all schedules
         """Count up from the first by the spacing."""
         return tuple(self.first + self.spacing * i for i in range(n))
+
+
+SPREADS = 3.0
+"""A gap is at least so many standard deviations above zero: of 740 gaps, fewer than one is drawn below it."""
+
+
+def normal_times(
+    spacing: float, spread: float, n: int, rng: np.random.Generator, first: float = 0.0
+) -> NDArray[np.float64]:
+    """Seconds of n submissions whose gaps are N(spacing, spread); a gap drawn below zero is zero.
+
+    Parameters
+    ----------
+    spacing, spread
+        Mean and standard deviation of a gap, seconds.
+    n
+        How many; the first of them is at `first`.
+    rng
+        The random generator.
+    """
+    gaps = np.maximum(rng.normal(spacing, spread, max(n - 1, 0)), 0.0)
+    return np.asarray(first + np.concatenate(([0.0], np.cumsum(gaps)))[:n])
+
+
+def possible_spread(spacing: float, spread: float) -> bool:
+    """Whether gaps of this mean and spread are normal ones: nearly none is below zero."""
+    return spread * SPREADS <= spacing
+
+
+@dataclass(frozen=True, slots=True)
+class NormalGaps:
+    """One job after another with gaps of N(`spacing`, `spread`) seconds, the first at `first`.
+
+    Parameters
+    ----------
+    spacing, spread
+        Mean and standard deviation of a gap; the mean is at least `SPREADS` times the deviation.
+    first
+        Seconds.
+    """
+
+    spacing: float
+    spread: float
+    first: float = 0.0
+
+    def __post_init__(self) -> None:
+        _not_negative("The spacing of submissions", self.spacing)
+        _not_negative("The spread of their gaps", self.spread)
+        _not_negative("The first submission", self.first)
+        if not possible_spread(self.spacing, self.spread):
+            raise InputError(
+                f"Gaps of {self.spacing:g} s that vary by {self.spread:g} s would often be below zero.",
+                f"Give a spread of at most {self.spacing / SPREADS:.4g} s.",
+            )
+
+    def times(self, n: int, seed: int) -> tuple[float, ...]:
+        """Add up n − 1 normal gaps."""
+        rng = np.random.default_rng(seed)
+        return tuple(normal_times(self.spacing, self.spread, n, rng, self.first).tolist())
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.experiments.compare import MEASURES, difference, single_jobs
+from core.experiments.compare import EVERY_MEASURE, difference, single_jobs
 from core.experiments.leaderboard import leaderboard, ranked, shared_seeds, value_of
 from core.experiments.outcome import JobOutcome, RunResult
 from core.experiments.published import Published, found, reproduced
@@ -75,7 +75,7 @@ def test_all_rows_are_over_the_seeds_that_all_policies_have():
     assert rows["other"].differences["mean"] == difference([50.0, 50.0], [100.0, 100.0])
     assert rows["third"].differences["mean"].value == pytest.approx(-0.25)
     assert rows["base"].differences == {}
-    assert set(rows["other"].differences) == set(MEASURES)
+    assert set(rows["other"].differences) == set(EVERY_MEASURE)
     assert leaderboard(results | {"none": {}}, "base") == []
 
 

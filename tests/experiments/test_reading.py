@@ -86,6 +86,15 @@ def test_json_says_the_same_as_yaml(text):
         ("name: Three jobs", "name: ''", 2, "has no name", "name"),
         ("name: Three jobs", "name: x\ndrawn: {count: two}", 3, "(count) cannot be “two”", "whole"),
         ("jobs:", "drawn: {count: 3}\narrivals: {by: list, times: [1]}\njobs:", 10, "1 times for 3", "time"),
+        (
+            "jobs:",
+            "arrivals: {by: normal, spacing: 12, spread: 5}\njobs:",
+            9,
+            "Gaps of 12 s that vary by 5 s would often be below zero.",
+            "at most 4 s",
+        ),
+        ("jobs:", "arrivals: {by: normal, spacing: 12}\njobs:", 9, "Gaps of 12 s that vary", "at most 4 s"),
+        ("jobs:", "arrivals: {by: normal, spread: -1}\njobs:", 9, "Spread (spread) cannot be “-1”", "from 0"),
         ("kind: VAE, at: 0", "kind: VAE, at: null", 10, "Arrives at (at) has no value", "from 0"),
     ],
 )  # fmt: skip
@@ -190,7 +199,14 @@ def experiments(draw):
         kinds=kinds,
         jobs=tuple(draw(st.lists(listed, max_size=3, unique_by=lambda job: job.id))),
         drawn=Drawn(draw(st.integers(1, 20)), "Job", draw(st.sampled_from(["weights", "rotation"]))),
-        arrivals=draw(settings_of(Arrivals, times=st.lists(st.floats(0, 1e6), min_size=23).map(tuple))),
+        arrivals=draw(
+            settings_of(
+                Arrivals,
+                times=st.lists(st.floats(0, 1e6), min_size=23).map(tuple),
+                spacing=st.floats(30.0, 1e6),
+                spread=st.floats(0.0, 10.0),
+            )
+        ),
         world=draw(settings_of(World)),
         policies=(Arm("NA", "free", {}), Arm("F", "flowcon", {"alpha": draw(st.floats(0.0001, 1.0))})),
         baseline=draw(st.sampled_from(["NA", "F"])),

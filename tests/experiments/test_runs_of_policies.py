@@ -167,9 +167,9 @@ def test_rotation_draws_every_kind_as_often():
     assert sorted(models) == ["GRU"] * 3 + ["VAE"] * 3
 
 
-@pytest.mark.parametrize("by", ["together", "spacing", "uniform", "poisson", "list"])
+@pytest.mark.parametrize("by", ["together", "spacing", "normal", "uniform", "poisson", "list"])
 def test_jobs_come_as_the_rule_says(by):
-    rule = Arrivals(by=by, start=5.0, spacing=10.0, within=50.0, times=(7.0, 9.0, 30.0))
+    rule = Arrivals(by=by, start=5.0, spacing=10.0, spread=1.0, within=50.0, times=(7.0, 9.0, 30.0))
     times = arrival_times(rule, 3, np.random.default_rng(2))
     assert len(times) == 3
     assert times.min() >= 5.0
@@ -178,6 +178,9 @@ def test_jobs_come_as_the_rule_says(by):
         assert times.tolist() == expected[by]
     elif by == "uniform":
         assert times.max() <= 55.0
+    elif by == "normal":
+        assert times[0] == 5.0
+        assert np.diff(times) == pytest.approx([10.0, 10.0], abs=4.0)
     else:
         assert np.all(np.diff(times) > 0)
 

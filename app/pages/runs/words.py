@@ -31,6 +31,9 @@ def arrivals(experiment: Experiment) -> str:
             return "all at once" if all(job.at is None for job in experiment.jobs) else "listed arrivals"
         case "spacing":
             return f"one every {format_duration(given.spacing)}"
+        case "normal":
+            gap, spread = format_duration(given.spacing), format_duration(given.spread)
+            return f"one about every {gap} (σ {spread})"
         case "uniform":
             return f"arrivals uniform in {format_duration(given.within)}"
         case "poisson":

@@ -17,6 +17,7 @@ from core.experiments.reading.policies import baseline, policies, seeds
 from core.experiments.reading.published import published
 from core.experiments.spec import ENGINES, SIMULATED, VERSION, Experiment
 from core.settings_fields import FieldSpec, describe
+from core.simulation.arrivals import SPREADS, possible_spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -256,4 +257,11 @@ def _arrivals(value: Any, n_jobs: int) -> Arrivals:
             f"There are {len(checked)} times for {n_jobs} jobs.",
             "Give one time for each job that does not say when it comes.",
         )
-    return Arrivals(**made, times=checked)
+    arrivals = Arrivals(**made, times=checked)
+    if arrivals.by == "normal" and not possible_spread(arrivals.spacing, arrivals.spread):
+        raise SpecError(
+            ("arrivals", "spread" if "spread" in values else "spacing"),
+            f"Gaps of {arrivals.spacing:g} s that vary by {arrivals.spread:g} s would often be below zero.",
+            f"Give a spread of at most {arrivals.spacing / SPREADS:.4g} s.",
+        )
+    return arrivals
