@@ -57,8 +57,8 @@ class Series:
         dict
             ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the observation
             that it appears in first) and, from there on, ``cpu`` (cores used in the interval before; 0 where
-            it is seen first), ``limit``, ``weight``, ``worker``, ``state``, ``label``, ``growth`` and
-            ``loss``; ``workers`` by id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``;
+            it is seen first), ``limit``, ``weight``, ``threads``, ``steps``, ``worker``, ``state``,
+            ``label``, ``growth`` and ``loss``; ``workers`` by id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``;
             ``moves``, each with ``time``, ``job``, ``from``, ``to``, the ``rule`` behind it, whether it
             ``rebalanced``, and whether it ``failed``.
         """
@@ -79,7 +79,18 @@ class Series:
     def _job(self, job: Job, now: float, mark: Mark | None) -> None:
         lines = self._jobs.get(job.id)
         if lines is None:
-            names = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss")
+            names = (
+                "cpu",
+                "limit",
+                "weight",
+                "threads",
+                "steps",
+                "worker",
+                "state",
+                "label",
+                "growth",
+                "loss",
+            )
             lines = self._jobs[job.id] = {"first": len(self._times), **{name: [] for name in names}}
         # what was running already had used something before, which belongs to no interval
         time, used = self._before.get(job.id, (now, job.cpu_seconds))
@@ -88,6 +99,8 @@ class Series:
         lines["cpu"].append(_short(cores))
         lines["limit"].append(_short(job.limit))
         lines["weight"].append(_short(job.weight))
+        lines["threads"].append(job.threads)
+        lines["steps"].append(job.steps)
         lines["worker"].append(job.worker)
         lines["state"].append(job.state.value)
         lines["label"].append(mark.label if mark else "")

@@ -1,0 +1,115 @@
+"""How long a job's steps take at each number of cores that it was given in a run.
+
+A stage is the time between two changes of a job's limit; its time per step is its seconds divided by the
+steps done in them, and its cores are those that it used. So it shows what threads that do not fit the cores
+cost, and what following saves (docs/scheduling/resizes.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_RUNNING = JobState.RUNNING.value
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A job between two changes of its limit.
+
+    Parameters
+    ----------
+    job
+        Its name.
+    begun
+        When, seconds of the run's clock.
+    limit
+        Cores that it might use, or None without a limit.
+    threads
+        Threads that it had for most of its observations; None where it does not say.
+    seconds
+        How long it ran.
+    steps
+        Training steps that it did.
+    used
+        Cores that it used on average.
+    """
+
+    job: str
+    begun: float
+    limit: float | None
+    threads: int | None
+    seconds: float
+    steps: int
+    used: float
+
+    @property
+    def step_seconds(self) -> float | None:
+        """Seconds per step, or None where it did none."""
+        return self.seconds / self.steps if self.steps else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A job over the interval that ends with an observation."""
+
+    begun: float
+    seconds: float
+    limit: float | None
+    threads: int | None
+    steps: int
+    used: float
+
+
+def stages(series: Mapping[str, Any]) -> tuple[Stage, ...]:
+    """The stages of all jobs of a run that say their steps, job by job, from their first step on.
+
+    Parameters
+    ----------
+    series
+        What `core.experiments.series.Series.to_dict` gives; those of earlier releases have no steps.
+    """
+    found = []
+    for name, lines in series["jobs"].items():
+        for _, looks in groupby(_looks(series["time"], lines), key=lambda look: look.limit):
+            found.append(_stage(name, list(looks)))
+    return tuple(found)
+
+
+def _looks(times: list[float], lines: Mapping[str, Any]) -> Iterator[_Look]:
+    """The intervals in which a job ran and had done a step before."""
+    first, steps = lines["first"], lines.get("steps") or []
+    for at in range(1, len(steps)):
+        before, now = steps[at - 1], steps[at]
+        if lines["state"][at - 1] == _RUNNING and before and now is not None:
+            begun = times[first + at - 1]
+            yield _Look(
+                begun,
+                times[first + at] - begun,
+                lines["limit"][at],
+                lines["threads"][at],
+                now - before,
+                lines["cpu"][at],
+            )
+
+
+def _stage(name: str, looks: list[_Look]) -> Stage:
+    seconds = sum(look.seconds for look in looks)
+    used = sum(look.used * look.seconds for look in looks)
+    threads = Counter(look.threads for look in looks).most_common(1)[0][0]
+    return Stage(
+        name,
+        looks[0].begun,
+        looks[0].limit,
+        threads,
+        seconds,
+        sum(look.steps for look in looks),
+        used / seconds if seconds else 0.0,
+    )
