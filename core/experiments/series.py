@@ -55,11 +55,12 @@ class Series:
         Returns
         -------
         dict
-            ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the observation
-            that it appears in first) and, from there on, ``cpu`` (cores used in the interval before; 0 where
-            it is seen first), ``limit``, ``weight``, ``threads``, ``steps``, ``worker``, ``state``,
-            ``label``, ``growth`` and ``loss``; ``workers`` by id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``;
-            ``moves``, each with ``time``, ``job``, ``from``, ``to``, the ``rule`` behind it, whether it
+            ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the
+            observation that it appears in first) and, from there on, ``cpu`` (cores used in the
+            interval before; 0 where it is seen first), ``limit``, ``weight``, ``threads``,
+            ``steps``, ``worker``, ``state``, ``label``, ``growth`` and ``loss``; ``workers`` by
+            id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``; ``moves``, each
+            with ``time``, ``job``, ``from``, ``to``, the ``rule`` behind it, whether it
             ``rebalanced``, and whether it ``failed``.
         """
         return {
