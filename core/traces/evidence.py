@@ -35,6 +35,8 @@ MOST_CORES = 256.0
 LEAST_CORES = 0.002
 LEAST_MEMORY, MOST_MEMORY = MIB, 24 * 1024 * GIB
 LEAST_SHARE, MOST_SHARE = 0.01, 1.02
+IDLE = 100
+"""Samples without usage at the beginning of a set hide that its percentages are shares of one."""
 MOST_WATTS = 5_000.0
 LEAST_PERIOD, MOST_PERIOD = 0.01, 86_400.0
 LONGEST = 3 * 366 * 86_400.0
@@ -76,6 +78,7 @@ def doubts(traces: TraceSet) -> tuple[Doubt, ...]:
     for feature, values in zip(traces.features, traces.columns, strict=True):
         highest = float(np.fmax.reduce(values, initial=-np.inf))
         said = _of_usage(feature.role, feature.unit, highest) if np.isfinite(highest) else None
+        said = said or _of_idle_start(feature, values, highest)
         if said:
             found.append(Doubt(feature.name, "unit", said))
         elif _is_size(feature, values, traces):
@@ -119,11 +122,19 @@ def _of_bytes(name: str, highest: float) -> str | None:
 
 def _of_share(name: str, highest: float) -> str | None:
     of = "percent of one core" if name == ROLE_NAMES[Role.CPU] else "in another unit"
-    if 0 < highest < LEAST_SHARE:
-        return f"{name} is {format_share(highest, 2)} at most: is it a share from 0 to 1?"
     return (
         f"{name} is up to {format_share(highest)} of the whole: is it {of}?" if highest > MOST_SHARE else None
     )
+
+
+def _of_idle_start(feature: Feature, values: FloatArray, highest: float) -> str | None:
+    """Whether what never reaches 1% begins with zeros, so that nobody could look at its numbers before."""
+    idle = len(values) > IDLE and not np.nan_to_num(values[:IDLE]).any()
+    if not idle or (feature.unit, feature.role) not in _ODD or feature.unit is not Unit.SHARE:
+        return None
+    small = 0 < highest < LEAST_SHARE
+    asked = f"{ROLE_NAMES[feature.role]} is {format_share(highest, 2)} at most: is it a share from 0 to 1?"
+    return asked if small else None
 
 
 def _of_watts(name: str, highest: float) -> str | None:
