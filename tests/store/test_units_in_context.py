@@ -266,3 +266,8 @@ def test_percentages_that_are_shares_behind_an_idle_start_are_doubted(tmp_path, 
 def test_sockets_are_no_containers(tmp_path):
     text = table("time_s,socket0_cpu_cores,socket1_cpu_cores", lambda i: (i, cpu(i), 2 + cpu(i)))
     assert "socket0_cpu_cores" in asked(tmp_path, text)
+
+
+def test_a_core_in_a_name_may_be_any_core(tmp_path):
+    text = table("time_s,cpu_core_percent", lambda i: (i, 20 + i / 3))
+    assert asked(tmp_path, text)["cpu_core_percent"].choices == ("percent_of_core", "percent_of_machine")

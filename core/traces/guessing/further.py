@@ -128,7 +128,10 @@ def _direction(said: set[str], of: frozenset[str], way: frozenset[str], other: f
     return bool(of & said) and bool(way & said) and not other & said and not _NOT_MEASURED & said
 
 
-_CAP = frozenset(("limit", "cap", "capping", "max", "min", "default", "enforced", "requested", "idle"))
+_CAP = frozenset(
+    ("limit", "cap", "capping", "max", "min", "default", "enforced", "requested", "idle", "mem", "memory")
+)
+"""What is no power of a whole GPU in use."""
 _FURTHER: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
     (Role.CPU_LIMIT, lambda said: _limit(said, {"cpu", "cpus"})),
     (Role.MEMORY_LIMIT, lambda said: _limit(said, {"mem", "memory"})),

@@ -84,9 +84,5 @@ def of_one_core(said: Sequence[str]) -> bool:
     """Whether a name says that 100 is one core, and not the usage of core 3, or the mean of all cores."""
     if {"avg", "average", "mean"} & set(said):
         return False
-    if any(
-        second == "core" and first in ("of", "per", "one", "single", "1") for first, second in pairwise(said)
-    ):
-        return True
-    numbered = any(word.isdecimal() for word in said)
-    return "core" in said and not numbered and not {"all", "total"} & set(said)
+    of = ("of", "per", "one", "single", "1")
+    return any(second == "core" and first in of for first, second in pairwise(said))
