@@ -178,8 +178,8 @@ def test_from_submission_to_detachment_and_back(space, queue, policy):
     try:
         queue.submit("demo", {**MLP, "request": 0.5})
         space.live.attach("demo", policy, {"grain": 0.25} if policy == "elastic" else {}, "watch")
-        until(lambda: space.live.glance("demo").attached is not None)
-        until(lambda: "only watches" in one(queue).why)
+        until(lambda: (attached := space.live.glance("demo").attached) and attached.run)
+        assert "only watches" in one(queue).why
         assert one(queue).state is QueueState.WAITING
         space.live.detach("demo")
         until(lambda: space.live.glance("demo").attached is None)
@@ -194,6 +194,7 @@ def test_from_submission_to_detachment_and_back(space, queue, policy):
         assert space.live.saved_limits.all() == ()
         assert queue.cancel("demo", "mine").state is QueueState.CANCELLED
         assert containers(space) == []
-        assert [space.runs.replay(run.id) for run in space.runs.list(5, experiment=NO_EXPERIMENT)] == [[], []]
+        runs = space.runs.list(5, experiment=NO_EXPERIMENT)
+        assert [space.runs.replay(run.id) for run in runs] == [[], []]
     finally:
         worker.stop(20)
