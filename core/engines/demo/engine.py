@@ -217,13 +217,13 @@ class DemoEngine:
         """
         job = self._host.job(container)
         steps = 0 if job is None else self._host.world.plan.recording(job).steps
-        name = self._submitted.begun(container)
-        asked = name is not None
-        name = self._new_name(container.name) if name is None else name
+        known = self._submitted.begun(container)
+        name = self._new_name(container.name) if known is None else known
         since = max(begun - self._begin, 0.0)
         self._jobs[name] = Followed(container, since, self._host.readings(container), steps)
-        self._jobs[name].submitted = self._jobs[name].changed = asked
-        self._happened.add(Trigger.ARRIVAL)
+        self._jobs[name].submitted = self._jobs[name].changed = known is not None
+        if known is None:
+            self._happened.add(Trigger.ARRIVAL)
 
     def _new_name(self, name: str) -> str:
         """The name of a job that has ended is not used twice: one that comes back is ``name#2``."""

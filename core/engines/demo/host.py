@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.engines.demo.containers import DemoContainer, DemoLimits, container_of, id_of
+from core.engines.demo.readings import DemoReadings
 from core.engines.errors import ChangeRefused, ContainerGone, NotOurs
 from core.engines.submitted import Outcome
 from core.engines.values import MANAGED, Counters, EngineKey, HostInfo
@@ -169,7 +170,7 @@ class DemoHost:
 
     def readings(self, container: DemoContainer) -> DemoReadings:
         """What a container's job reports."""
-        return DemoReadings(self, container)
+        return DemoReadings(lambda: self.printed(container))
 
     def close(self) -> None:
         """Nothing is open."""
@@ -334,23 +335,3 @@ def _find(moment: Moment, container: DemoContainer) -> ReplayedJob | None:
     if id_of(moment.world, container.number) != container.id:
         return None
     return next((job for job in moment.replay.jobs if job.number == container.number), None)
-
-
-class DemoReadings:
-    """What one replayed job printed; each reading is given once.
-
-    Parameters
-    ----------
-    host, container
-        The host, and which of its containers it is.
-    """
-
-    def __init__(self, host: DemoHost, container: DemoContainer) -> None:
-        self._host, self._container = host, container
-        self._given = 0
-
-    def news(self, at_end: bool = False) -> list[Reading]:
-        """Unix seconds and E of every reading since the last call, oldest first, by the host's last look."""
-        printed = self._host.printed(self._container)
-        new, self._given = printed[self._given :], max(self._given, len(printed))
-        return new
