@@ -82,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 -m phasedock_jobs",
         description="Train a model, print its loss, keep a checkpoint and let threads follow cores.",
-        epilog="\n".join(f"  {name:12} {one.learns} ({one.image})" for name, one in CATALOGUE.items()),
+        epilog="\n".join(f"  {name:14} {one.learns} ({one.image})" for name, one in CATALOGUE.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", choices=CATALOGUE, metavar="NAME", help="the program, see below")

@@ -17,6 +17,7 @@ from core.jobs.__main__ import main
 from core.jobs.agent import Agent, Stopped
 from core.jobs.catalogue import CATALOGUE, make
 from core.jobs.running import Plan, run
+from core.jobs.threads import POOLS
 from core.progress import ProgressReader
 
 if TYPE_CHECKING:
@@ -143,7 +144,11 @@ def test_a_real_process_ends_at_sigterm_with_its_checkpoint(
     assert len((tmp_path / "readings.csv").read_text().splitlines()) == told["step"]
 
 
-def test_the_command_runs_a_program(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_runs_a_program(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in POOLS:
+        monkeypatch.setenv(variable, "7")  # put back afterwards
     handler = signal.getsignal(signal.SIGTERM)
     path = tmp_path / "checkpoint.npz"
     try:
@@ -151,6 +156,7 @@ def test_the_command_runs_a_program(tmp_path: Path, capsys: pytest.CaptureFixtur
             main(["elman", "--steps", "2", "--size", "0.01", "--threads", "1", "--checkpoint", str(path)])
             == 0
         )
+        assert [os.environ[variable] for variable in POOLS] == ["1", "1"]
         assert main(["vae", "--steps", "2"]) == 2
         assert main(["tf-vae", "--steps", "2"]) == 2
     finally:
