@@ -203,7 +203,7 @@ class Chaos(RuleBasedStateMachine):
         self.look(Trigger.TICK)
 
 
-QUEUEING = ("elastic",)
+QUEUEING = ("elastic", "resizes")
 """Policies that let jobs wait while others run."""
 
 CASES = {
