@@ -22,8 +22,13 @@ _WIDE = 150
 _TINY = 5e-4
 _MEASURED = ("mean", "makespan", "t90", "worst_slowdown")
 _COMPARED = ("mean", "makespan", "t90")
-_QUEUE_COMPARED = ("waiting", "jobs_per_hour")
-_HEADS = {"jobs_per_hour": "jobs/h", "resizes": "cores changed", "thread_changes": "threads changed"}
+_QUEUE_HEADS = {
+    "longest_wait": "longest",
+    "jobs_per_hour": "jobs/h",
+    "used": "used",
+    "resizes": "cores set",
+    "thread_changes": "threads set",
+}
 
 
 def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
@@ -84,14 +89,13 @@ def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _queue(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Table:
-    """What the queue did, and by how much the baseline's waiting and throughput change."""
-    compared = [name for name in _QUEUE_COMPARED if name in names]
-    heads = ["policy", *(_HEADS.get(name, QUEUE_MEASURES[name].short.lower()) for name in names)]
-    table = _table(*heads, *(f"Δ {_HEADS.get(name, name)}" for name in compared), right=range(1, 20))
+    """What the queue did, and how much longer or shorter jobs wait."""
+    heads = ["policy", *(_QUEUE_HEADS.get(name, QUEUE_MEASURES[name].short.lower()) for name in names)]
+    table = _table(*heads, "Δ waiting", right=range(1, 20))
     for row in rows:
         measures = [_queue_value(name, row["measures"].get(name)) for name in names]
-        changes = [_queue_change((row["differences"] or {}).get(name)) for name in compared]
-        table.add_row(plain(row["label"]), *measures, *changes)
+        waiting = _queue_change((row["differences"] or {}).get("waiting"))
+        table.add_row(plain(row["label"]), *measures, waiting)
     return table
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from core.experiments.compare import DRAWS, MEASURES, Difference, compare
+from core.experiments.compare import DRAWS, EVERY_MEASURE, Difference, compare
+from core.experiments.queue_measures import telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from core.experiments.outcome import RunResult
 
 JOB_MEASURES = ("sooner", "best", "worst")
-"""What a standing says of single jobs, beside `core.experiments.compare.MEASURES`."""
+"""What a standing says of single jobs, beside `core.experiments.compare.EVERY_MEASURE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Standing:
     seeds
         How many seeds it and all others were run on.
     measures
-        Means over these seeds of every measure of `core.experiments.compare.MEASURES`, seconds; None where
-        no run has it.
+        Means over these seeds of every measure of `core.experiments.compare.EVERY_MEASURE`, times in seconds;
+        None where no run has it, and those of the queue missing in reports of earlier releases.
     differences
         The paired relative difference from the baseline in each measure; empty for the baseline.
     jobs
@@ -117,6 +118,11 @@ def standings(comparison: Sequence[Mapping[str, Any]]) -> list[Standing] | None:
     return [_standing(row) for row in comparison]
 
 
+def queue_columns(rows: Sequence[Standing]) -> tuple[str, ...]:
+    """The measures of the queue with something to say of these policies; none where nobody waits."""
+    return telling([row.measures for row in rows])
+
+
 def _standing(row: Mapping[str, Any]) -> Standing:
     found = row.get("jobs")
     jobs = None
@@ -143,10 +149,10 @@ def value_of(row: Standing, name: str) -> float | str | None:
     row
         The row.
     name
-        One of `core.experiments.compare.MEASURES` or `JOB_MEASURES`; ``label``, ``migrations``; or
+        One of `core.experiments.compare.EVERY_MEASURE` or `JOB_MEASURES`; ``label``, ``migrations``; or
         ``difference`` and a measure, with a dot between them.
     """
-    if name in MEASURES:
+    if name in EVERY_MEASURE:
         return row.measures.get(name)
     if name.startswith("difference."):
         found = row.differences.get(name.removeprefix("difference."))

@@ -1,4 +1,4 @@
-"""A run's time series, accumulated from its ledger: usage, limits and lists of jobs, use of workers, moves.
+"""A run's time series, accumulated from its ledger: what jobs use, have and wait for, workers, moves.
 
 Values belong to the interval that ends with their observation: within it limits do not change, so a
 processor's share drawn as steps is what was really used.
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.actions import Migrate
+from core.scheduling.actions import Migrate, Pause, Refuse, Resume, Start, Stop
+from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
     from core.scheduling.actions import Mark, Reason
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation
 
 _DIGITS = 6
+_NO_WAIT = (Start, Resume, Refuse, Stop)
+_STILL = (JobState.WAITING, JobState.PAUSED)
+BEHIND = "waiting behind it"
+"""The figure of a reason that says how many jobs wait behind the one that it is about."""
 REBALANCING = "Algorithm 5"
 """The rule of moves that even out the number of jobs; all others follow from its own progress (the thesis'
 figure 6.22 tells "Job-ID-R" from "Job-ID-M")."""
@@ -31,6 +36,8 @@ class Series:
         self._before: dict[str, tuple[float, float]] = {}
         self._workers: dict[str, dict[str, Any]] = {}
         self._moves: list[dict[str, Any]] = []
+        self._waits: list[dict[str, Any]] = []
+        self._told: dict[str, str] = {}
 
     def add(self, entry: Entry) -> None:
         """Take one entry."""
@@ -39,6 +46,8 @@ class Series:
         for job in (*seen.jobs, *seen.ended):
             self._job(job, seen.time, marks.get(job.id))
         self._use(seen)
+        if entry.reasons:
+            self._why(entry)
         self._times.append(_short(seen.time))
         self._triggers.append(seen.trigger.value)
         where = {job.id: job.worker for job in seen.jobs}
@@ -55,13 +64,15 @@ class Series:
         Returns
         -------
         dict
-            ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the
-            observation that it appears in first) and, from there on, ``cpu`` (cores used in the
-            interval before; 0 where it is seen first), ``limit``, ``weight``, ``threads``,
-            ``steps``, ``worker``, ``state``, ``label``, ``growth`` and ``loss``; ``workers`` by
-            id with ``capacity`` and, for every observation, ``cpu`` and ``jobs``; ``moves``, each
-            with ``time``, ``job``, ``from``, ``to``, the ``rule`` behind it, whether it
-            ``rebalanced``, and whether it ``failed``.
+            ``time`` and ``trigger`` of each observation; ``jobs`` by id, each with ``first`` (the observation
+            that it appears in first) and, from there on, ``cpu`` (cores used in the interval before; 0 where
+            it is seen first), ``limit``, ``weight``, ``threads``, ``steps``, ``worker``, ``state``,
+            ``label``, ``growth`` and ``loss``; ``workers`` by id with ``capacity`` and, for every
+            observation, ``cpu`` and ``jobs``; ``moves``, each with ``time``, ``job``, ``from``, ``to``, the
+            ``rule`` behind it, whether it ``rebalanced``, and whether it ``failed``; ``waits``, why jobs that
+            wait or are paused do not run, each with the ``number`` of the observation, ``job``, ``rule``,
+            ``text``, and how many wait ``behind`` it or None, said again only where the text is another.
+            Series of earlier releases have no ``threads``, ``steps`` and ``waits``.
         """
         return {
             "time": self._times,
@@ -69,6 +80,7 @@ class Series:
             "jobs": self._jobs,
             "workers": self._workers,
             "moves": self._moves,
+            "waits": self._waits,
         }
 
     def _fail(self, action: Migrate) -> None:
@@ -76,6 +88,24 @@ class Series:
             if move["job"] == action.job and move["to"] == action.to:
                 move["failed"] = True
                 return
+
+    def _why(self, entry: Entry) -> None:
+        """Take the reasons for which jobs go on waiting, or are paused now."""
+        still = {job.id for job in entry.observation.jobs if job.state in _STILL}
+        still |= {action.job for action in entry.actions if isinstance(action, Pause)}
+        still -= {action.job for action in entry.actions if isinstance(action, _NO_WAIT)}
+        for reason in entry.reasons:
+            if reason.job in still and self._told.get(reason.job) != reason.text:
+                self._told[reason.job] = reason.text
+                self._waits.append(
+                    {
+                        "number": len(self._times),
+                        "job": reason.job,
+                        "rule": reason.rule,
+                        "text": reason.text,
+                        "behind": dict(reason.values).get(BEHIND),
+                    }
+                )
 
     def _job(self, job: Job, now: float, mark: Mark | None) -> None:
         lines = self._jobs.get(job.id)

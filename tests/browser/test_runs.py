@@ -15,6 +15,7 @@ from core.experiments.reading.experiment import read_experiment
 from core.runtime.bootstrap import open_workspace
 from tests.browser.serving import unfit, visit
 from tests.builders import SIX_JOBS
+from tests.experiments.test_queue_measures import QUEUE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -25,8 +26,19 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def experiment(stocked: Server) -> str:
     """A small experiment that has been run; its id."""
+    return run_of(stocked, SIX_JOBS.replace("Six jobs", "Small box"))
+
+
+@pytest.fixture(scope="module")
+def queue(stocked: Server) -> str:
+    """An experiment whose jobs wait and take turns; its id."""
+    return run_of(stocked, QUEUE)
+
+
+def run_of(stocked: Server, text: str) -> str:
+    """Run an experiment; its id."""
     space = open_workspace(Settings(home=stocked.home))
-    task = space.runs.submit(read_experiment(SIX_JOBS.replace("Six jobs", "Small box")))
+    task = space.runs.submit(read_experiment(text))
     end = time.monotonic() + 90
     while not space.tasks.get(task).state.ended and time.monotonic() < end:
         time.sleep(0.2)
@@ -239,6 +251,54 @@ def test_any_number_of_policies_stand_side_by_side(page: Page, experiment: str) 
         page.get_by_role("button", name="Picture, SVG").click()
     drawn_ = picture.value.path().read_text()
     assert all(text in drawn_ for text in ("against SpeCon", "FlowCon", "Mean completion"))
+
+
+def test_a_queue_is_compared_and_stepped_through(page: Page, queue: str) -> None:
+    visit(page, f"/runs?experiment={queue}")
+    drawn(page)
+    expect(page.get_by_role("heading", name="Where jobs’ time goes")).to_be_visible()
+    page.get_by_role("link", name="Waiting and cores").click()
+    expect(page).to_have_url(re.compile("columns=queue"))
+    page.get_by_role("link", name="Jobs per hour", exact=True).click()
+    expect(page.locator("table.board th[aria-sort=descending]")).to_contain_text("Jobs per hour")
+    page.get_by_role("link", name="Queue", exact=True).click()
+    expect(page.get_by_role("heading", name="Queue, Turns")).to_be_visible()
+    visit(page, f"/runs?experiment={queue}&look=ledger&of=Turns&tick=12")
+    expect(page.get_by_role("heading", name="Waiting after this tick")).to_be_visible()
+    drawn(page)
+    assert line(page) == pytest.approx(moment(page, 12), abs=1e-5)
+    page.locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#tick-body")).to_contain_text("Tick 13,")
+    until = time.monotonic() + 20
+    while line(page) == pytest.approx(moment(page, 12), abs=1e-5) and time.monotonic() < until:
+        page.wait_for_timeout(100)
+    assert line(page) == pytest.approx(moment(page, 13), abs=1e-5)
+    for address in (f"experiment={queue}&columns=queue", f"experiment={queue}&show=two&a=Static&b=Turns",
+                    f"experiment={queue}&look=ledger&of=Turns&tick=12"):  # fmt: skip
+        visit(page, f"/runs?{address}")
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        page.wait_for_timeout(700)
+        assert unfit(page, 1280, 390) == [], address
+
+
+LINE = """() => {
+  const plots = [...document.querySelectorAll('.js-plotly-plot')];
+  const plot = plots.find((each) => each.layout && each.layout.yaxis2 && each.layout.shapes.length === 1);
+  return plot ? plot.layout.shapes[0].x0 : null;
+}"""
+
+
+def line(page: Page) -> float:
+    """Where the line at the tick is in the figure of the queue."""
+    return float(page.evaluate(LINE))
+
+
+def moment(page: Page, tick: int) -> float:
+    """When a tick of the ledger was."""
+    run = page.locator(".tickbar").get_attribute("data-run")
+    found = page.request.get(f"{page.url.partition('/runs')[0]}/api/runs/{run}.json").json()
+    return float(found["series"]["time"][tick])
 
 
 def test_jobs_are_made_of_my_traces(page: Page, stocked: Server) -> None:

@@ -31,7 +31,9 @@ OVER = {
     "stages": "CPU by list",
     "workers": "Jobs per worker",
     "lists": "Lists",
+    "queue": "Queue",
 }
+COLUMNS = {"completion": "Completion", "queue": "Waiting and cores"}
 LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 
@@ -72,6 +74,8 @@ class View:
         The column that the leaderboard is sorted by, with a minus where the largest is first.
     bars, over, line
         How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
+    columns
+        Which columns the leaderboard has: those of ``completion`` or of the ``queue``.
     """
 
     query: Query
@@ -98,6 +102,7 @@ class View:
     bars: str | None = None
     over: str = "learning"
     line: str = "loss"
+    columns: str = "completion"
 
     @classmethod
     def read(cls, query: Query) -> View:
@@ -129,6 +134,7 @@ class View:
             bars=query.get("bars") if query.get("bars") in BARS else None,
             over=one_of(query.get("over"), OVER, "learning"),
             line=one_of(query.get("line"), LINES, "loss"),
+            columns=one_of(query.get("columns"), COLUMNS, "completion"),
         )
 
 

@@ -10,8 +10,9 @@ from app.cache import cached
 from app.context import workspace
 from app.pages.runs.words import titled
 from core.errors import ConflictError, NotFoundError
-from core.experiments.compare import MEASURES, difference
+from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
 from core.experiments.outcome import RunResult
+from core.experiments.queue_measures import QUEUE_MEASURES, telling
 from core.runtime.experiments.infos import RunState
 from core.runtime.infos import TaskState
 
@@ -73,6 +74,8 @@ class Row:
         The paired relative difference of B from A and its 95% interval, or None where it is not tested.
     n
         How many seeds.
+    apart, apart_low, apart_high
+        The paired difference of B from A in the measure's own unit and its 95% interval, or None.
     """
 
     name: str
@@ -83,6 +86,9 @@ class Row:
     low: float | None = None
     high: float | None = None
     n: int = 0
+    apart: float | None = None
+    apart_low: float | None = None
+    apart_high: float | None = None
 
 
 def sides(info: ExperimentInfo) -> dict[str, Side]:
@@ -178,13 +184,10 @@ def differences(first: Side, second: Side) -> list[Row]:
 def _differences(ids: Sequence[tuple[str, str]]) -> list[Row]:
     found = [(_summary(a), _summary(b)) for a, b in ids]
     pairs = [(a, b) for a, b in found if a is not None and b is not None]
-    rows = []
-    for name, label in MEASURES.items():
-        mine, base = [b.get(name) for _, b in pairs], [a.get(name) for a, _ in pairs]
-        made = difference(mine, base)
-        rows.append(
-            Row(name, label, _mean(base), _mean(mine), made.value, made.low, made.high, made.n),
-        )
+    means = [
+        {name: _mean([pair[side].get(name) for pair in pairs]) for name in QUEUE_MEASURES} for side in (0, 1)
+    ]
+    rows = [_row(name, pairs) for name in (*MEASURES, *telling(means))]
     for name, label in (("migrations", "Migrations per run"), ("failed_jobs", "Failed jobs per run")):
         a, b = _mean([a.get(name) for a, _ in pairs]), _mean([b.get(name) for _, b in pairs])
         if name == "migrations" or a or b:
@@ -193,6 +196,24 @@ def _differences(ids: Sequence[tuple[str, str]]) -> list[Row]:
     if a is not None or b is not None:
         rows.append(Row("controller", "PhaseDock’s own share of a core", a, b, n=len(pairs)))
     return rows
+
+
+def _row(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]) -> Row:
+    base, mine = ([pair[side].get(name) for pair in pairs] for side in (0, 1))
+    made = difference(mine, base)
+    return Row(
+        name,
+        EVERY_MEASURE[name],
+        _mean(base),
+        _mean(mine),
+        made.value,
+        made.low,
+        made.high,
+        made.n,
+        made.seconds,
+        made.seconds_low,
+        made.seconds_high,
+    )
 
 
 def _summary(run: str) -> Mapping[str, Any] | None:

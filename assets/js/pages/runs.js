@@ -76,6 +76,18 @@
     }
   });
 
+  /* Other jobs at the same moment: the slider has gone on since the link was made. */
+  document.addEventListener("click", function (event) {
+    const way = dom.closest(event, ".samemoment a");
+    if (!way || !bar()) return;
+    const to = new URL(way.href), here = new URL(window.location.href);
+    for (const name of ["tick", "job"]) {
+      const value = here.searchParams.get(name);
+      if (value === null) to.searchParams.delete(name); else to.searchParams.set(name, value);
+    }
+    way.href = to.pathname + to.search;
+  }, true);
+
   api.runs = {
     /* Results that are on the page already are not drawn again: that would close a menu. An answer that was
        overtaken would take newer ones away, and one of an address that is no longer open would undo the choice
@@ -84,6 +96,17 @@
       const mark = document.getElementById("run-mark");
       const known = fresh && mark && (mark.dataset.mark === fresh.mark || fresh.at < Number(mark.dataset.at));
       return !fresh || known || fresh.address !== window.location.search ? api.no_update : fresh.page;
+    },
+    /* In figures of a whole run the line at the tick moves; they need not be made again for that. */
+    line: function (tick, times, figures, ids) {
+      const at = (times || [])[tick || 0];
+      return ids.map((id, place) => {
+        const figure = figures[place];
+        const line = figure && figure.layout && figure.layout.shapes && figure.layout.shapes[0];
+        if (at === undefined || !line || !/^(queue$|cores-)/.test(id.name) || line.x0 === at) return api.no_update;
+        const shapes = [Object.assign({}, line, { x0: at, x1: at }), ...figure.layout.shapes.slice(1)];
+        return Object.assign({}, figure, { layout: Object.assign({}, figure.layout, { shapes: shapes }) });
+      });
     },
     /* The tick and the job go into the address, so that a colleague sees the same moment. */
     address: function (tick, job) {

@@ -61,7 +61,7 @@ class RunInfo:
     ticks
         How many entries of its ledger are kept; 0 where it was not to be kept.
     summary
-        Every measure of `core.experiments.compare.MEASURES`, ``migrations``, ``failed_actions``,
+        Every measure of `core.experiments.compare.EVERY_MEASURE`, ``migrations``, ``failed_actions``,
         ``failed_jobs`` and ``decisions``; None until it is done.
     """
 

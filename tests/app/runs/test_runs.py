@@ -240,7 +240,9 @@ def test_quantities_have_their_units() -> None:
     assert quantity("mean", 440.2) == "440 s"
     assert quantity("worst_slowdown", 1.25) == "1.25×"
     assert quantity("migrations", 4.3) == "4.3"
-    assert quantity("used", 0.61) == "61%"
+    assert quantity("used", 0.61) == "61.0%"
+    assert quantity("jobs_per_hour", 87.02) == "87.0 / h"
+    assert quantity("pauses", 3.0) == "3"
     assert quantity("t90", None) == "–"
 
 

@@ -8,44 +8,39 @@ from typing import TYPE_CHECKING, Any
 from dash import html
 
 from app.figures.provisioning import gains
-from app.figures.runs.board_picture import PictureRow, board_picture
+from app.pages.runs.arms.board_file import VERDICTS, picture, published_text
 from app.pages.runs.arms.choice import MOST_DRAWN, toggled
-from app.pages.runs.arms.standings import COLUMNS, SINGLE, drawn_measure, rows, sorting, told_of
-from app.pages.runs.compare.differences import kind_of, quantity, span
-from app.pages.runs.query import LEDGER
+from app.pages.runs.arms.standings import (
+    SINGLE,
+    columns,
+    drawn_measure,
+    rows,
+    sorting,
+    title_of,
+    told_of,
+)
+from app.pages.runs.compare.differences import EXCEPT, in_words, kind_of, quantity
+from app.pages.runs.query import COLUMNS, LEDGER
 from app.pages.runs.words import change
 from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
 from app.ui.graph import graph
-from app.ui.links import link
-from core.experiments.compare import MEASURES
+from app.ui.links import link, segments
+from core.experiments.compare import EVERY_MEASURE
 from core.experiments.published import about, found, reproduced
+from core.experiments.queue_measures import COUNTS, RISING
 from core.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import plotly.graph_objects as go
-
     from app.figures.runs.arm_styles import ArmStyle
     from app.pages.runs.arms.choice import Chosen
+    from app.pages.runs.arms.standings import Columns
     from app.pages.runs.query import View
     from app.pages.runs.stored import Side
     from core.experiments.leaderboard import Standing
     from core.experiments.published import Published
     from core.runtime.experiments.infos import ExperimentInfo
-
-_VERDICTS = {
-    True: (" ✓", "ok", "reproduced: within the middle 90% of seeds"),
-    False: (" ✗", "", "not within the middle 90% of seeds"),
-    None: ("", "", "too few seeds to say whether it is reproduced"),
-}
-_OF_JOBS = {
-    "mean": "mean",
-    "makespan": "makespan",
-    "sooner": "jobs sooner",
-    "best": "best job",
-    "worst": "worst job",
-}
 
 
 def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[Node]) -> html.Section:
@@ -59,15 +54,16 @@ def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[
         for row in made
         if (each := row.differences.get(measure)) is not None and each.value is not None
     )
-    told = told_of(info, asked)
+    shown = columns(made, view)
+    told = told_of(info, asked) if shown.single else ()
     body = [
-        _row(at, row, _Shown(names[row.label], styles.get(row.label), asked, view), on, told)
+        _row(at, row, _Shown(names[row.label], styles.get(row.label), asked, view, shown), on, told)
         for at, row in enumerate(made, 1)
     ]
     table = html.Table(
         [
             html.Caption("Every policy against the baseline", className="sr"),
-            html.Thead(_head(asked, view, bool(told))),
+            html.Thead(_head(asked, view, shown, bool(told))),
             html.Tbody(body),
         ],
         className="plain differences board",
@@ -82,11 +78,22 @@ def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[
             **aria(hidden="true"),
         ),
         *_foot(info, made, n),
-        note=f"{n:,} paired seeds, lower is better" if n > 1 else "one seed: no intervals",
-        tools=tools,
+        note=_note(n, shown),
+        tools=[*(_ways(view) if shown.queue else []), *tools],
         flush=True,
         class_name="boardcard",
     )
+
+
+def _note(seeds: int, shown: Columns) -> str:
+    if seeds < 2:
+        return "one seed: no intervals"
+    return f"{seeds:,} paired seeds, lower is better{EXCEPT if RISING & set(shown.titles) else ''}"
+
+
+def _ways(view: View) -> list[Node]:
+    """The way between the columns of completion and those of the queue."""
+    return [segments(view, "columns", COLUMNS, view.columns, "Columns of the leaderboard")]
 
 
 def _foot(info: ExperimentInfo, made: Sequence[Standing], seeds: int) -> list[Node]:
@@ -111,25 +118,31 @@ def _foot(info: ExperimentInfo, made: Sequence[Standing], seeds: int) -> list[No
     return parts
 
 
-def _head(asked: Chosen, view: View, published: bool) -> html.Tr:
+def _head(asked: Chosen, view: View, shown: Columns, published: bool) -> html.Tr:
     measure = drawn_measure(view)
-    against = f"{COLUMNS[measure]} against {asked.base.title}"
+    against = f"{title_of(measure)} against {asked.base.title}"
     cells: list[Node] = [
         html.Th(html.Span("Drawn", className="sr"), scope="col"),
         _sort_head(view, "label", "Policy", ""),
         _sort_head(view, f"difference.{measure}", against, "", colSpan=3),
-        *(_sort_head(view, name, title, "num") for name, title in (COLUMNS | SINGLE).items()),
+        *(_sort_head(view, name, title, "num") for name, title in _titles(shown).items()),
     ]
     if published:
         cells.append(html.Th("Published", scope="col"))
     return html.Tr(cells)
 
 
+def _titles(shown: Columns) -> dict[str, str]:
+    return {**shown.titles, **(SINGLE if shown.single else {})}
+
+
 def _sort_head(view: View, name: str, title: str, kind: str, **more: Any) -> html.Th:
     by, falling = sorting(view)
     on = by == name
     arrow = html.Span("↓" if falling else "↑", **aria(hidden="true")) if on else None
-    target = f"-{name}" if on and not falling else name
+    # the first click puts the best on top
+    first = f"-{name}" if name.removeprefix("difference.") in RISING else name
+    target = name if on and falling else f"-{name}" if on else first
     marked = aria(sort="descending" if falling else "ascending") if on else {}
     label = link(
         [title, arrow],
@@ -147,6 +160,7 @@ class _Shown:
     style: ArmStyle | None
     asked: Chosen
     view: View
+    columns: Columns
 
 
 def _row(place: int, row: Standing, of: _Shown, on: gains.Track, told: Sequence[Published]) -> html.Tr:
@@ -154,8 +168,8 @@ def _row(place: int, row: Standing, of: _Shown, on: gains.Track, told: Sequence[
         html.Td(_switch(of.side, of.style, of.asked, of.view)),
         html.Th(_name(place, row, of.side, of.asked, of.view), scope="row"),
         *_difference(row, drawn_measure(of.view), on),
-        *(html.Td(_measure(row, name), className="num") for name in COLUMNS),
-        *_single(row),
+        *(html.Td(_measure(row, name), className="num") for name in of.columns.titles),
+        *(_single(row) if of.columns.single else []),
     ]
     if told:
         own = [_published(each, row) for each in about(told, row.label)]
@@ -197,16 +211,20 @@ def _name(place: int, row: Standing, side: Side, asked: Chosen, view: View) -> h
 
 
 def _difference(row: Standing, measure: str, on: gains.Track) -> list[Node]:
-    made = row.differences.get(measure)
-    if made is None or made.value is None:
+    made, words = row.differences.get(measure), in_words(measure, row.differences.get(measure))
+    if made is None or words is None:
         return [html.Td("", colSpan=3)]
-    mark = gains.mark(made.value, made.low, made.high, on)
-    kind = kind_of(made.value, made.low, made.high)
-    words = f"{row.label}, {MEASURES[measure]}: {change(made.value)}"
-    interval = "one seed" if made.low is None or made.high is None else span(made.low, made.high)
+    text, interval = words
+    if made.value is None:
+        dot: Node = html.Span("baseline has none", className="ink3 small")
+        kind = ""
+    else:
+        mark = gains.mark(made.value, made.low, made.high, on)
+        kind = kind_of(measure, made.value, made.low, made.high)
+        dot = gain_dot(mark, on, kind, f"{row.label}, {EVERY_MEASURE[measure]}: {text}, {interval}")
     return [
-        html.Td(gain_dot(mark, on, kind, f"{words}, {interval}")),
-        html.Td(change(made.value), className=f"num strong {_colour(kind)}"),
+        html.Td(dot),
+        html.Td(text, className=f"num strong {_colour(kind)}"),
         html.Td(interval, className="num ink3 span"),
     ]
 
@@ -216,17 +234,13 @@ def _colour(kind: str) -> str:
 
 
 def _measure(row: Standing, name: str) -> list[Node]:
-    """A mean with its unit, and below it the change."""
+    """A mean with its unit, and below it the change; a count has none."""
     parts: list[Node] = [quantity(name, row.measures.get(name))]
-    made = row.differences.get(name)
-    if made is not None and made.value is not None:
-        kind = _colour(kind_of(made.value, made.low, made.high))
-        text = (
-            "one seed"
-            if made.low is None or made.high is None
-            else f"95% interval {span(made.low, made.high)}"
-        )
-        parts.append(html.Div(change(made.value), className=f"small {kind or 'ink3'}", title=text))
+    made, words = row.differences.get(name), in_words(name, row.differences.get(name))
+    if made is not None and words is not None and name not in COUNTS:
+        kind = "" if made.value is None else _colour(kind_of(name, made.value, made.low, made.high))
+        title = words[1] if words[1] == "one seed" else f"95% interval {words[1]}"
+        parts.append(html.Div(words[0], className=f"small {kind or 'ink3'}", title=title))
     return parts
 
 
@@ -254,71 +268,13 @@ def _single(row: Standing) -> list[html.Td]:
     return cells
 
 
-def _published_text(each: Published, verdict: bool | None) -> str:
-    what = each.job if each.measure == "completion" else _OF_JOBS[each.measure]
-    value = format_share(each.change, 0) if each.measure == "sooner" else change(each.change)
-    return f"{what} {value}{_VERDICTS[verdict][0]}"
-
-
 def _published(each: Published, row: Standing) -> html.Div:
     """One published figure: what it was, and whether the runs say the same."""
     verdict = reproduced(each, row)
     here = found(each, row)
-    _, kind, words = _VERDICTS[verdict]
+    _, kind, words = VERDICTS[verdict]
     mine = ""
     if here is not None:
         mine = f"; here {format_share(here, 0) if each.measure == 'sooner' else change(here)}"
-    text = _published_text(each, verdict)
+    text = published_text(each, verdict)
     return html.Div(text, className=f"small {kind}", title=f"{each.source}: {text}{mine}; {words}")
-
-
-def picture(info: ExperimentInfo, asked: Chosen, view: View) -> go.Figure:
-    """The table as a picture: what is shown, in the same order."""
-    made, measure, told = rows(info, asked, view), drawn_measure(view), told_of(info, asked)
-    titles = {side.key: side.title for side in asked.sides}
-    heads = [
-        "Policy",
-        "Change",
-        "95% interval",
-        *COLUMNS.values(),
-        *SINGLE.values(),
-        *(["Published"] if told else []),
-    ]
-    lines = []
-    for at, row in enumerate(made, 1):
-        found_ = row.differences.get(measure)
-        known = found_ if found_ is not None and found_.value is not None else None
-        cells = [f"{at}  {titles[row.label]}", *_texts(row, measure, told, published=bool(told))]
-        lines.append(
-            PictureRow(
-                cells, known.value, known.low, known.high, kind_of(known.value or 0.0, known.low, known.high)
-            )
-            if known is not None
-            else PictureRow(cells, None, None, None, "open")
-        )
-    n = len(asked.seeds)
-    title = f"{info.name}, against {asked.base.title}, {f'{n} paired seeds' if n != 1 else 'one seed'}"
-    return board_picture(title, heads, lines, COLUMNS[measure])
-
-
-def _texts(row: Standing, measure: str, told: Sequence[Published], *, published: bool) -> list[str]:
-    made = row.differences.get(measure)
-    cells = ["", ""]
-    if made is not None and made.value is not None:
-        interval = "one seed" if made.low is None or made.high is None else span(made.low, made.high)
-        cells = [change(made.value), interval]
-    for name in COLUMNS:
-        each = row.differences.get(name)
-        below = f"<br>{change(each.value)}" if each is not None and each.value is not None else ""
-        cells.append(quantity(name, row.measures.get(name)) + below)
-    jobs = row.jobs
-    if jobs is None:
-        cells += ["", "", ""]
-    else:
-        ends = ((jobs.best_job, jobs.best), (jobs.worst_job, jobs.worst))
-        cells.append(format_share(jobs.sooner, 0))
-        cells += [f"{name} {change(mean)}<br>of a run {change(each)}" for (name, mean), each in ends]
-    if published:
-        own = [_published_text(each, reproduced(each, row)) for each in about(told, row.label)]
-        cells.append("<br>".join(own))
-    return cells

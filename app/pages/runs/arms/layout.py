@@ -12,7 +12,9 @@ from app.pages.runs import stored
 from app.pages.runs.arms import jobs, over_time
 from app.pages.runs.arms.board import board_card
 from app.pages.runs.arms.choice import chosen
+from app.pages.runs.arms.standings import rows
 from app.pages.runs.compare.shown import Shown, facts_of
+from app.pages.runs.compare.times import times_card
 from app.ui.basics import Node, aria, icon
 from app.ui.export import export_menu
 from app.ui.links import link
@@ -79,6 +81,10 @@ def arms_cards(info: ExperimentInfo, view: View) -> list[Node]:
               if any(each.side.key == side.key for each in shown)]  # fmt: skip
     base = next((each for each in shown_runs([asked.base], seed)), None)
     made: list[Node] = [board_card(info, asked, view, _files(info, view))]
+    titles = {side.key: side.title for side in asked.sides}
+    means = [(titles[row.label], row.measures) for row in rows(info, asked, view)]
+    times = times_card(means, [("Table, CSV", table_address(info, view, "leaderboard"))])
+    made += [] if times is None else [times]
     if not shown:
         return made
     told = info.experiment.published if asked.base.key == info.experiment.baseline else ()

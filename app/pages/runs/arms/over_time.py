@@ -92,6 +92,8 @@ def _card(each: Shown, kept: Sequence[Shown], view: View) -> Node:
             return charts.areas_card(each, view, end, top, f"/api/runs/{each.run}/lines.csv")
         case "workers":
             return charts.lanes_card(each, end, max(found.height for found in facts))
+        case "queue":
+            return charts.queue_card(each, end)
         case _:
             return charts.bands_card(each, end)
 

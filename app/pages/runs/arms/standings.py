@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from app.cache import cached
 from app.context import workspace
-from core.experiments.leaderboard import JOB_MEASURES, leaderboard, ranked, standings
+from core.experiments.leaderboard import JOB_MEASURES, leaderboard, queue_columns, ranked, standings
 from core.experiments.published import about
+from core.experiments.queue_measures import QUEUE_MEASURES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from app.pages.runs.arms.choice import Chosen
     from app.pages.runs.query import View
@@ -27,7 +29,8 @@ COLUMNS = {
 }
 """The measures with columns of their own."""
 SINGLE = {"sooner": "Jobs sooner", "best": "Best job", "worst": "Worst job"}
-SORTS = ("label", *COLUMNS, *(f"difference.{name}" for name in COLUMNS), *JOB_MEASURES)
+_TESTED = (*COLUMNS, *QUEUE_MEASURES)
+SORTS = ("label", *_TESTED, *(f"difference.{name}" for name in _TESTED), *JOB_MEASURES)
 
 
 def rows(info: ExperimentInfo, asked: Chosen, view: View) -> list[Standing]:
@@ -46,7 +49,40 @@ def sorting(view: View) -> tuple[str, bool]:
 def drawn_measure(view: View) -> str:
     """The measure whose differences are drawn as dots: the one that rows are sorted by, or the mean."""
     name = sorting(view)[0].removeprefix("difference.")
-    return name if name in COLUMNS else "mean"
+    return name if name in _TESTED else "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of the leaderboard.
+
+    Parameters
+    ----------
+    titles
+        Measures with columns of their own, and what stands over them.
+    single
+        Whether single jobs have columns, and what was published.
+    queue
+        Whether there are columns of the queue to go to.
+    """
+
+    titles: Mapping[str, str]
+    single: bool
+    queue: bool
+
+
+def columns(rows: Sequence[Standing], view: View) -> Columns:
+    """The columns that an address asks for; those of the queue only where somebody waits."""
+    queue = queue_columns(rows)
+    if not queue or view.columns != "queue":
+        return Columns(COLUMNS, single=True, queue=bool(queue))
+    titles = {name: QUEUE_MEASURES[name].short for name in queue}
+    return Columns({"mean": "Total time", **titles, "makespan": "Makespan"}, single=False, queue=True)
+
+
+def title_of(name: str) -> str:
+    """What a measure is called in a sentence."""
+    return COLUMNS.get(name) or QUEUE_MEASURES[name].label
 
 
 def _standings(info: ExperimentInfo, asked: Chosen) -> list[Standing]:
@@ -84,19 +120,32 @@ def published_words(told: Sequence[Published]) -> str:
 def csv_rows(info: ExperimentInfo, asked: Chosen, view: View) -> tuple[list[str], list[list[object]]]:
     """The table as it is shown, for a file: its head and its rows."""
     head = ["rank", "policy", "baseline", "seeds"]
+    made = rows(info, asked, view)
+    queue = queue_columns(made)
     for name in COLUMNS:
         head += [f"{name}_s", f"{name}_change", f"{name}_low", f"{name}_high"]
+    for name in queue:
+        head.append(f"{name}_s" if QUEUE_MEASURES[name].unit == "s" else name)
+        head += [f"{name}_{what}" for what in ("change", "low", "high", "apart", "apart_low", "apart_high")]
     head += ["jobs_sooner", "best_job", "best_job_change", "worst_job", "worst_job_change",
              "best_of_a_run", "worst_of_a_run", "migrations", "failed_jobs", "published"]  # fmt: skip
     told = told_of(info, asked)
-    return head, [[at, *_cells(row, asked, told)] for at, row in enumerate(rows(info, asked, view), 1)]
+    return head, [[at, *_cells(row, asked, told, queue)] for at, row in enumerate(made, 1)]
 
 
-def _cells(row: Standing, asked: Chosen, told: Sequence[Published]) -> list[object]:
+def _cells(row: Standing, asked: Chosen, told: Sequence[Published], queue: Sequence[str]) -> list[object]:
     cells: list[object] = [row.label, asked.base.key, row.seeds]
     for name in COLUMNS:
         made = row.differences.get(name)
         cells += [row.measures.get(name), *((made.value, made.low, made.high) if made else (None,) * 3)]
+    for name in queue:
+        made = row.differences.get(name)
+        apart = (
+            (made.value, made.low, made.high, made.seconds, made.seconds_low, made.seconds_high)
+            if made
+            else ()
+        )
+        cells += [row.measures.get(name), *(apart or (None,) * 6)]
     jobs = row.jobs
     cells += (
         [None] * 7 if jobs is None else [jobs.sooner, *jobs.best_job, *jobs.worst_job, jobs.best, jobs.worst]

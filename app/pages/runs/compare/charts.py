@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.figures.runs import areas, bands, lanes
+from app.figures.runs import areas, bands, lanes, lives
 from app.figures.runs import rows as run_rows
 from app.figures.runs.bars import pair_bars
 from app.figures.runs.steps import LOSS_STAGES, by_label, by_loss
 from app.pages.runs.compare.shown import Shown, drawn
+from app.pages.runs.compare.times import state_keys
 from app.pages.runs.query import JOBS_PER_PAGE, MEASURES, QUANTITIES
 from app.ui.basics import Node, card
 from app.ui.export import export_menu
@@ -18,12 +19,14 @@ from app.ui.graph import graph
 from app.ui.links import link, segments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     import plotly.graph_objects as go
 
     from app.pages.runs.query import View
 
+ENDS = "| done, × failed or refused"
+"""The marks at the ends of the lives of jobs."""
 _FEW_WORKERS = 8
 _MOST_BARS, _MOST_BANDS = 400, 200
 
@@ -153,17 +156,17 @@ def bands_card(each: Shown, end: float) -> Node:
     )
 
 
-def few(jobs: Sequence[str], view: View) -> tuple[list[str], int]:
-    """The jobs that are drawn in rows, and the page that they are."""
-    last = max((len(jobs) - 1) // JOBS_PER_PAGE, 0)
+def few(jobs: Sequence[str], view: View, most: int = JOBS_PER_PAGE) -> tuple[list[str], int]:
+    """The jobs that are drawn in rows, at most `most`, and the page that they are."""
+    last = max((len(jobs) - 1) // most, 0)
     page = min(view.page, last)
-    return list(jobs[page * JOBS_PER_PAGE : (page + 1) * JOBS_PER_PAGE]), page
+    return list(jobs[page * most : (page + 1) * most]), page
 
 
-def pager(jobs: Sequence[str], view: View) -> Node:
+def pager(jobs: Sequence[str], view: View, most: int = JOBS_PER_PAGE) -> Node:
     """Which few jobs are drawn, and the ways to the others."""
-    chosen, page = few(jobs, view)
-    first = page * JOBS_PER_PAGE
+    chosen, page = few(jobs, view, most)
+    first = page * most
     before = [link("‹ previous", view.query(page=page - 1 or None), className="link")] if page else []
     after = (
         [link("next ›", view.query(page=page + 1), className="link")]
@@ -174,30 +177,46 @@ def pager(jobs: Sequence[str], view: View) -> Node:
     return html.Span([*before, html.Span(text, className="ink3 small num"), *after], className="row")
 
 
+def queue_card(each: Shown, end: float) -> html.Section:
+    """How many jobs wait over time under one policy, and the life of each job."""
+    label = f"Jobs waiting over time under {each.side.title}, and the life of each job"
+    jobs = each.jobs
+    return card(
+        f"Queue, {each.side.title}",
+        drawn(each, "queue", label, lambda: lives.lives(each.series, jobs, end), end),
+        note=f"a row is a job{_first(jobs, lives.MOST_ROWS)}; {ENDS}",
+        tools=[
+            *state_keys("waiting", "running", *(["paused"] if each.result.pauses else [])),
+            export_menu(
+                f"queue-{each.place}", f"queue {each.side.title}", _files(each, lines="Lines over time")
+            ),
+        ],
+    )
+
+
 def rows_card(each: Shown, view: View, end: float, jobs: Sequence[str]) -> html.Section:
     """CPU and limits of a few jobs."""
     chosen, page = few(jobs, view)
 
     def make() -> go.Figure:
         series = each.series
-        return run_rows.cpu_rows(series, run_rows.job_rows(series, chosen), end, _highest(series, chosen))
+        rows = run_rows.core_rows(series, chosen)
+        return run_rows.cpu_rows(series, rows, end, run_rows.highest(rows))
 
+    dotted = each.facts is not None and each.facts.threads
+    keys = [html.Span("given", className="key alloc"), html.Span("threads", className="key dots")]
     label = f"CPU and limits of {len(chosen)} jobs under {each.side.title}"
     return card(
         f"CPU and limits per job, {each.side.title}",
         drawn(each, "rows", label, make, end, page, *chosen),
         tools=[
+            *(keys if dotted else []),
             pager(jobs, view),
             export_menu(
                 f"rows-{each.place}", f"CPU per job {each.side.title}", _files(each, lines="Lines over time")
             ),
         ],
     )
-
-
-def _highest(series: Mapping[str, Any], jobs: Sequence[str]) -> float:
-    values = [value for job in jobs for value in series["jobs"].get(job, {}).get("cpu", [])]
-    return max([value for value in values if value is not None], default=1.0) * 1.25 or 1.0
 
 
 def workers_card(each: Shown, end: float) -> html.Section:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dash import html
@@ -9,17 +10,22 @@ from dash import html
 from app.figures.provisioning import gains
 from app.pages.runs.words import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
+from core.experiments.queue_measures import COUNTS, QUEUE_MEASURES, RISING
 from core.units import format_number, format_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from app.pages.runs.stored import Row
+    from core.experiments.compare import Difference
 
 BETTER = {"better": "worse", "worse": "better", "open": "open"}
-_COUNTS = ("migrations", "failed_jobs")
+_COUNTS = ("migrations", "failed_jobs", *COUNTS)
 _RATIOS = ("worst_slowdown",)
-_SHARES = {"used": 0, "controller": 1}
+_SHARES = {"used": 1, "used_seed": 0, "controller": 1}
+_RATES = {"jobs_per_hour": "/ h"}
+EXCEPT = ", except for jobs per hour and cores used"
+"""Completes “lower is better”."""
 _SHORT = {
     "mean": "Mean completion",
     "median": "Median completion",
@@ -29,12 +35,16 @@ _SHORT = {
     "t99": "To 99% of loss reduction",
     "worst_slowdown": "Worst slowdown",
     "controller": "PhaseDock’s own CPU",
+    **{name: each.label.removesuffix(" per run") for name, each in QUEUE_MEASURES.items()},
 }
 
 
-def kind_of(value: float, low: float | None, high: float | None) -> str:
-    """Whether a difference is ``better``, ``worse`` or ``open``: one that is written as 0.0% is open."""
-    return "open" if abs(value) < NOTHING else BETTER[gains.verdict(low, high)]
+def kind_of(name: str, value: float, low: float | None, high: float | None) -> str:
+    """Whether a measure's difference is ``better``, ``worse`` or ``open``: one written as 0.0% is open."""
+    if abs(value) < NOTHING:
+        return "open"
+    found = gains.verdict(low, high)
+    return found if name in RISING else BETTER[found]
 
 
 def quantity(name: str, value: float | None) -> str:
@@ -45,7 +55,30 @@ def quantity(name: str, value: float | None) -> str:
         return format_number(value, 0 if value == round(value) else 1)
     if name in _SHARES:
         return format_share(value, _SHARES[name])
+    if name in _RATES:
+        return f"{format_number(value, 1)} {_RATES[name]}"
     return f"{format_number(value)}×" if name in _RATIOS else f"{format_number(value, 1)} s"
+
+
+def in_words(name: str, made: Difference | None) -> tuple[str, str] | None:
+    """A difference and its interval, in the measure's own unit where the baseline has none; None: nothing."""
+    if made is None:
+        return None
+    if made.value is not None:
+        return change(made.value), _interval(made.low, made.high, span)
+    if not made.seconds:
+        return None
+    return apart(name, made.seconds), _interval(
+        made.seconds_low, made.seconds_high, partial(_apart_span, name)
+    )
+
+
+def _interval(low: float | None, high: float | None, words: Callable[[float, float], str]) -> str:
+    return "one seed" if low is None or high is None else words(low, high)
+
+
+def _apart_span(name: str, low: float, high: float) -> str:
+    return f"{apart(name, low)} to {apart(name, high)}"
 
 
 def said(row: Row) -> str:
@@ -93,7 +126,7 @@ def differences_card(
     return card(
         "Differences",
         scrolling(table, "Differences of B from A"),
-        note="B against A, lower is better",
+        note=f"B against A, lower is better{EXCEPT if any(row.name in RISING for row in rows) else ''}",
         tools=tools,
         flush=True,
     )
@@ -106,9 +139,9 @@ def _row(row: Row, on: gains.Track) -> html.Tr:
         html.Td(quantity(row.name, row.b), className="num strong"),
     ]
     if row.value is None:
-        cells.append(html.Td("not tested", colSpan=3, className="ink3"))
+        cells += _in_unit(row)
         return html.Tr(cells)
-    kind = kind_of(row.value, row.low, row.high)
+    kind = kind_of(row.name, row.value, row.low, row.high)
     cells += [
         html.Td(_dot(row, on)),
         html.Td(change(row.value), className=f"num strong {'ok' if kind == 'better' else _worse(kind)}"),
@@ -120,6 +153,23 @@ def _row(row: Row, on: gains.Track) -> html.Tr:
     return html.Tr(cells)
 
 
+def _in_unit(row: Row) -> list[html.Td]:
+    """A difference in the measure's own unit, where A has none of it; else that it is not tested."""
+    if row.apart is None or not row.b:
+        return [html.Td("not tested" if row.a != row.b else "the same", colSpan=3, className="ink3")]
+    interval = _interval(row.apart_low, row.apart_high, partial(_apart_span, row.name))
+    return [
+        html.Td("A has none", className="ink3"),
+        html.Td(apart(row.name, row.apart), className="num strong"),
+        html.Td(interval, className="num ink3 span"),
+    ]
+
+
+def apart(name: str, value: float) -> str:
+    """A difference in a measure's own unit, with its sign."""
+    return f"{'+' if value > 0 else ''}{quantity(name, value)}"
+
+
 def _worse(kind: str) -> str:
     return "bad" if kind == "worse" else ""
 
@@ -127,7 +177,7 @@ def _worse(kind: str) -> str:
 def _dot(row: Row, on: gains.Track) -> html.Div:
     """The dot and whisker of one row on the common track."""
     found = gains.mark(row.value or 0.0, row.low, row.high, on)
-    return gain_dot(found, on, kind_of(row.value or 0.0, row.low, row.high), said(row))
+    return gain_dot(found, on, kind_of(row.name, row.value or 0.0, row.low, row.high), said(row))
 
 
 def span(low: float, high: float) -> str:

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 blueprint = Blueprint("runs", __name__)
 _JOB = (
     "id", "model", "arrived", "started", "ended", "completion", "t90", "t95", "t99", "fair", "slowdown",
-    "migrations", "state",
+    "migrations", "state", "waiting", "service", "paused", "used", "pauses", "resizes", "thread_changes",
 )  # fmt: skip
 _MOVE = ("time", "job", "from", "to", "rule", "rebalanced", "failed")
-_LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss")
+_LINES = ("cpu", "limit", "weight", "threads", "worker", "state", "label", "growth", "loss")
 
 
 def differences_address(info: ExperimentInfo, a: str, b: str) -> str:
@@ -56,10 +56,12 @@ def export_differences(experiment: str) -> Response:
     info = workspace().runs.experiment(experiment)
     first, second, _ = stored.pair(info, request.args.get("a"), request.args.get("b"))
     rows = stored.differences(first, second) if second is not None else []
-    head = ("measure", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "seeds")
+    figures = ("value", "low", "high", "n", "apart", "apart_low", "apart_high")
+    head = ("measure", "a", "b", "mean_a", "mean_b", "difference", "low", "high", "seeds", *figures[-3:])
     other = second.label if second is not None else ""
     lines = (
-        (row.name, first.label, other, row.a, row.b, row.value, row.low, row.high, row.n) for row in rows
+        (row.name, first.label, other, row.a, row.b, *(getattr(row, name) for name in figures))
+        for row in rows
     )
     return file_answer(csv_lines(head, lines), f"{info.name}-differences.csv")
 
@@ -113,7 +115,8 @@ def export_lines(run: str) -> Response:
 
     def rows() -> Iterator[tuple[Any, ...]]:
         for job, lines in series["jobs"].items():
-            columns = zip(*(lines[name] for name in _LINES), strict=True)
+            nothing = [None] * len(lines["state"])  # series of earlier releases have no threads
+            columns = zip(*(lines.get(name, nothing) for name in _LINES), strict=True)
             for at, values in enumerate(columns, lines["first"]):
                 yield series["time"][at], job, *values
 

@@ -18,6 +18,7 @@ from app.pages.runs.compare import charts, exports
 from app.pages.runs.compare.differences import differences_card
 from app.pages.runs.compare.predicted import predicted_card
 from app.pages.runs.compare.shown import Shown, ends, facts_of
+from app.pages.runs.compare.times import times_card
 from app.pages.runs.query import BY, LEDGER, PATH
 from app.pages.runs.words import about
 from app.ui.attached_runs import state_words
@@ -233,7 +234,7 @@ def _cards(
         a, b = shown
         top.append(
             differences_card(
-                [*stored.differences(a.side, b.side), *_used(a, b)],
+                _rows(a, b),
                 (a.side.title, b.side.title),
                 len(seeds),
                 [_copy(differences), download("differences", differences)],
@@ -242,10 +243,23 @@ def _cards(
     top.append(charts.bars_card(shown, view, f"/api/experiments/{info.id}/jobs.csv"))
     return [
         html.Div(top, className="grid runs-top" if len(top) == 2 else "grid"),
+        *_times(shown, differences),
         *_predicted(info, shown),
         _seed_line(view, shown, seeds),
         *_lines(view, shown),
     ]
+
+
+def _times(shown: Sequence[Shown], differences: str | None) -> list[Node]:
+    """Where jobs' time goes under both, over the seeds that both have."""
+    if len(shown) != 2:
+        return []
+    a, b = shown
+    rows = stored.differences(a.side, b.side)
+    means = [{row.name: value for row in rows if (value := getattr(row, side)) is not None} for side in "ab"]
+    files = [("Differences, CSV", differences)] if differences else []
+    made = times_card([(a.side.title, means[0]), (b.side.title, means[1])], files)
+    return [] if made is None else [made]
 
 
 def _predicted(info: ExperimentInfo, shown: Sequence[Shown]) -> list[Node]:
@@ -257,11 +271,12 @@ def _predicted(info: ExperimentInfo, shown: Sequence[Shown]) -> list[Node]:
     return [] if made is None else [made]
 
 
-def _used(a: Shown, b: Shown) -> list[stored.Row]:
-    """How much of the machines was used, for the seed that is drawn."""
-    if a.facts is None or b.facts is None:
-        return []
-    return [stored.Row("used", "CPU used, this seed", a.facts.used, b.facts.used)]
+def _rows(a: Shown, b: Shown) -> list[stored.Row]:
+    """The differences; how much of the machines was used is that of the drawn seed where no other is told."""
+    rows = stored.differences(a.side, b.side)
+    if a.facts is None or b.facts is None or any(row.name == "used" for row in rows):
+        return rows
+    return [*rows, stored.Row("used_seed", "CPU used, this seed", a.facts.used, b.facts.used)]
 
 
 def _copy(address: str) -> html.Button:
@@ -325,13 +340,19 @@ def _lines(view: View, shown: Sequence[Shown]) -> list[Node]:
     height = max(each.facts.height for each in kept if each.facts)
     rows: list[list[Any]] = [
         [charts.areas_card(each, view, end, cores, f"/api/runs/{each.run}/lines.csv") for each in kept],
+        [charts.queue_card(each, end) for each in kept] if _queues(kept) else [],
         [charts.lanes_card(each, end, height) for each in kept],
         [made for each in kept if (made := charts.bands_card(each, end)) is not None],
         [charts.rows_card(each, view, end, jobs) for each in kept],
         [charts.workers_card(each, end) for each in kept],
     ]
     grids = [html.Div(row, className=f"grid {'cols-2' if len(row) > 1 else ''} pairs") for row in rows if row]
-    return [*grids[:2], *_learned(view, kept), *grids[2:]]
+    above = 3 if _queues(kept) else 2
+    return [*grids[:above], *_learned(view, kept), *grids[above:]]
+
+
+def _queues(kept: Sequence[Shown]) -> bool:
+    return any(each.facts is not None and each.facts.queues for each in kept)
 
 
 def _seed_of(each: Shown) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from app.cache import cached
-from app.figures.runs import lanes
+from app.figures.runs import lanes, lives
 from app.figures.runs.steps import label_names, used_share
 from app.pages.runs import stored
 from app.ui.graph import graph
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.pages.runs.stored import Side
     from core.experiments.outcome import RunResult
 
-_LOOK = 2
+_LOOK = 3
 """Changed with the look of figures of runs, so that cached ones of an earlier release are not shown."""
 
 
@@ -45,6 +45,10 @@ class Facts:
         Whether each job can be drawn as a bar of its own.
     rebalanced
         How many migrations were to even out the number of jobs.
+    queues
+        Whether some job waits, is paused or is refused.
+    threads
+        Whether it is known how many threads jobs compute with.
     """
 
     names: tuple[str, ...]
@@ -55,6 +59,8 @@ class Facts:
     height: int
     bars: bool
     rebalanced: int = 0
+    queues: bool = False
+    threads: bool = False
 
 
 def facts_of(run: str) -> Facts | None:
@@ -79,6 +85,8 @@ def _facts(run: str) -> Facts:
         lanes.lanes_height(series),
         lanes.has_bars(series),
         lanes.rebalanced(series),
+        lives.queues(series),
+        any(each is not None for lines in series["jobs"].values() for each in lines.get("threads", ())),
     )
 
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import dash_mantine_components as dmc
 import orjson
-from dash import ClientsideFunction, Input, Output, State, dcc, html
+from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html
 
 from app.context import workspace
 from app.pages.runs import stored
 from app.pages.runs.ledger.moment import tick_body
+from app.pages.runs.ledger.queue import run_cards
 from app.pages.runs.query import PATH
 from app.ui.attached_runs import state_words
 from app.ui.basics import Node, aria, card, data, empty, icon_button, link_button, page_head
+from app.ui.graph import figure_id
 from app.ui.links import link
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from core.runtime.experiments.ledgers import Tick
 
 _MOST_SIDES = 5
+_FIGURES: dict[str, Any] = {**figure_id(""), "name": ALL}
 
 
 def ledger_page(info: ExperimentInfo, view: View) -> list[Node]:
@@ -79,6 +82,8 @@ def _steps(view: View, label: str, run: str, ticks: Sequence[Tick]) -> list[Node
         card("Tick", _tick_bar(view, label, run, ticks), tools=[keys], class_name="tickcard"),
         dcc.Store(id="tick-run", data=run),
         html.Div(tick_body(run, tick, view.job), id="tick-body", className="stack spaced-top"),
+        html.Div(run_cards(run, ticks[tick].time, view), className="stack spaced-top"),
+        dcc.Store(id="tick-times", data=[each.time for each in ticks]),
     ]
 
 
@@ -147,5 +152,14 @@ def register(app: Dash) -> None:
         Output("tick-run", "id"),
         Input("tick", "value"),
         Input("tick-job", "value"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("runs", "line"),
+        Output(_FIGURES, "data", allow_duplicate=True),
+        Input("tick", "value"),
+        State("tick-times", "data"),
+        State(_FIGURES, "data"),
+        State(_FIGURES, "id"),
         prevent_initial_call=True,
     )

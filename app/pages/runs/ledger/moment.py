@@ -8,9 +8,11 @@ from dash import html
 
 from app.figures.runs.rows import job_moment
 from app.pages.runs import stored
+from app.pages.runs.ledger.queue import waiting, waiting_card
 from app.pages.runs.ledger.tick import asked_because, cores, figures, history, lines, sentence
 from app.ui.basics import Node, card, data, icon, scrolling
 from app.ui.graph import graph
+from core.scheduling.model import JobState
 from core.units import format_cores, format_duration, format_number
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Reason
     from core.scheduling.loop import Entry
 
-_MOST_ROWS = 200
+_MOST_ROWS, _TALL = 200, 24
 _MOST_MOMENTS = 60
 _HEAVY = {
     "NL": "heavy",
@@ -46,11 +48,13 @@ def tick_body(run: str, tick: int, job: str | None) -> list[Node]:
     """
     entry, series = stored.entry(run, tick), stored.recent_series(run)
     every = lines(entry, series)
-    shown = [each for each in every if job in (None, each.job.id)]
+    # those that go on waiting have a card of their own
+    idle = {each.id for each in waiting(entry) if each.state is JobState.WAITING} if job is None else set()
+    shown = [each for each in every if job in (None, each.job.id) and each.job.id not in idle]
     right: list[Node] = [_decision(entry, job), _workers(entry)]
     if job is not None and series is not None:
         right.insert(1, _history(series, job, tick))
-    left: list[Node] = [_jobs(entry, shown, len(every), tick)]
+    left: list[Node] = [waiting_card(entry, series, job), _jobs(entry, shown, len(every) - len(idle), tick)]
     if job is not None and series is not None and job in series["jobs"]:
         figure = job_moment(series, job, entry.observation.time)
         label = f"CPU and limit of {job} over time, this tick marked"
@@ -90,11 +94,10 @@ def _jobs(entry: Entry, shown: Sequence[Line], every: int, tick: int) -> html.Se
         className="plain ticks jobs",
     )
     note = f"{len(shown):,} of {every:,}" if len(ordered) != every else f"{every:,}"
-    body: Node = scrolling(table, "Jobs at this tick")
+    body: Node = scrolling(table, "Jobs at this tick", "tall" if len(ordered) > _TALL else "")
     if not shown:
-        body = html.Div(
-            "This job does not exist at this tick.", className="ink3", style={"padding": "6px 14px 14px"}
-        )
+        text = "No job has a place at this tick." if every == 0 else "This job does not exist at this tick."
+        body = html.Div(text, className="ink3", style={"padding": "6px 14px 14px"})
     title = f"Tick {tick:,}, {format_duration(entry.observation.time)}"
     return card(title, body, note=f"jobs: {note}", flush=True)
 
