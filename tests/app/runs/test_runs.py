@@ -158,7 +158,7 @@ def test_tables_and_runs_are_taken_away(server: Flask, place: Workspace, experim
     assert values["result"]["makespan"] == place.runs.result(run).makespan
     assert set(values["series"]["jobs"]) == {f"Job-{n}" for n in range(1, 7)}
     rows = client.get(f"/api/runs/{run}/lines.csv", headers=host).text.splitlines()
-    assert rows[0] == "time_s,job,cpu,limit,weight,worker,state,label,growth,loss"
+    assert rows[0] == "time_s,job,cpu,limit,weight,worker,state,label,growth,loss,threads"
     assert len(rows) > 6
     workers = client.get(f"/api/runs/{run}/workers.csv", headers=host).text.splitlines()
     assert workers[0] == "time_s,worker,cpu,jobs,cores"

@@ -28,7 +28,7 @@ _JOB = (
     "migrations", "state", "waiting", "service", "paused", "used", "pauses", "resizes", "thread_changes",
 )  # fmt: skip
 _MOVE = ("time", "job", "from", "to", "rule", "rebalanced", "failed")
-_LINES = ("cpu", "limit", "weight", "threads", "worker", "state", "label", "growth", "loss")
+_LINES = ("cpu", "limit", "weight", "worker", "state", "label", "growth", "loss", "threads")
 
 
 def differences_address(info: ExperimentInfo, a: str, b: str) -> str:
