@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
 _RUNNING = JobState.RUNNING.value
 
@@ -113,3 +113,52 @@ def _stage(name: str, looks: list[_Look]) -> Stage:
         sum(look.steps for look in looks),
         used / seconds if seconds else 0.0,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class StageRow:
+    """One stage of one job, as it was under several policies.
+
+    Parameters
+    ----------
+    job, number
+        The job, and which of its stages, from 1.
+    limit
+        Cores that it might use.
+    of
+        By policy: its stages, one for each seed.
+    """
+
+    job: str
+    number: int
+    limit: float | None
+    of: Mapping[str, tuple[Stage, ...]]
+
+
+def stage_rows(runs: Mapping[str, Sequence[Mapping[str, Any]]]) -> tuple[StageRow, ...]:
+    """The stages that all runs of all policies have, with the same cores; others cannot be compared.
+
+    Parameters
+    ----------
+    runs
+        By policy: the series of its runs, one for each seed, in the same order of seeds.
+    """
+    found = {label: [_numbered(each) for each in series] for label, series in runs.items()}
+    every = [run for of in found.values() for run in of]
+    if not every:
+        return ()
+    shared = [key for key in every[0] if all(key in run for run in every)]
+    return tuple(
+        StageRow(*key, {label: tuple(run[key] for run in of) for label, of in found.items()})
+        for key in shared
+    )
+
+
+def _numbered(series: Mapping[str, Any]) -> dict[tuple[str, int, float | None], Stage]:
+    """Stages by job, place among its stages, and cores."""
+    places: Counter[str] = Counter()
+    found = {}
+    for stage in stages(series):
+        places[stage.job] += 1
+        found[stage.job, places[stage.job], stage.limit] = stage
+    return found

@@ -72,6 +72,8 @@ class SchedulingPolicy:
         Settings that this variant has instead of the dataclass's own.
     title
         Its name as its authors write it, where that is another.
+    staged
+        Whether it leads jobs through numbers of cores, so that its runs are compared by their time per step.
     """
 
     name: str
@@ -82,6 +84,7 @@ class SchedulingPolicy:
     oracle: bool = False
     defaults: Mapping[str, object] = field(default_factory=dict)
     title: str = ""
+    staged: bool = False
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:
         """The policy's settings with some values chosen.

@@ -21,9 +21,9 @@ def table():
 def test_cores_change_in_time_and_the_next_job_begins_when_one_has_ended():
     made = table()
     first = made.look(0.0)
-    assert (first.actions, first.wake) == ((Start("a", "w", 2.0),), 10.0)
+    assert (first.actions, first.wake) == ((Start("a", "w", 2.0),), 2.5)
     made.put("a", state=RUNNING, worker="w", limit=2.0)
-    early = made.look(4.0)
+    early = made.look(9.0)
     assert (early.actions, early.wake) == ((), 10.0)
     assert made.look(10.0).actions == (SetLimit("a", 0.5),)
     last = made.look(20.0)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job, Observation
 
 
+_LOOKS = 4
+"""Looks between two changes, so that the first step, before which a job prepares, is seen where it is."""
+
+
 @dataclass(frozen=True)
 class ResizesSettings:
     """The cores that every job gets, one number after the other."""
@@ -94,7 +98,8 @@ def decide(state: State, seen: Observation) -> Decision[State]:
         return Decision(state)
     settings, numbers = state.settings, state.settings.sequence
     due = min(int((seen.time - state.since) / settings.every + 1e-9) + 1, len(numbers))
-    wake = state.since + due * settings.every if due < len(numbers) else None
+    change = state.since + due * settings.every
+    wake = min(change, seen.time + settings.every / _LOOKS) if due < len(numbers) else None
     if due == state.done or job.state not in (JobState.WAITING, JobState.RUNNING):
         return Decision(state, wake=wake)
     action, cores = _given(job, numbers[due - 1], seen)
@@ -117,5 +122,6 @@ RESIZES = SchedulingPolicy(
     begin=begin,
     decide=decide,
     settings=ResizesSettings,
+    staged=True,
 )
 POLICIES = (RESIZES,)

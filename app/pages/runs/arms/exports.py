@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 
 from app.api import file_answer
 from app.context import workspace
-from app.pages.runs.arms import jobs, over_time, standings
+from app.pages.runs.arms import jobs, over_time, standings, steps
 from app.pages.runs.arms.choice import chosen
 from app.pages.runs.arms.layout import seed_of, shown_runs
 from app.pages.runs.compare.shown import ends
@@ -49,6 +49,15 @@ def export_board(experiment: str) -> Response:
     info, view = _asked(experiment)
     head, rows = standings.csv_rows(info, chosen(info, view), view)
     return file_answer(csv_lines(head, rows), f"{info.name}-leaderboard.csv")
+
+
+@blueprint.get("/api/experiments/<experiment>/steps.csv")
+def export_steps(experiment: str) -> Response:
+    """Time per step at each number of cores, a row for each stage, policy and seed."""
+    info, view = _asked(experiment)
+    asked = chosen(info, view)
+    seeds, made = steps.rows(steps.compared(asked), asked.seeds)
+    return file_answer(csv_lines(steps.CSV_HEAD, steps.csv_rows(made, seeds)), f"{info.name}-steps.csv")
 
 
 @blueprint.get("/api/experiments/<experiment>/completion.csv")

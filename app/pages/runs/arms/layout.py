@@ -13,6 +13,7 @@ from app.pages.runs.arms import jobs, over_time
 from app.pages.runs.arms.board import board_card
 from app.pages.runs.arms.choice import chosen
 from app.pages.runs.arms.standings import rows
+from app.pages.runs.arms.steps import steps_card
 from app.pages.runs.compare.shown import Shown, facts_of
 from app.pages.runs.compare.times import times_card
 from app.ui.basics import Node, aria, icon
@@ -84,7 +85,8 @@ def arms_cards(info: ExperimentInfo, view: View) -> list[Node]:
     titles = {side.key: side.title for side in asked.sides}
     means = [(titles[row.label], row.measures) for row in rows(info, asked, view)]
     times = times_card(means, [("Table, CSV", table_address(info, view, "leaderboard"))])
-    made += [] if times is None else [times]
+    steps = steps_card(asked, table_address(info, view, "steps"))
+    made += [each for each in (times, steps) if each is not None]
     if not shown:
         return made
     told = info.experiment.published if asked.base.key == info.experiment.baseline else ()
