@@ -244,9 +244,28 @@ def test_what_is_called_gb_alone_is_marked(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["memory_bytes_k", "memory_usage_bytes_mib", "memory_million_bytes"])
-def test_two_units_in_a_name_are_asked(tmp_path, name):
+def test_two_units_of_memory_in_a_name_are_asked(tmp_path, name):
     text = table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 1_900_000 + i))
     assert name in asked(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "name", ["cpu_cores_seconds", "CPU (cores) [m]", "cpu_cores_ratio", "cpu_cores_cumulative"]
+)
+def test_two_units_of_cpu_in_a_name_are_asked(tmp_path, name):
+    assert name in asked(tmp_path, table(f"time_s,{name}", lambda i: (i, cpu(i))))
+
+
+@pytest.mark.parametrize("name", ["memory_size_mib", "physical_memory_mib", "memory_rate_mib"])
+def test_memory_that_may_be_a_size_or_a_change_is_marked(tmp_path, name):
+    text = table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 500 + i))
+    assert "may say that it is not" in read(tmp_path, text)[1]["assumed_role"]
+
+
+@pytest.mark.parametrize("name", ["resident_set_size_mib", "physical_memory_used_mib", "rss_size_mib"])
+def test_memory_that_is_said_to_be_in_use_is_read(tmp_path, name):
+    traces, said = read(tmp_path, table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 500 + i)))
+    assert (traces.feature(Role.MEMORY).name, said) == (name, {})
 
 
 def test_mebibytes_are_what_they_say(tmp_path):

@@ -49,6 +49,7 @@ def test_a_name_whose_words_are_known_has_a_role(name, role):
         "s3_read_bytes_per_s",
         "redis_bytes_read_per_s",
         "log_write_bytes_per_s",
+        "disk_in_use_bytes_per_s",
         "gpu_sm_occupancy_percent",
         "gpu_tensor_active_percent",
         "gpu_allocation_percent",

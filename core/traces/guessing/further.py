@@ -75,8 +75,10 @@ def _is_known(name: str, of: frozenset[str]) -> bool:
 
 def further_role(name: str) -> Role:
     """What a column beside CPU and memory measures; `Role.OTHER` where its name does not say."""
-    said = set(words(name))
-    if _MOVED & set(pairwise(words(name))) and not _DISK & said:
+    said, pairs = set(words(name)), set(pairwise(words(name)))
+    if ("in", "use") in pairs:
+        said.discard("in")  # nothing that comes in
+    if _MOVED & pairs and not _DISK & said:
         said.add("net")
     asked = next((role for role, fits in _FURTHER if fits(said)), None)
     if asked is not None:

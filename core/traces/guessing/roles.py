@@ -67,7 +67,7 @@ def cpu_score(name: str) -> int:
 def memory_score(name: str) -> int:
     """How much a name speaks for memory usage; 0: not at all."""
     said = set(words(name))
-    if not (_MEMORY & said or {"working", "set"} <= said) or _NO_MEMORY & said:
+    if not (_MEMORY & said or {"working", "set"} <= said or {"resident", "set"} <= said) or _NO_MEMORY & said:
         return 0
     better = bool((_USED | {"bytes", "current", "working", "rss"}) & said)
     exact = _EXACT_MEMORY.fullmatch(key(name)) is not None

@@ -40,7 +40,16 @@ _CORES = {**dict.fromkeys(("cores", "vcpus", "kerne", "kernen", "coeurs"), "core
 _BYTES = {"bytes": "bytes", "byte": "bytes", "ki": "kib", "mi": "mib", "gi": "gib",
           "kio": "kib", "mio": "mib", "gio": "gib", "ko": "kb", "mo": "mb", "go": "gb", "octets": "bytes",
           **{key: key for key in ("kib", "mib", "gib", "tib", "kb", "mb", "gb", "tb")}}  # fmt: skip
-_LETTERS = frozenset(("k", "m", "g", "thousand", "thousands", "million", "millions", "billion", "billions"))
+_NO_CORES = frozenset(
+    ("seconds", "second", "sec", "secs", "ms", "msec", "milliseconds", "us", "usec", "usecs", "microseconds",
+     "ns", "nanos", "nanosec", "nanoseconds", "m", "n", "u", "milli", "nano", "ratio", "share", "counter",
+     "cumulative", "hours", "hour", "minutes")
+)  # fmt: skip
+"""Words that make another unit of cores."""
+_NO_BYTES = frozenset(
+    ("k", "m", "g", "thousand", "thousands", "million", "millions", "billion", "billions", "ratio", "share")
+)
+"""And of bytes."""
 _BITS = {"bps": "bit_per_s", "bits": "bit_per_s",
          **{f"{size}{end}": f"{size}bit_per_s" for size in "kmg" for end in ("bps", "bit")}}  # fmt: skip
 MOST_EXPRESSION = 2_000
@@ -153,14 +162,21 @@ def _cpu(column: Column, said: Sequence[str]) -> UnitGuess:
     counted = _counter_of_cpu(said)
     if counted:
         return UnitGuess(counted)
-    named = next((_CORES[word] for word in said if word in _CORES), None)
-    if named is not None:
-        return UnitGuess(named)
+    return _of_cores(column, said)
+
+
+def _of_cores(column: Column, said: Sequence[str]) -> UnitGuess:
+    """Cores, or parts of one, by the name; else assumed where there are few."""
+    named = {_CORES[word] for word in said if word in _CORES}
+    if len(named) > 1 or (named and _NO_CORES & set(said)):
+        return UnitGuess(UNKNOWN)  # cores times seconds, parts of a core, or how often some were used
+    if named:
+        return UnitGuess(named.pop())
     if said[-1:] == ("m",):
         return UnitGuess("millicores")
     values = column.values()
     small = bool(values) and max(values) <= FEW_CORES
-    sure = written is None and small and not {"util", "utilization", "utilisation", "load"} & set(said)
+    sure = column.written is None and small and not {"util", "utilization", "utilisation", "load"} & set(said)
     return UnitGuess("cores", assumed=True) if sure else UnitGuess(UNKNOWN)
 
 
@@ -190,7 +206,7 @@ def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
     if written is Unit.SHARE or PERCENT & set(said):
         return UnitGuess("percent" if "gpu" in said else "percent_of_machine")
     named = {_BYTES[word] for word in said if word in _BYTES}
-    if len(named) > 1 or (named == {"bytes"} and _LETTERS & set(said)):
+    if len(named) > 1 or (named and _NO_BYTES & set(said)):
         return UnitGuess(UNKNOWN)  # two units, of which nobody knows which one is that of the cells
     if named:
         return UnitGuess(named.pop())

@@ -81,6 +81,11 @@ _PARTS = frozenset(
 )  # fmt: skip
 """What is only a part: it gives way to the whole."""
 _USED = frozenset(("usage", "used", "use", "util", "utilization", "utilisation", "consumed", "utilized"))
+_RESIDENT = frozenset(("resident", "rss", "working", "workingset", "wss", "set"))
+_CHANGES_OF = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("rate", "irate", "deriv"))}
+"""What makes usage of a counter, and changes of memory."""
+_SIZE_OF = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("size", "physical", "main"))}
+"""Words of what a machine has, unless another one says that it is used."""
 _SIZES = frozenset(("total", "size", "capacity", "max", "all"))
 _RATES = frozenset(("per_s", "pers", "bandwidth", "throughput"))
 _WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
@@ -108,7 +113,9 @@ class Usage:
 def strange(name: str, role: Role) -> frozenset[str]:
     """The words of a column's name that say nothing of a role's usage, as far as is known."""
     said = words(LABELS.sub(" ", name))
-    odd = frozenset(said) - _KNOWN - _OF[role]
+    odd = frozenset(said) - _KNOWN - _OF[role] | _CHANGES_OF[role] & frozenset(said)
+    if not (_USED | _RESIDENT) & frozenset(said):
+        odd |= _SIZE_OF[role] & frozenset(said)
     return frozenset(word for word in odd if not _WINDOW.fullmatch(word))
 
 
