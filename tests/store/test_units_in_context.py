@@ -290,3 +290,11 @@ def test_sockets_are_no_containers(tmp_path):
 def test_a_core_in_a_name_may_be_any_core(tmp_path):
     text = table("time_s,cpu_core_percent", lambda i: (i, 20 + i / 3))
     assert asked(tmp_path, text)["cpu_core_percent"].choices == ("percent_of_core", "percent_of_machine")
+
+
+@pytest.mark.parametrize("beside", ["RSS", "%MEM"])
+def test_the_cpu_of_ps_is_a_mean_since_the_start(tmp_path, beside):
+    rows = "".join(f"{1_768_471_200 + 5 * i} 77 {150 + i}.0 {20 + i}.5\n" for i in range(ROWS))
+    found, _ = look(tmp_path, f"TIME PID %CPU {beside}\n{rows}", "ps.txt")
+    assert "%CPU" in found.mapping.assumed
+    assert any("mean since a process was started" in one for one in found.reasons)

@@ -86,6 +86,8 @@ _CHANGES_OF = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("rate", "irat
 """What makes usage of a counter, and changes of memory."""
 _SIZE_OF = {Role.CPU: frozenset[str](), Role.MEMORY: frozenset(("size", "physical", "main"))}
 """Words of what a machine has, unless another one says that it is used."""
+_CPU_OF_PS = frozenset(("%cpu", "pcpu"))
+_MEMORY_OF_PS = frozenset(("rss", "rsz", "rssize", "vsz", "vsize", "%mem", "pmem"))
 _SIZES = frozenset(("total", "size", "capacity", "max", "all"))
 _RATES = frozenset(("per_s", "pers", "bandwidth", "throughput"))
 _WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
@@ -144,11 +146,19 @@ def taken_for(
     if odd is not None:
         return f"Column “{one.column}” was taken for {what}; “{odd}” may say that it is not."
     cpu = next((other for other in features if other.role is Role.CPU), one)
+    if _is_of_ps(one, features):
+        return f"Column “{one.column}” was taken for {what}; ps prints the mean since a process was started."
     if scope(one.column) == "outside" and any(scope(name) == "inside" for name in executions):
         return f"Column “{one.column}” was taken for {what}; its name says that it is of the host."
     if one.role is Role.MEMORY and _mixed(cpu.column, one.column):
         return f"Column “{one.column}” was taken for {what}; “{cpu.column}” is of something else."
     return None
+
+
+def _is_of_ps(one: MappedColumn, features: Sequence[MappedColumn]) -> bool:
+    """Whether a table has columns as ps calls them, whose ``%CPU`` is no usage of an interval."""
+    names = {feature.column.strip().lower() for feature in features}
+    return one.column.strip().lower() in _CPU_OF_PS and bool(names & _MEMORY_OF_PS) and "%usr" not in names
 
 
 def _mixed(cpu: str, memory: str) -> bool:
