@@ -59,6 +59,8 @@ def test_a_name_whose_words_are_known_has_a_role(name, role):
         "gpu_max_util_percent",
         "gpus_usage_percent_sum",
         "gpu_idle_power_w",
+        "gpu_usage_gib",
+        "network_in_percent",
         "gpu_memory_power_w",
         "gpu_memory_peak_mb",
     ],

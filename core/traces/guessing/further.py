@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SIZES = frozenset(("bytes", "kb", "kib", "mb", "mib", "gb", "gib"))
-_NOT_MEASURED = frozenset(("packets", "packet", "errors", "errs", "dropped", "drops", "ops", "iops", "count",
-                           "time", "ms", "pkts", "queue", "requests", "free", "nvlink", "pcie",
-                           "pci"))  # fmt: skip
+_NOT_MEASURED = frozenset(
+    ("packets", "packet", "errors", "errs", "dropped", "drops", "ops", "iops", "count", "time", "ms", "pkts",
+     "queue", "requests", "free", "nvlink", "pcie", "pci", "percent", "percentage", "perc", "pct", "ratio",
+     "share", "util", "utilization", "utilisation")
+)  # fmt: skip
 _IN = frozenset(("in", "rx", "receive", "received", "recv", "download", "input", "ingress", "rcv"))
 _OUT = frozenset(
     ("out", "tx", "transmit", "transmitted", "sent", "send", "upload", "output", "egress", "xmit")
@@ -47,12 +49,15 @@ _OF_NETWORK = _UNITS | _IN | _OUT | _NETWORK | frozenset(
 _OF_DISK = _UNITS | _READ | _WRITE | _DISK | frozenset(
     ("io", "i", "o", "storage", "volume", "device", "dev", "filesystem", "data", "service", "recursive")
 )  # fmt: skip
-_OF_GPU = _UNITS | frozenset(
-    ("gpu", "cuda", "nvidia", "dcgm", "fi", "dev", "amd", "rocm", "card", "device", "vram", "fb", "mem",
-     "memory", "sm", "busy", "load", "allocated", "process", "power", "watt", "watts", "w", "mw",
-     "milliwatts", "draw", "instant", "graphics", "package", "tesla", "geforce", "rtx", "titan", "quadro",
-     "index", "minor", "number", "uuid", "monitor", "monitoring", "wrk")
+_CARDS = frozenset(
+    ("gpu", "cuda", "nvidia", "dcgm", "fi", "dev", "amd", "rocm", "card", "device", "process", "tesla",
+     "geforce", "rtx", "titan", "quadro", "index", "minor", "number", "uuid", "monitor", "monitoring", "wrk")
 )  # fmt: skip
+_OF_GPU = _CARDS | frozenset(("sm", "busy", "load"))
+_OF_GPU_MEMORY = _CARDS | _UNITS | frozenset(("vram", "fb", "mem", "memory", "allocated"))
+_OF_GPU_POWER = _CARDS | frozenset(
+    ("power", "watt", "watts", "w", "mw", "milliwatts", "draw", "instant", "graphics", "package")
+)
 _OF_LIMIT = _UNITS | frozenset(
     ("cpu", "cpus", "vcpu", "vcpus", "mem", "memory", "ram", "core", "cores", "millicores", "limit",
      "limits", "spec", "resource", "resources", "quota", "hard", "in", "milli", "mcpu", "millicpu",
@@ -149,7 +154,9 @@ _FURTHER: tuple[tuple[Role, Callable[[set[str]], bool]], ...] = (
 )
 _KNOWN_OF: dict[Role, frozenset[str]] = {
     **dict.fromkeys((Role.CPU_LIMIT, Role.MEMORY_LIMIT), _OF_LIMIT),
-    **dict.fromkeys((Role.GPU, Role.GPU_MEMORY, Role.GPU_POWER), _OF_GPU),
+    Role.GPU: _OF_GPU,
+    Role.GPU_MEMORY: _OF_GPU_MEMORY,
+    Role.GPU_POWER: _OF_GPU_POWER,
     **dict.fromkeys((Role.NETWORK_IN, Role.NETWORK_OUT), _OF_NETWORK),
     **dict.fromkeys((Role.BLOCK_IN, Role.BLOCK_OUT), _OF_DISK),
 }
