@@ -88,6 +88,12 @@ RECORDER = (
 BATCH = "execution,timestamp,cpu,mem,cpu_iowait,disk_read,disk_write,workload\n" + "".join(
     f"{name},{step * i},{i},1024,0,0,0,sort\n" for name, step in (("fast", 1), ("slow", 5)) for i in range(N)
 )
+INFLUX = "\n".join(
+    "#group,false,false,false,false,true,true\n#datatype,string,long,dateTime:RFC3339,double,string,string\n"
+    "#default,_result,,,,,\n,result,table,_time,_value,_field,container_name\n"
+    + "".join(f",,{n},2026-01-31T12:00:{10 + i}Z,{i}.5,{field},web\n" for i in range(N))
+    for n, field in enumerate(("cpu_cores", "memory_mib"))
+)
 BITBRAINS = (
     "Timestamp [ms];\tCPU cores;\tCPU capacity provisioned [MHZ];\tCPU usage [MHZ];\tCPU usage [%];"
     "\tMemory capacity provisioned [KB];\tMemory usage [KB]\n"
@@ -202,7 +208,7 @@ def _traces() -> list[Format]:
         "table": TABLE, "semicolons": DATES, "unnamed-index": INDEXED, "ai4dl": AI4DL, "recorder": RECORDER,
         "batch-jobs": BATCH, "bitbrains": BITBRAINS, "alibaba": ALIBABA, "prometheus-csv": LONG, "sadf": SADF,
         "sar": SAR, "docker-json": DOCKER_JSON, "docker-table": DOCKER_TABLE, "prometheus-json": PROMETHEUS,
-        "json-lines": JSON_LINES,
+        "json-lines": JSON_LINES, "influx": INFLUX,
     }  # fmt: skip
     plain = [Format(name, text.encode(), _plain, usable) for name, text in texts.items()]
     mapped = partial(usable, mapping=MAPPING)

@@ -31,7 +31,7 @@ _GPU = re.compile(r"(gpu)s?(?![a-z])", re.IGNORECASE)
 _SPLIT = re.compile(r"[^a-z0-9%µ]+")
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**15)  # the columns of a wide table are looked at again and again
 def words(name: str) -> tuple[str, ...]:
     """The words of a name in lower case; a percent sign is the word ``percent``, ``/s`` is ``per_s``."""
     letters = unicodedata.normalize("NFD", name[:MOST_NAME])  # accents are marks behind their letters

@@ -49,6 +49,15 @@ def test_dstat_is_read_without_its_first_row(tmp_path):
     assert [(one.kind, one.row) for one in report.problems if one.kind == "since_boot"] == [("since_boot", 8)]
 
 
+def test_dool_names_its_months(tmp_path):
+    times = [f"Dec-31 23:59:{40 + 5 * i}" for i in range(4)] + [f"Jan-01 00:00:{5 * i:02}" for i in range(6)]
+    traces, report = read_with_report(
+        write(tmp_path, "d.csv", dstat(times).replace("Dstat 0.7.4", "Dool 1.3"))
+    )
+    assert traces.time[[0, -1]].tolist() == [1798761585, 1798761625]
+    assert report.faultless
+
+
 def test_each_start_of_dstat_has_a_first_row(tmp_path):
     starts = [[f"15-01 10:{m}:{5 * i:02}" for i in range(11)] for m in (10, 11)]
     traces, report = read_with_report(write(tmp_path, "d.csv", dstat(*starts)))

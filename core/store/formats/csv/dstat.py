@@ -31,7 +31,12 @@ _COLUMNS = {
     ("dsk/total", "writ"): "block_out_bytes_per_s",
 }
 _CPU = frozenset(("total cpu usage", "total usage"))
-_DAY = re.compile(r"(?P<day>\d{1,2})-(?P<month>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)")
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DAY = re.compile(
+    rf"(?:(?P<day>\d{{1,2}})-(?P<month>\d{{1,2}})|(?P<name>{'|'.join(_MONTHS)})-(?P<of_month>\d{{1,2}})) "
+    r"(?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)"
+)
+"""Of dstat ``31-12 23:59:59``, of dool ``Dec-31 23:59:59``."""
 _YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 
 
@@ -46,7 +51,7 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
     names: list[tuple[str, str]] = []
     fresh, month = True, 0
     for number, text in lines:
-        cells = next(csv.reader([text]), [])
+        cells = _cells(text)
         about = dict(pairwise(cells))
         if not any(cells) or _BEGINS.match(text) or "Author:" in about:
             continue
@@ -67,6 +72,14 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             values = dict(zip(names, cells, strict=False))
             year, month = _passed(year, month, values)
             yield Row(number, {"hostname": host, **_moment(values, year), **_sample(values)})
+
+
+def _cells(text: str) -> list[str]:
+    """The cells of a line; none where it is no line of a table."""
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:
+        return []
 
 
 def _is_sample(cells: Sequence[str]) -> bool:
@@ -93,8 +106,12 @@ def _moment(values: dict[tuple[str, str], str], year: str) -> dict[str, str]:
     text = next((cell.strip() for (_, name), cell in values.items() if name in ("epoch", "time")), "")
     day = _DAY.fullmatch(text)
     if day and year:
-        text = f"{year}-{int(day['month']):02}-{int(day['day']):02} {day['clock']}"
+        text = f"{year}-{_month(day):02}-{int(day['day'] or day['of_month']):02} {day['clock']}"
     return {"timestamp": text} if text else {}
+
+
+def _month(day: re.Match[str]) -> int:
+    return int(day["month"]) if day["month"] else _MONTHS.index(day["name"]) + 1
 
 
 def _passed(year: str, month: int, values: dict[tuple[str, str], str]) -> tuple[str, int]:
@@ -103,7 +120,7 @@ def _passed(year: str, month: int, values: dict[tuple[str, str], str]) -> tuple[
     day = next((found for found in days if found), None)
     if day is None or not year:
         return year, month
-    now = int(day["month"])
+    now = _month(day)
     return (str(int(year) + 1) if now < month else year), now
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.traces.validation import ProblemLog
 
 _BEGINS = re.compile(r"top - (\d{1,2}:\d{2}:\d{2}) up ")
-_IDLE = re.compile(r"%?Cpu\(s\)\s*:.*?(\d+[.,]\d+)\s*%?\s*id")
+_IDLE = re.compile(r"%?Cpu\(s\)\s{0,4}:.{0,200}?(\d{1,3}[.,]\d{1,2}) ?%?\s?id")
 _PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MORE, _LITTLE = 1.3, 5.0
 """Processes use more than the machine is busy by this factor, and by these percent, which is no rounding."""
