@@ -47,11 +47,13 @@ _OF_NETWORK = _UNITS | _IN | _OUT | _NETWORK | frozenset(
     ("io", "i", "o", "traffic", "interface", "if", "nic", "eth", "data", "volume", "device", "kafka")
 )  # fmt: skip
 _OF_DISK = _UNITS | _READ | _WRITE | _DISK | frozenset(
-    ("io", "i", "o", "storage", "volume", "device", "dev", "filesystem", "data", "service", "recursive")
+    ("io", "i", "o", "storage", "volume", "device", "dev", "filesystem", "data", "service", "recursive",
+     "physical", "logical")
 )  # fmt: skip
 _CARDS = frozenset(
     ("gpu", "cuda", "nvidia", "dcgm", "fi", "dev", "amd", "rocm", "card", "device", "process", "tesla",
-     "geforce", "rtx", "titan", "quadro", "index", "minor", "number", "uuid", "monitor", "monitoring", "wrk")
+     "geforce", "rtx", "titan", "quadro", "index", "minor", "number", "uuid", "monitor", "monitoring", "wrk",
+     "smi", "nv")
 )  # fmt: skip
 _OF_GPU = _CARDS | frozenset(("sm", "busy", "load"))
 _OF_GPU_MEMORY = _CARDS | _UNITS | frozenset(("vram", "fb", "mem", "memory", "allocated"))
@@ -65,6 +67,8 @@ _OF_LIMIT = _UNITS | frozenset(
 )  # fmt: skip
 _PART = re.compile(r" (?:gpu|minor_number|index|device|interface|uuid|direction) \S+$")
 """What tells columns of one metric apart, as series that differ in a label are called."""
+LOOPBACK = re.compile(r" (?:interface|device) lo0?$")
+"""A card over which a machine speaks with itself."""
 _NUMBERED = re.compile(
     r"\d+|[0-9a-f]*\d[0-9a-f]{5,}|(?:eth|ens|eno|enp|wlan|veth|br|bond|sd|nvme|vd|xvd|hd|md|dm)\w*\d\w*|"
     r"sd[a-z]|vd[a-z]|[ahvplkt]\d{2,4}\w{0,6}|[tl]4|\d+[smh]|rate\d+[smh]"
@@ -80,6 +84,8 @@ def _is_known(name: str, of: frozenset[str]) -> bool:
 
 def further_role(name: str) -> Role:
     """What a column beside CPU and memory measures; `Role.OTHER` where its name does not say."""
+    if LOOPBACK.search(name):
+        return Role.OTHER
     said, pairs = set(words(name)), set(pairwise(words(name)))
     if ("in", "use") in pairs:
         said.discard("in")  # nothing that comes in

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.traces.guessing import guess
+from core.traces.guessing.further import LOOPBACK
 from core.traces.guessing.order import is_identity, telling_apart
 from core.traces.guessing.units import is_computed
 from core.traces.layouts.base import Layout
@@ -81,7 +82,7 @@ def _metric(mapped: MappedColumn, memory: str | None) -> MappedColumn:
     name = mapped.column
     known = _KNOWN.get(name.split(" ")[0])
     if known is not None:
-        return MappedColumn(name, *known)
+        return MappedColumn(name, Role.OTHER if LOOPBACK.search(name) else known[0], known[1])
     if name == memory:
         return MappedColumn(name, Role.MEMORY, "bytes")
     if name.endswith("_seconds_total"):

@@ -124,3 +124,13 @@ def test_percentages_of_top_that_may_be_of_all_cores_are_doubted(tmp_path, perce
     assert said == (
         [] if sure else ["Top prints percentages of one core or of all of them: which are these?"]
     )
+
+
+def test_threads_of_top_are_doubted(tmp_path):
+    text = "".join(
+        f"top - 09:00:{10 + i} up 1 day\nThreads: 2 total\n\n    PID   RES  %CPU COMMAND\n"
+        f"      7  {i}200  60.{i} python3\n      8  {i}200  50.{i} python3\n\n"
+        for i in range(8)
+    )
+    _, report = read_with_report(write(tmp_path, "top.txt", text))
+    assert [one.kind for one in report.harmful] == ["doubtful"]

@@ -376,3 +376,14 @@ def test_a_long_table_of_statistics_is_marked(tmp_path):
     header = "timestamp,InstanceId,metric_name,stat,value\n"
     _, report = read_with_report(write(tmp_path, "long.csv", header + "\n".join(rows)))
     assert [one.column for one in report.harmful] == ["stat"]
+
+
+def test_a_loopback_is_no_network(tmp_path):
+    received = "container_network_receive_bytes_total"
+    cards = [
+        series(received, "a", [[1.7e9 + 15 * i, str(1500 * n * i)] for i in range(9)], interface=name)
+        for n, name in enumerate(("eth0", "lo"), 1)
+    ]
+    traces = read_traces(write(tmp_path, "net.json", json.dumps(answer(cards))))
+    roles = {feature.name: feature.role for feature in traces.features}
+    assert roles == {f"{received} interface eth0": Role.NETWORK_IN, f"{received} interface lo": Role.OTHER}

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _BEGINS = re.compile(r"top - (\d{1,2}:\d{2}:\d{2}) up ")
 _IDLE = re.compile(r"%?Cpu\(s\)\s{0,4}:.{0,200}?(\d{1,3}[.,]\d{1,2}) ?%?\s?id")
+_THREADS = "Top was asked for threads (-H), each with the memory of its whole process: are they executions?"
 _PERCENT = re.compile(r"\d+(?:\.\d+)?")
 _MORE, _LITTLE = 1.3, 5.0
 """Processes use more than the machine is busy by this factor, and by these percent, which is no rounding."""
@@ -69,6 +70,9 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         if begins := _BEGINS.match(text):
             clock, header = begins[1], []
             mode.ends()
+            continue
+        if text.startswith("Threads:"):
+            log.add("doubtful", _THREADS, row=number)
             continue
         if idle := _IDLE.match(text):
             mode.busy = 100 - float(idle[1].replace(",", "."))
