@@ -1,4 +1,4 @@
-"""Bitbrains GWA-T-12: one file per virtual machine, with units in the columns' names.
+"""Bitbrains GWA-T-12 and Materna GWA-T-13: one file per virtual machine, with units in the columns' names.
 
 The reader of such files adds the usage in cores, each row's percentage of the cores that the row names;
 without it the usage stays a share of the machine.
@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from core.traces.layouts.base import Head
 
 PERCENT, CORES, USED = "CPU usage [%]", "CPU cores", "CPU usage [cores]"
+CAPACITY = "CPU capacity provisioned [MHZ]"
 
 
 def recognise(head: Head) -> ColumnMapping | None:
     """The mapping of a table of this layout, or None."""
     time = next((name for name in head.header if name.lower().startswith("timestamp [")), None)
+    if time is None and has(head, "Timestamp", CORES, CAPACITY):
+        time = "Timestamp"  # Materna's are dates
     if time is None or not has(head, PERCENT, "Memory usage [KB]"):
         return None
     share = MappedColumn(PERCENT, Role.CPU, "percent_of_machine")
@@ -45,7 +48,7 @@ def recognise(head: Head) -> ColumnMapping | None:
 
 LAYOUT = Layout(
     "bitbrains",
-    "Bitbrains GWA-T-12",
+    "Bitbrains GWA-T-12 or Materna GWA-T-13",
     recognise,
     example="Timestamp [ms],CPU cores,CPU usage [%],Memory usage [KB]",
 )

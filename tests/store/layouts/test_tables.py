@@ -69,6 +69,19 @@ BITBRAINS = (
 )
 
 
+def test_materna_is_bitbrains_with_dates_and_decimal_commas(tmp_path):
+    names = (
+        "Timestamp", "CPU cores", "CPU capacity provisioned [MHZ]", "CPU usage [MHZ]", "CPU usage [%]",
+        "Memory capacity provisioned [KB]", "Memory usage [KB]", "Memory usage [%]",
+    )  # fmt: skip
+    rows = (f"15.01.2026 10:{5 * i:02}:00;4;9600;480;{5 + i},5;4194304;{409600 + i};9,77" for i in range(9))
+    text = "\n".join([";".join(f'"{name}"' for name in names), *rows]) + "\n"
+    traces, report = read_with_report(write(tmp_path, "01.csv", text))
+    assert (traces.ids, traces.period, report.faultless) == (("01",), 300, True)
+    assert of(traces, Role.CPU)[:2] == pytest.approx([0.22, 0.26])
+    assert of(traces, Role.MEMORY)[0] == 409600 * KIB
+
+
 def bitbrains(cores, usage=50):
     return BITBRAINS + "".join(
         f"{1376314846 + 300 * i};\t{many};\t10400;\t520;\t{usage};\t67108864;\t6129274\n"
