@@ -178,9 +178,16 @@ def test_what_begins_with_node_is_a_machine_where_nodes_have_names(tmp_path):
     assert read(tmp_path, text)[0].values(Role.CPU)[0] == 0.2
 
 
-def test_memory_of_the_host_beside_containers_is_marked(tmp_path):
-    text = table("time_s,container,cpu_cores,host_memory_mib", lambda i: (i, "a", cpu(i), 3000 + i))
+@pytest.mark.parametrize("names", ["container", "name"])
+def test_memory_of_the_host_beside_containers_is_marked(tmp_path, names):
+    text = table(f"time_s,{names},cpu_cores,host_memory_mib", lambda i: (i, "a", cpu(i), 3000 + i))
     assert "is of the host" in read(tmp_path, text)[1]["assumed_role"]
+
+
+@pytest.mark.parametrize("names", ["host,cpu_cores", "name,host_cpu_cores"])
+def test_memory_of_hosts_is_theirs(tmp_path, names):
+    text = table(f"time_s,{names},host_memory_mib", lambda i: (i, "a", cpu(i), 3000 + i))
+    assert read(tmp_path, text)[1] == {}
 
 
 @pytest.mark.parametrize("name", ["net_rx_mb/s", "Network received (kb/s)", "network_in_mb_per_s"])

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.cells.numbers import EMPTY
-from core.traces.guessing.order import by_execution
+from core.traces.guessing.order import by_execution, is_place
 from core.traces.guessing.roles import cpu_score, extreme, likeliest, memory_score, unnamed
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
@@ -148,11 +148,20 @@ def taken_for(
     cpu = next((other for other in features if other.role is Role.CPU), one)
     if _is_of_ps(one, features):
         return f"Column “{one.column}” was taken for {what}; ps prints the mean since a process was started."
-    if scope(one.column) == "outside" and any(scope(name) == "inside" for name in executions):
+    if scope(one.column) == "outside" and _of_containers(executions, features):
         return f"Column “{one.column}” was taken for {what}; its name says that it is of the host."
     if one.role is Role.MEMORY and _mixed(cpu.column, one.column):
         return f"Column “{one.column}” was taken for {what}; “{cpu.column}” is of something else."
     return None
+
+
+def _of_containers(executions: Sequence[str], features: Sequence[MappedColumn]) -> bool:
+    """Whether executions are or may be containers: neither is all usage of hosts, nor are they named so."""
+    if any(scope(name) == "inside" for name in executions):
+        return True
+    usage = [feature.column for feature in features if feature.role in SCORES]
+    hosts = all(scope(name) == "outside" for name in usage) or any(map(is_place, executions))
+    return bool(executions) and not hosts
 
 
 def _is_of_ps(one: MappedColumn, features: Sequence[MappedColumn]) -> bool:
