@@ -97,5 +97,8 @@ class QueueingEngine(LiveEngine, Protocol):
 class JobHost(SteeredHost, Protocol):
     """A host that runs submitted jobs."""
 
+    def has_image(self, image: str) -> bool:
+        """Whether a job with this image can be started."""
+
     def outcome(self, container: str) -> Outcome | None:
         """How the program of a container ended; None while it has not."""

@@ -217,10 +217,10 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
     """What attaching in control will touch, by name, and which jobs that wait it may start."""
     names = sorted(row.name for row in view.rows)
     n = len(names)
+    now = f"of {many(n, 'container')} on {view.engine.name}, and of" if n else f"on {view.engine.name} of"
     text = (
-        f"{spelt(policy)} will set the CPU limits of {n:,} container{'s' if n != 1 else ''} on "
-        f"{view.engine.name}, and of labelled containers that start later. Their original limits are "
-        "saved first and restored when the policy is detached."
+        f"{spelt(policy)} will set the CPU limits {now} labelled containers that start later. Their original "
+        "limits are saved first and restored when the policy is detached."
     )
     return [
         html.P(text),

@@ -145,7 +145,7 @@ def _cores(job: QueuedJob) -> list[Node]:
         has = "no limit" if job.cores is None else format_cores(job.cores)
         threads = "" if job.threads is None else f", {many(job.threads, 'thread')}"
         parts.append(html.Span(f"{has}{threads}", className="num"))
-    asks = "–" if spec.request is None else f"asks for {format_number(spec.request)}"
+    asks = "asks for nothing" if spec.request is None else f"asks for {format_cores(spec.request)}"
     parts.append(html.Span(f"{asks}{_range(spec)}{_memory(spec)}", className="ink3 num"))
     return parts
 
@@ -160,7 +160,7 @@ def _range(spec: JobSpec) -> str:
 
 
 def _memory(spec: JobSpec) -> str:
-    return "" if spec.memory is None else f", {format_bytes(spec.memory)}"
+    return "" if spec.memory is None else f"; {format_bytes(spec.memory)}"
 
 
 def _priority(job: QueuedJob, control: bool) -> list[Node]:

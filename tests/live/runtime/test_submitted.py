@@ -15,6 +15,7 @@ import pytest
 from core.config import Settings, child_environment
 from core.runtime.bootstrap import open_workspace
 from core.runtime.infos import TaskState
+from core.runtime.live.queue.spec import JobNotAccepted
 from core.runtime.live.queue.states import QueueState
 from core.runtime.tasks.worker import Worker
 from tests.live.limits import kernel_quota
@@ -157,24 +158,29 @@ def test_a_job_ends_with_its_container_until_it_is_removed(space, worker, submit
     assert light_image
     done = submit(name="done", command="--steps 3")
     bad = submit(name="bad", command="--steps none")
-    gone = submit(name="gone", program="own", image="phasedock-jobs:nothing", command="")
     attach(space, "free")
     until(lambda: states(space)["done"].over and states(space)["bad"].over, 60)
-    until(lambda: "phasedock-jobs:nothing" in space.live.queue.find("local", "gone").why)
     found = {job.name: (job.state, job.why) for job in space.live.queue.list("local")}
     assert found["done"] == (QueueState.ENDED, "It finished.")
     assert found["bad"][0] is QueueState.FAILED
     assert "code 2" in found["bad"][1]
-    assert found["gone"][0] is QueueState.WAITING
     assert only(docker_client, done).status == "exited"
     folder = space.settings.home / "live" / "jobs" / done.container_name
     assert folder.is_dir()
     space.live.queue.remove("local", "done")
     assert containers(docker_client, done) == []
     assert not folder.exists()
-    assert space.live.queue.cancel("local", gone.id).state is QueueState.CANCELLED
     space.live.detach("local")
     assert only(docker_client, bad).status == "exited"
+
+
+def test_an_image_that_the_engine_does_not_have_is_refused(submit, space):
+    with pytest.raises(JobNotAccepted) as caught:
+        submit(program="own", image="phasedock-jobs:nothing")
+    assert caught.value.fields == {
+        "image": "local does not have phasedock-jobs:nothing; pull or build it there first."
+    }
+    assert space.live.queue.list("local") == ()
 
 
 def test_a_policy_that_watches_starts_nothing(space, worker, submit, docker_client, light_image):

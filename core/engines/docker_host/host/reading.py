@@ -15,6 +15,7 @@ from core.engines.docker_host.host.cgroups import CgroupReader
 from core.engines.docker_host.host.containers import parse_host
 from core.engines.docker_host.host.listing import Listing
 from core.engines.docker_host.host.usage import Using
+from core.engines.errors import ContainerGone
 from core.engines.values import AGENT
 
 if TYPE_CHECKING:
@@ -120,6 +121,20 @@ class HostReading:
             If the host does not answer.
         """
         return self._listing.inspect(container)
+
+    def has_image(self, image: str) -> bool:
+        """Whether the host has an image; nothing is pulled.
+
+        Raises
+        ------
+        HostLost
+            If it does not answer.
+        """
+        try:
+            self._connection.get(f"/images/{image}/json")
+        except ContainerGone:
+            return False
+        return True
 
     def known(self, container: str) -> Container | None:
         """What was last seen of a container, without asking."""

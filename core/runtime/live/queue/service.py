@@ -17,7 +17,7 @@ from core.runtime.infos import TaskState
 from core.runtime.live.queue.feed import FedEngine
 from core.runtime.live.queue.settings import JobSettings
 from core.runtime.live.queue.settling import remove_container, settle
-from core.runtime.live.queue.spec import Mounts, read_job
+from core.runtime.live.queue.spec import JobNotAccepted, Mounts, read_job
 from core.runtime.live.queue.states import QueueState
 from core.runtime.live.sessions import ATTACH
 from core.runtime.live.view.values import EngineState, Mode
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo
     from core.runtime.live.engines import Engines
     from core.runtime.live.queue.infos import QueuedJob
+    from core.runtime.live.queue.spec import JobSpec
     from core.runtime.live.queue.store import SubmittedJobs
     from core.runtime.live.sessions import Sessions
     from core.scheduling.ports import Engine
@@ -107,6 +108,7 @@ class JobQueue:
             raise ConflictError(info.message, info.hint)
         chosen = build(JobSettings, values)
         name, spec = read_job(chosen, info, self._mounts)
+        self._check_image(engine, spec)
         added = self.store.add(self._engines.key(engine), name, spec, chosen.priority)
         return replace(added, why=self.waits_for(engine))
 
@@ -123,7 +125,7 @@ class JobQueue:
             return found
         said = self.waits_for(engine)
         return tuple(
-            replace(job, why=said or job.why or "The policy has not decided about it yet.")
+            replace(job, why=said or job.why or "It waits for its turn.")
             if job.state is QueueState.WAITING
             else job
             for job in found
@@ -277,6 +279,14 @@ class JobQueue:
         """Whether a policy follows an engine now, and with it its jobs."""
         task = self._attached(engine)
         return task is not None and task.state is TaskState.RUNNING
+
+    def _check_image(self, engine: str, spec: JobSpec) -> None:
+        with self._host(engine) as host:
+            if host.has_image(spec.image):
+                return
+        how = "build it there with “make jobs-image”" if spec.program else "pull or build it there first"
+        field = "program" if spec.program else "image"
+        raise JobNotAccepted({field: f"{engine} does not have {spec.image}; {how}."})
 
     def _check(self, engine: str) -> None:
         if not self.takes_jobs(engine):
