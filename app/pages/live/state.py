@@ -52,7 +52,11 @@ class Queue:
     def of(cls, engine: str) -> Queue:
         """The queue of an engine."""
         live = workspace().live.queue
-        return cls(live.list(engine), live.waits_for(engine)) if live.takes_jobs(engine) else cls()
+        if not live.takes_jobs(engine):
+            return cls()
+        jobs = live.list(engine)
+        waits = any(job.state is QueueState.WAITING for job in jobs)
+        return cls(jobs, live.waits_for(engine) if waits else "")
 
 
 NO_QUEUE = Queue()

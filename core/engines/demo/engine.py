@@ -6,12 +6,14 @@ that a policy can ask for is done to the replay.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Final, Self
 
 from core.engines.demo.followed import Followed, do, forget, put_back
 from core.engines.demo.host import WHY
 from core.engines.demo.submitted import SubmittedJobs
+from core.engines.errors import ContainerGone
 from core.errors import PhaseDockError
 from core.scheduling import refusals
 from core.scheduling.actions import Refuse
@@ -152,8 +154,10 @@ class DemoEngine:
         if job.container:
             self._look()
             if name not in self._jobs:  # it has ended this very moment
-                outcome = self._host.outcome(job.container)
-                done = outcome is not None and outcome.done
+                done = False
+                with contextlib.suppress(ContainerGone):
+                    outcome = self._host.outcome(job.container)
+                    done = outcome is not None and outcome.done
                 self._leave(name, JobState.DONE if done else JobState.FAILED, WHY[DONE if done else STOPPED])
         self._happened.add(Trigger.ARRIVAL)
         return name

@@ -73,7 +73,7 @@ class FedEngine:
         self._real = real
         self._key = key
         self._store = store
-        self._really = starts
+        self._starts_jobs = starts
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
 
@@ -102,7 +102,7 @@ class FedEngine:
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided; a submitted job is claimed before it is started."""
-        if not self._really:
+        if not self._starts_jobs:
             return self._engine.apply(actions)
         ids = {fed.run_name: job for job, fed in self._fed.items()}
         starts = {action.job: ids[action.job] for action in actions if _starts(action, ids)}

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from core.runtime.live.sessions import Sessions
     from core.scheduling.ports import Engine
 
-_TO_DO = "Attach one in control, such as elastic or free."
+_TO_DO = f"Attach one in control: {spelt('elastic')} has a queue, “{spelt('free')}” starts all at once."
 
 
 class JobQueue:
@@ -272,7 +272,10 @@ class JobQueue:
             yield cast("JobHost", host)
 
     def _attached(self, engine: str) -> TaskInfo | None:
-        found = (self._sessions.of(name).get(ATTACH) for name in self._engines.aliases(engine))
+        """The policy of an engine, under whatever name it was attached; no other engine is waited for."""
+        this = self._engines.key(engine).id
+        same = [info.name for info in self._engines.last() if this and info.id == this]
+        found = (self._sessions.of(name).get(ATTACH) for name in dict.fromkeys([engine, *same]))
         return next((task for task in found if task is not None), None)
 
     def _followed(self, engine: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.engines.demo.submitted import _asked
+from core.engines.errors import HostLost
 from core.runtime.experiments.infos import NO_EXPERIMENT
 from core.runtime.live.queue.states import QueueState
 from core.runtime.tasks.worker import Worker
@@ -60,6 +61,24 @@ def test_a_job_is_started_paused_and_cancelled(queue, follow, space):
     assert (one(queue).state, one(queue).cancelling) == (QueueState.CANCELLED, False)
     assert containers(space) == []
     assert space.live.saved_limits.all() == ()
+
+
+def test_where_the_host_does_not_answer_a_cancelled_job_is_ended_later(queue, follow, monkeypatch):
+    demo = follow()
+    queue.submit("demo", MLP)
+    demo.look()
+    demo.fed.apply([Start("mine", "demo", 0.5)])
+    assert queue.store.ask_cancel(one(queue).id)
+
+    def lost(_name):
+        raise HostLost("It does not answer.")
+
+    with monkeypatch.context() as silent:
+        silent.setattr(demo.real, "withdraw", lost)
+        assert demo.job("mine").state is JobState.RUNNING
+        assert (one(queue).state, one(queue).cancelling) == (QueueState.RUNNING, True)
+    assert demo.job("mine") is None
+    assert one(queue).state is QueueState.CANCELLED
 
 
 def test_a_job_that_was_cancelled_meanwhile_is_not_started(queue, follow, space):
