@@ -387,3 +387,15 @@ def test_a_loopback_is_no_network(tmp_path):
     traces = read_traces(write(tmp_path, "net.json", json.dumps(answer(cards))))
     roles = {feature.name: feature.role for feature in traces.features}
     assert roles == {f"{received} interface eth0": Role.NETWORK_IN, f"{received} interface lo": Role.OTHER}
+
+
+def test_a_container_that_was_started_again_is_doubted(tmp_path):
+    used = "container_memory_working_set_bytes"
+    parts = [
+        series(
+            used, "a", [[1.7e9 + 15 * (i + 9 * n), "500000000"] for i in range(9)], container="m", id=f"/{n}"
+        )
+        for n in range(2)
+    ]
+    _, report = read_with_report(write(tmp_path, "again.json", json.dumps(answer(parts))))
+    assert "unclear_label" in {one.kind for one in report.harmful}

@@ -33,6 +33,8 @@ _KINDS = ("mode", "resource", "le", "quantile")
 _PAUSE = "POD"
 _SCRAPED = ("job", "service", "app", "project")
 """Labels that tell who measures as often as who is measured."""
+_RESTARTED = ("id", "name")
+"""Labels that differ where one container of a pod was started again."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +208,7 @@ def _unclear(
     names: Sequence[tuple[str, str]], labels: Sequence[Mapping[str, str]], keys: Collection[str]
 ) -> tuple[Problem, ...]:
     """That series differ in labels of which nobody knows whether they name executions."""
-    known = [key for key in keys if is_identity(key) and key not in _SCRAPED]
+    known = [key for key in keys if is_identity(key) and key not in (*_SCRAPED, *_RESTARTED)]
     by_known = [(name, *(one.get(key) for key in known)) for name, one in zip(names, labels, strict=True)]
     if len(set(by_known)) == len(by_known):
         return ()
