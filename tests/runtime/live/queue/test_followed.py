@@ -9,7 +9,8 @@ from core.engines.errors import HostLost
 from core.runtime.experiments.infos import NO_EXPERIMENT
 from core.runtime.live.queue.states import QueueState
 from core.runtime.tasks.worker import Worker
-from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, Start
+from core.scheduling.actions import Pause, Reason, Refuse, Resume, SetLimit, Start
+from core.scheduling.loop import Entry
 from core.scheduling.model import JobState, Trigger
 from tests.runtime.live.queue.conftest import until
 
@@ -105,6 +106,18 @@ def test_a_refused_job_and_one_that_cannot_be_started_say_why(queue, follow):
         "mine": (QueueState.REFUSED, "It would be accepted with 2 cores."),
         "other": (QueueState.WAITING, "It could not be started: There is no worker nowhere."),
     }
+
+
+def test_the_policys_reason_is_why_a_job_waits(queue, follow):
+    demo = follow()
+    queue.submit("demo", MLP)
+    seen = demo.look()
+    reasons = (Reason("rule", "mine waits for 2 cores.", "mine"), Reason("rule", "Not submitted.", "mlp-21"))
+    for _ in range(2):
+        demo.fed.explain(Entry(seen, (), reasons, (), None))
+    assert queue.store.find(demo.host.key(), "mine").why == "mine waits for 2 cores."
+    demo.fed.explain(Entry(seen, (Start("mine", "demo"),), (Reason("rule", "It starts.", "mine"),), (), None))
+    assert queue.store.find(demo.host.key(), "mine").why == "mine waits for 2 cores."
 
 
 def test_a_kill_loses_nothing_and_the_next_run_goes_on_with_the_same_job(queue, follow, space):

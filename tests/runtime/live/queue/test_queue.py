@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.engines.demo.host import DemoHost
 from core.errors import ConflictError, InputError, NotFoundError
 from core.runtime.bootstrap import open_workspace
+from core.runtime.live.queue.spec import JobNotAccepted
 from core.runtime.live.queue.states import ACTIVE, COMES_FROM, QueueState
 
 MLP = {"program": "mlp"}
@@ -80,6 +82,29 @@ def test_what_cannot_be_taken_says_why(queue, space, settings, tmp_path):
         controlled.live.queue.submit("here", MLP)
     controlled.close()
     assert queue.list("demo") == ()
+
+
+def test_an_image_that_is_not_there_is_refused_where_it_was_named(queue, monkeypatch):
+    monkeypatch.setattr(DemoHost, "has_image", lambda *_: False)
+    for values, field, how in (
+        (MLP, "program", "jobs-image"),
+        ({"image": "mine:1"}, "image", "pull or build"),
+    ):
+        with pytest.raises(JobNotAccepted) as caught:
+            queue.submit("demo", values)
+        assert list(caught.value.fields) == [field]
+        assert how in caught.value.fields[field]
+
+
+def test_an_engine_that_takes_no_jobs_says_so_and_its_policies_are_not_fed(queue, space, monkeypatch):
+    engines = space.live.engine_registry
+    kind = replace(engines.kind("demo"), takes_jobs=False)
+    monkeypatch.setattr(engines, "kind", lambda _: kind)
+    with pytest.raises(ConflictError, match="cannot be submitted to demo"):
+        queue.submit("demo", MLP)
+    engine = object()
+    assert queue.fed("demo", engine, engine, starts=True) is engine
+    queue.let_go("demo")
 
 
 def test_of_two_who_want_the_same_job_one_gets_it(queue):
