@@ -105,7 +105,7 @@ def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
 ) -> None:
     job = start_job(image, command(name, 40, "--every", "0"), **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 5)
-    job.stop(timeout=10)
+    job.stop(timeout=60)  # it ends within a second of its own, which a crowded machine may take long to give
     assert ended(job) == 143
     now = folder.says()
     assert now["state"] == "held"
