@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from core.cli.output import plain
-from core.experiments.queue_measures import COUNTS, QUEUE_MEASURES, telling
+from core.experiments.measures.queue_measures import COUNTS, QUEUE_MEASURES, telling
 from core.experiments.spec import ENGINES
 from core.units import format_change, format_number, format_share
 

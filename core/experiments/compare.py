@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from core.experiments.queue_measures import QUEUE_MEASURES
+from core.experiments.measures.queue_measures import QUEUE_MEASURES
 from core.provisioning.evaluation.intervals import bounds, resampled
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.experiments.compare import DRAWS, EVERY_MEASURE, Difference, compare
-from core.experiments.queue_measures import telling
+from core.experiments.measures.queue_measures import telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

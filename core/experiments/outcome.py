@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.experiments import queue_measures
-from core.experiments.goals_reached import GOALS, Printed
-from core.experiments.job_times import Lives
+from core.experiments.measures import queue_measures
+from core.experiments.measures.goals_reached import GOALS, Printed
+from core.experiments.measures.job_times import Lives
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 
@@ -66,7 +66,7 @@ class JobOutcome:
     state
         ``"done"``, ``"failed"``, or ``"refused"``.
     waiting, service, paused, used, pauses, resizes, thread_changes
-        As in `core.experiments.job_times.JobTimes`; None in results of releases that did not have them.
+        As in `core.experiments.measures.job_times.JobTimes`; None in results of earlier releases.
     """
 
     id: str
@@ -113,8 +113,8 @@ class RunResult:
         On a real engine, the processor seconds that the observing and controlling process used per second;
         None in the simulator, whose time is not real.
     waiting, longest_wait, service, paused, jobs_per_hour, used, refused, pauses, resizes, thread_changes
-        Every measure of `core.experiments.queue_measures.QUEUE_MEASURES`; None in results of releases that
-        did not have them.
+        Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of
+        earlier releases.
     """
 
     jobs: tuple[JobOutcome, ...]

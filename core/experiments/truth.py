@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.experiments.fair_completion import fair_completions
-from core.experiments.goals_reached import GOALS
+from core.experiments.measures.fair_completion import fair_completions
+from core.experiments.measures.goals_reached import GOALS
 from core.experiments.outcome import Truth
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
 from core.experiments.compare import compare, difference
+from core.experiments.measures.queue_measures import COUNTS, QUEUE_MEASURES, RISING, queues, telling
 from core.experiments.outcome import Outcome, RunResult
-from core.experiments.queue_measures import COUNTS, QUEUE_MEASURES, RISING, queues, telling
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
 from core.runtime.experiments.runner import run_arm

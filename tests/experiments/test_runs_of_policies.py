@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
 from core.errors import InputError
-from core.experiments.fair_completion import equal_shares, fair_completions
+from core.experiments.measures.fair_completion import equal_shares, fair_completions
 from core.experiments.outcome import Outcome
 from core.experiments.parts import Arrivals, JobKind
 from core.experiments.reading.experiment import read_experiment

@@ -11,8 +11,8 @@ from app.context import workspace
 from app.pages.runs.words import titled
 from core.errors import ConflictError, NotFoundError
 from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
+from core.experiments.measures.queue_measures import QUEUE_MEASURES, telling
 from core.experiments.outcome import RunResult
-from core.experiments.queue_measures import QUEUE_MEASURES, telling
 from core.runtime.experiments.infos import RunState
 from core.runtime.infos import TaskState
 

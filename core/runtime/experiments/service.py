@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from core.errors import ConflictError, NotFoundError
-from core.experiments.learning import Learning
+from core.experiments.measures.learning import Learning
 from core.experiments.outcome import RunResult
 from core.runtime.experiments.compare import report, side_by_side
 from core.runtime.experiments.infos import Keep, RunState
@@ -24,7 +24,7 @@ from core.runtime.storage.files import checked_id
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from core.experiments.learning import Lines
+    from core.experiments.measures.learning import Lines
     from core.experiments.spec import Experiment
     from core.progress_reporting import Progress
     from core.runtime.database.engine import Database

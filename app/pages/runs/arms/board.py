@@ -26,8 +26,8 @@ from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
 from app.ui.graph import graph
 from app.ui.links import link, segments
 from core.experiments.compare import EVERY_MEASURE
+from core.experiments.measures.queue_measures import COUNTS, RISING
 from core.experiments.published import about, found, reproduced
-from core.experiments.queue_measures import COUNTS, RISING
 from core.units import format_share
 
 if TYPE_CHECKING:

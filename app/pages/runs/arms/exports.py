@@ -16,7 +16,7 @@ from app.pages.runs.query import PATH, View
 from app.ui.links import Query
 from core.csv_export import csv_lines
 from core.errors import NotFoundError
-from core.experiments.learning import step_for
+from core.experiments.measures.learning import step_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,7 +20,7 @@ from app.ui.export import export_menu
 from app.ui.graph import graph
 from app.ui.links import segments
 from core.errors import NotFoundError
-from core.experiments.learning import step_for
+from core.experiments.measures.learning import step_for
 from core.units import format_duration
 
 if TYPE_CHECKING:

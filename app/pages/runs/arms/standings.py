@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from app.cache import cached
 from app.context import workspace
 from core.experiments.leaderboard import JOB_MEASURES, leaderboard, queue_columns, ranked, standings
+from core.experiments.measures.queue_measures import QUEUE_MEASURES
 from core.experiments.published import about
-from core.experiments.queue_measures import QUEUE_MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

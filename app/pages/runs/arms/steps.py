@@ -13,7 +13,7 @@ from app.pages.runs.compare.differences import in_words
 from app.ui.basics import Node, card, scrolling
 from app.ui.export import export_menu
 from core.experiments.compare import difference
-from core.experiments.step_times import StageRow, stage_rows
+from core.experiments.measures.step_times import StageRow, stage_rows
 from core.scheduling.policies import POLICIES
 from core.units import format_cores, format_number
 

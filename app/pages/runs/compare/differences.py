@@ -10,7 +10,7 @@ from dash import html
 from app.figures.provisioning import gains
 from app.pages.runs.words import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
-from core.experiments.queue_measures import COUNTS, QUEUE_MEASURES, RISING
+from core.experiments.measures.queue_measures import COUNTS, QUEUE_MEASURES, RISING
 from core.units import format_number, format_share
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from app.figures.runs.time_bars import TimeRow, time_bars
 from app.ui.basics import Node, card
 from app.ui.export import export_menu
 from app.ui.graph import graph
-from core.experiments.queue_measures import queues
+from core.experiments.measures.queue_measures import queues
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

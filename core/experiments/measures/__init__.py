@@ -1,0 +1,1 @@
+"""What is measured of runs: times of jobs and queues, steps at each number of cores, learning."""
