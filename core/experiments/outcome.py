@@ -14,6 +14,7 @@ import numpy as np
 
 from core.experiments.measures import queue_measures
 from core.experiments.measures.goals_reached import GOALS, Printed
+from core.experiments.measures.job_outcome import JobOutcome
 from core.experiments.measures.job_times import Lives
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
@@ -43,52 +44,6 @@ class Truth:
     goals: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     fair: Mapping[str, float] = field(default_factory=dict)
     models: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class JobOutcome:
-    """One job of a run; times in seconds.
-
-    Parameters
-    ----------
-    id, model
-        Its name and kind.
-    arrived, started, ended
-        On the run's clock.
-    completion
-        From arrival to end.
-    t90, t95, t99
-        From arrival until its loss has fallen by 90, 95 and 99% of its whole fall, or None.
-    fair, slowdown
-        What it would take under fair sharing, and how many times that it took; None where not known.
-    migrations
-        How often it was moved.
-    state
-        ``"done"``, ``"failed"``, or ``"refused"``.
-    waiting, service, paused, used, pauses, resizes, thread_changes
-        As in `core.experiments.measures.job_times.JobTimes`; None in results of earlier releases.
-    """
-
-    id: str
-    model: str
-    arrived: float
-    started: float | None
-    ended: float
-    completion: float
-    t90: float | None
-    t95: float | None
-    t99: float | None
-    fair: float | None
-    slowdown: float | None
-    migrations: int
-    state: str
-    waiting: float | None = None
-    service: float | None = None
-    paused: float | None = None
-    used: float | None = None
-    pauses: int | None = None
-    resizes: int | None = None
-    thread_changes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

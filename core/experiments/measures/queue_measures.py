@@ -15,7 +15,7 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from core.experiments.outcome import JobOutcome
+    from core.experiments.measures.job_outcome import JobOutcome
 
 HOUR = 3600.0
 _NOBODY = 0.01
