@@ -1,4 +1,4 @@
-"""What is left of a job, from what it prints: to its end, and to the point that its owner waits for.
+"""What is left of a job, from what it prints: to its end, and to the points that its owner waits for.
 
 Programs print how many steps they have done and how many there are; with the core-seconds used so far
 that is the work left. The printed losses say where most of the reduction is made (`loss_curve`).
@@ -9,15 +9,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.scheduling.loss_curve import reaches
+import numpy as np
+
+from core.scheduling.loss_curve import PRIOR, Chances, chances, reached
 
 if TYPE_CHECKING:
+    from core.scheduling.loss_curve import Floats
     from core.scheduling.model import Job
 
-GOAL = 0.9
+GOALS = (0.9, 0.95, 0.99)
+"""The points: shares of its whole loss reduction, in the order in which they are reached."""
 _STEPS = 2
 _LEAST = 0.01
-_GUESS = 0.4
 _GROWTH = 1.25
 _BRIEF = 0.5
 
@@ -32,8 +35,8 @@ class Known:
         Everything that it has printed.
     fitted
         How many of them its curve was fitted to.
-    knee
-        Share of its steps at which it has made 90% of its loss reduction, or None if unknown.
+    curves
+        How likely each curve of the grid is to be that of its loss, or None if that does not fall.
     fastest
         Most cores that it was seen to use.
     time, cpu_seconds
@@ -44,7 +47,7 @@ class Known:
 
     values: tuple[float, ...] = ()
     fitted: int = 0
-    knee: float | None = _GUESS
+    curves: Chances | None = PRIOR
     fastest: float = 0.0
     time: float = 0.0
     cpu_seconds: float = 0.0
@@ -53,11 +56,35 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Core-seconds of a job: total, to its end, and to 90% of its loss reduction (None: past or unknown)."""
+    """What is left of a job.
+
+    Parameters
+    ----------
+    total, end
+        Core-seconds in total, and to its end.
+    done
+        Share of its steps that is done.
+    curves
+        As in `Known`.
+    """
 
     total: float
     end: float
-    knee: float | None
+    done: float
+    curves: Chances | None
+
+    def ahead(self) -> tuple[Floats, Floats]:
+        """Core-seconds to each place where a point of `GOALS` may be, and how likely it is there.
+
+        Returns
+        -------
+        (ndarray, ndarray)
+            Each of shape (curves, goals); places that lie behind have a chance of 0.
+        """
+        places = reached(GOALS)
+        curves = np.zeros(len(places)) if self.curves is None else np.array(self.curves)
+        chance = np.where(places > self.done, curves[:, None], 0.0)
+        return np.maximum(places - self.done, _LEAST) * self.total, chance
 
 
 def learn(known: Known, job: Job, now: float) -> Known:
@@ -65,11 +92,17 @@ def learn(known: Known, job: Job, now: float) -> Known:
     passed, used = now - known.time, job.cpu_seconds - known.cpu_seconds
     fastest = max(known.fastest, used / passed) if passed >= _BRIEF else known.fastest
     values = known.values + tuple(value for _, value in job.readings)
-    knee, fitted = known.knee, known.fitted
+    curves, fitted = known.curves, known.fitted
     if len(values) >= max(_GROWTH * fitted, fitted + 4) and job.total_steps and job.steps:
-        knee, fitted = reaches(values, min(job.steps / job.total_steps, 1.0), GOAL), len(values)
+        curves, fitted = chances(values, min(job.steps / job.total_steps, 1.0)), len(values)
     return replace(
-        known, values=values, fitted=fitted, knee=knee, fastest=fastest, time=now, cpu_seconds=job.cpu_seconds
+        known,
+        values=values,
+        fitted=fitted,
+        curves=curves,
+        fastest=fastest,
+        time=now,
+        cpu_seconds=job.cpu_seconds,
     )
 
 
@@ -85,7 +118,4 @@ def left(job: Job, known: Known) -> Left | None:
         return None
     done = min(((job.steps or 0) + 0.5) / job.total_steps, 1.0)
     total = job.cpu_seconds / done
-    knee = None
-    if known.knee is not None and known.knee > done:
-        knee = max((known.knee - done) * total, _LEAST * total)
-    return Left(total, max((1 - done) * total, _LEAST * total), knee)
+    return Left(total, max(1 - done, _LEAST) * total, done, known.curves)

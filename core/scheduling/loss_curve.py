@@ -2,8 +2,8 @@
 
 With x the share of its steps, a loss follows E(x) = a - b*r(x), where r grows from 0 to 1 as an
 exponential, a hyperbola or a Weibull curve of unknown speed. For each speed of a fixed grid a and b are a
-least-squares line in closed form, so that a fit is one small matrix product. Each curve says where 90% of
-the reduction is reached; they are averaged, weighted by the likelihood of the printed values.
+least-squares line in closed form, so that a fit is one small matrix product. Each curve says where a share
+of the reduction is reached, and the printed values say how likely each curve is.
 """
 
 from __future__ import annotations
@@ -27,13 +27,35 @@ _SPEEDS = tuple(float(v) for v in np.geomspace(0.5, 60.0, 36))
 _KAPPAS = tuple(float(v) for v in np.geomspace(1.0, 300.0, 24))
 _TAUS = tuple(float(v) for v in np.geomspace(0.005, 0.6, 20))
 _POWER = 0.7
-_INDEPENDENT = 0.25
+_INDEPENDENT = 0.5
 """How many independent values one printed value counts for; the errors of neighbours are correlated."""
+
+Chances: TypeAlias = tuple[float, ...]
+"""How likely each curve of the grid is; they add up to 1."""
+
+_GRID = len(_SPEEDS) + len(_KAPPAS) + len(_TAUS)
+PRIOR: Chances = (1 / _GRID,) * _GRID
+"""Before anything was printed every curve of the grid is as likely as any other."""
 
 
 @lru_cache(maxsize=16)
-def _goals(goal: float) -> Floats:
-    """Share of the steps at which each curve of the grid is at `goal`."""
+def reached(goals: tuple[float, ...]) -> Floats:
+    """Share of the steps at which each curve of the grid has made each share of its loss reduction.
+
+    Parameters
+    ----------
+    goals
+        Shares of the reduction between a job's first step and its last, each in (0, 1).
+
+    Returns
+    -------
+    ndarray
+        Shape (curves, goals).
+    """
+    return np.stack([_reached(goal) for goal in goals], axis=1)
+
+
+def _reached(goal: float) -> Floats:
     exponential = [-math.log1p(-goal * -math.expm1(-v)) / v for v in _SPEEDS]
     hyperbolic = [goal / (1 + k * (1 - goal)) for k in _KAPPAS]
     weibull = [t * (-math.log1p(-goal * -math.expm1(-((1 / t) ** _POWER)))) ** (1 / _POWER) for t in _TAUS]
@@ -52,8 +74,8 @@ def _curves(x: Floats) -> Floats:
     )
 
 
-def reaches(values: Sequence[float], done: float, goal: float) -> float | None:
-    """Predict at which share of its steps a job has made a share `goal` of its whole loss reduction.
+def chances(values: Sequence[float], done: float) -> Chances | None:
+    """How likely each curve of the grid is, given what a job has printed.
 
     Parameters
     ----------
@@ -61,17 +83,15 @@ def reaches(values: Sequence[float], done: float, goal: float) -> float | None:
         What it has printed so far, evenly over its steps, lower is better.
     done
         Share of its steps done, in (0, 1].
-    goal
-        Share of the reduction between its first step and its last, in (0, 1).
 
     Returns
     -------
-    float or None
-        Share of its steps; None if there are too few values or its loss does not fall.
+    tuple of float, or None
+        None if its loss does not fall; the prior if there are too few values.
     """
     n = len(values)
     if n < FEWEST:
-        return None
+        return PRIOR
     x: Floats = np.linspace(done / n, done, n)
     curves = _curves(x)
     losses = np.asarray(values, dtype=float)
@@ -85,4 +105,4 @@ def reaches(values: Sequence[float], done: float, goal: float) -> float | None:
     if not math.isfinite(least) or least <= 0:
         return None
     weights = (least / missed) ** (n * _INDEPENDENT / 2)
-    return float(weights @ _goals(goal) / weights.sum())
+    return tuple((weights / weights.sum()).tolist())

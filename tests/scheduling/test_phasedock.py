@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from core.engines.simulated import simulated
+from core.experiments.outcome import Outcome
+from core.experiments.truth import truth
 from core.scheduling.actions import Migrate, Pause
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
@@ -104,6 +107,46 @@ def test_a_long_job_that_cannot_use_a_worker_is_not_left_to_the_end() -> None:
     assert ends[0] <= 1.03 * ends[1]
     late = run(scenario, stretch=10.0)[-1].observation.time
     assert late > 1.1 * ends[1]
+
+
+def reached(entries: list[Entry], scenario: Scenario) -> list[float]:
+    """Mean times to 90, 95 and 99% of the loss reduction."""
+    outcome = Outcome(truth(scenario))
+    for entry in entries:
+        outcome.add(entry)
+    result = outcome.result()
+    return [result.t90 or 0.0, result.t95 or 0.0, result.t99 or 0.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_point_is_paid_for_by_the_next(seed: int) -> None:
+    """A weight on 90% alone makes 99% late; weights on all three make none of them later than sharing."""
+    scenario = drawn(10, 300 + seed, caps=False)
+    mine = reached(run(scenario), scenario)
+    free = reached(run(scenario, POLICIES["free"]), scenario)
+    single = reached(run(scenario, goal=1.5, goal95=0.0, goal99=0.0), scenario)
+    assert all(now < then for now, then in zip(mine, free, strict=True))
+    assert mine[2] < single[2]
+
+
+def test_a_job_is_on_its_way_to_one_point_after_the_other() -> None:
+    entries = run(drawn(1, 11))
+    labels = [mark.label for entry in entries for mark in entry.marks]
+    assert [label for label, _ in itertools.groupby(labels)] == [
+        "unknown",
+        "to 90%",
+        "to 95%",
+        "to 99%",
+        "to the end",
+    ]
+
+
+def test_a_job_is_promised_nothing_before_its_size_is_known() -> None:
+    """The first job takes its two steps in ten seconds; what is promised by then must not bind for ever."""
+    slow = JobSpec("slow", work=200.0, demand=0.2)
+    others = tuple(JobSpec(f"quick-{k}", work=30.0, arrival=20.0) for k in range(4))
+    entries = run(Scenario((WorkerSpec("w", 1.0),), (slow, *others)), stretch=10.0, interval=1.0)
+    assert Pause("slow") in [action for entry in entries for action in entry.actions]
 
 
 def test_without_pauses_everybody_keeps_running() -> None:

@@ -22,7 +22,7 @@ MOST_INTERVALS = 600
 HEAVY_TO_LIGHT = (
     ("NL", "WL", "CL"),
     ("PC", "WC", "CC"),
-    ("to 90%", "to the end", "unknown"),
+    ("to 90%", "to 95%", "to 99%", "to the end", "unknown"),
 )
 """The lists and categories that policies put jobs in, each in order from most to least learning."""
 OTHER = "none"

@@ -28,6 +28,8 @@ _HEAVY = {
     "NL": "heavy",
     "PC": "heavy",
     "to 90%": "heavy",
+    "to 95%": "heavy",
+    "to 99%": "heavy",
     "WL": "middle",
     "WC": "middle",
     "to the end": "middle",

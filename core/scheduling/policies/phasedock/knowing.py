@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 from core.scheduling.forecast import Known, Left, learn, left
+from core.scheduling.policies.phasedock.worth import index
 from core.scheduling.shares.fair_share import Fair, advance, finishes
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class View:
         What is remembered, the observation taken in.
     lefts
         What is left of each job, or None where that is unknown.
+    worth
+        What a core-second is worth for each job of which that is known.
     typical
         Core-seconds assumed for a job of unknown size: the mean of the known ones.
     """
@@ -69,6 +73,7 @@ class View:
     seen: Observation
     state: State
     lefts: Mapping[str, Left | None]
+    worth: Mapping[str, float]
     typical: float
 
     def demand(self, name: str, capacity: float) -> float:
@@ -89,10 +94,11 @@ def look(state: State, seen: Observation) -> View:
         for job in seen.jobs
     }
     lefts = {job.id: left(job, known[job.id]) for job in seen.jobs}
+    worth = {name: index(each, state.settings.weights) for name, each in lefts.items() if each}
     totals = dict(state.totals) | {name: each.total for name, each in lefts.items() if each}
     totals |= {job.id: job.cpu_seconds for job in seen.ended}
     typical = sum(totals.values()) / len(totals) if totals else 1.0
-    view = View(seen, replace(state, known=known, totals=totals), lefts, typical)
+    view = View(seen, replace(state, known=known, totals=totals), lefts, worth, typical)
     fair: dict[str, Mapping[str, Fair]] = {}
     promised = {job.id: state.promised[job.id] for job in seen.jobs if job.id in state.promised}
     for worker in seen.workers:
@@ -124,7 +130,8 @@ def _virtual(view: View, worker: Worker) -> dict[str, Fair]:
     here = {job.id: job for job in view.seen.jobs if job.worker == worker.id and job.state.placed}
     elsewhere = {job.id for job in view.seen.jobs if job.worker != worker.id}
     on_it = {name: each for name, each in before.items() if name not in elsewhere}
-    needs = {name: view.state.totals.get(name, view.typical) for name in on_it}
+    # a job of unknown size stays: whoever left would keep a promise that was made on a guess
+    needs = {name: view.state.totals.get(name, inf) for name in on_it}
     demands = {name: view.demand(name, worker.capacity) for name in on_it}
     after = advance(on_it, needs, demands, worker.capacity, view.seen.time - view.state.time)
     came = {

@@ -5,17 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Mark, Migrate
+from core.scheduling.forecast import GOALS
 from core.scheduling.model import JobState
 from core.scheduling.policies.phasedock.knowing import State, look
 from core.scheduling.policies.phasedock.moving import move, place
 from core.scheduling.policies.phasedock.settings import PhaseDockSettings
-from core.scheduling.policies.phasedock.sharing import index, last_end, order, share
+from core.scheduling.policies.phasedock.sharing import last_end, order, share
 from core.scheduling.ports import Decision, SchedulingPolicy
 
 if TYPE_CHECKING:
+    from core.scheduling.forecast import Left
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.phasedock.knowing import View
 
+_LIKELY = 0.5
 _SOON = 1.0
 """Seconds between two looks while a job is new and its size not known yet."""
 
@@ -58,9 +61,15 @@ def _marks(view: View) -> tuple[Mark, ...]:
         if known is None:
             marks.append(Mark(job.id, "unknown"))
         else:
-            label = "to the end" if known.knee is None else "to 90%"
-            marks.append(Mark(job.id, label, index(known, view.state.settings.goal)))
+            marks.append(Mark(job.id, _next(known), view.worth[job.id]))
     return tuple(marks)
+
+
+def _next(known: Left) -> str:
+    """The next point that is more likely ahead than behind."""
+    _, chance = known.ahead()
+    points = zip(GOALS, chance.sum(axis=0).tolist(), strict=True)
+    return next((f"to {goal:.0%}" for goal, ahead in points if ahead >= _LIKELY), "to the end")
 
 
 PHASEDOCK = SchedulingPolicy(

@@ -12,7 +12,6 @@ from core.scheduling.shares.fair_share import slack
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.scheduling.forecast import Left
     from core.scheduling.model import Job, Worker
     from core.scheduling.policies.phasedock.knowing import View
 
@@ -68,13 +67,6 @@ def last_end(view: View, here: Mapping[str, list[Job]]) -> float:
     return end + state.settings.stretch * (end - state.begun)
 
 
-def index(known: Left, goal: float) -> float:
-    """What a core-second for a job is worth: reaching 90% counts `goal`, ending 1 more."""
-    if known.knee is None:
-        return 1.0 / known.end
-    return max(goal / known.knee, (1.0 + goal) / known.end)
-
-
 def order(view: View, worker: Worker, jobs: Sequence[Job], last: float) -> Order:
     """Put the jobs of a worker in order.
 
@@ -101,7 +93,7 @@ def order(view: View, worker: Worker, jobs: Sequence[Job], last: float) -> Order
     )
     rest = sorted(
         (name for name in soonest if name not in long),
-        key=lambda name: (-index(sure[name], settings.goal), name),
+        key=lambda name: (-view.worth[name], name),
     )
     new = [job.id for job in jobs if job.id not in sure and job.total_steps]
     groups = {"new": new, "promise": urgent, "long": long, "gain": rest}
@@ -136,7 +128,7 @@ def _reason(view: View, worker: Worker, job: Job, order: Order, *, runs: bool) -
     known = view.lefts[job.id]
     values = [("place", float(order.names.index(job.id) + 1))] if job.id in order.why else []
     if known is not None:
-        values += [("index", index(known, view.state.settings.goal)), ("left", known.end)]
+        values += [("index", view.worth[job.id]), ("left", known.end)]
     if order.spare is not None:
         values.append(("spare", order.spare))
     if job.id not in order.why:

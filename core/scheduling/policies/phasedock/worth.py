@@ -1,0 +1,30 @@
+"""What a core-second for a job is worth: the best prefix of its chain of points, each where it may be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.scheduling.chains import best_prefix
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.forecast import Left
+
+
+def index(known: Left, weights: Sequence[float]) -> float:
+    """Worth per core-second of serving a job up to the best of its points (`core.scheduling.chains`).
+
+    Where a point is nobody knows for sure: every place where it may be counts with its chance.
+
+    Parameters
+    ----------
+    known
+        What is left of it.
+    weights
+        What reaching each of `core.scheduling.forecast.GOALS` is worth; ending is worth 1.
+    """
+    works, chance = known.ahead()
+    return best_prefix(np.append(works, known.end), np.append(chance * np.array(weights), 1.0))
