@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.scheduling.chains import best_prefix
-from core.scheduling.forecast import GOALS, Left
-from core.scheduling.loss_curve import PRIOR, reached
+from core.scheduling.forecasting.chains import best_prefix
+from core.scheduling.forecasting.forecast import GOALS, Left
+from core.scheduling.forecasting.loss_curve import PRIOR, reached
 from core.scheduling.policies.phasedock.worth import index
 from tests.oracles import slow_chains
 

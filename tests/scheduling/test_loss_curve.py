@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.scheduling.loss_curve import FEWEST, PRIOR, chances, reached
+from core.scheduling.forecasting.loss_curve import FEWEST, PRIOR, chances, reached
 
 
 def exponential(x: float, speed: float) -> float:

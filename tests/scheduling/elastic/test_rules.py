@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from core.engines.simulated import simulated
 from core.scheduling import lookup
 from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, SetThreads, Start
+from core.scheduling.forecasting.step_time import StepTime, fitted
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, JobState, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
 from core.scheduling.policies.elastic.admission import equal_shares
 from core.scheduling.policies.elastic.book import Claim
 from core.scheduling.policies.elastic.scene import Scene
-from core.scheduling.step_time import StepTime, fitted
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import SpeedUp
 from tests.scheduling.making import PAUSED, RUNNING, Table

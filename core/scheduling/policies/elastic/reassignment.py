@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.scheduling.forecasting.step_time import StepTime
 from core.scheduling.policies.elastic.book import TINY, floored
-from core.scheduling.step_time import StepTime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

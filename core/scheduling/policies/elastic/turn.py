@@ -8,20 +8,20 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Reason
+from core.scheduling.forecasting.step_time import fitted
 from core.scheduling.model import Trigger
 from core.scheduling.policies.elastic.admission import Admission
 from core.scheduling.policies.elastic.book import TINY, Book, Held, claim
 from core.scheduling.policies.elastic.queue import Queued, order, paused, rank
 from core.scheduling.policies.elastic.reassignment import grown, moved
-from core.scheduling.step_time import fitted
 from core.units import format_bytes, format_cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from core.scheduling.forecasting.step_time import StepTime
     from core.scheduling.policies.elastic.book import Claim
     from core.scheduling.policies.elastic.scene import Scene
-    from core.scheduling.step_time import StepTime
 
 _TRIES = 8
 """Workers on which cores are taken back for one job at most, those with the fewest cores asked for first."""

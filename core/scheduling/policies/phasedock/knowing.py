@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from core.scheduling.forecast import Known, Left, learn, left
+from core.scheduling.forecasting.forecast import Known, Left, learn, left
 from core.scheduling.policies.phasedock.worth import index
 from core.scheduling.shares.fair_share import Fair, advance, finishes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Mark, Migrate
-from core.scheduling.forecast import GOALS
+from core.scheduling.forecasting.forecast import GOALS
 from core.scheduling.model import JobState
 from core.scheduling.policies.phasedock.knowing import State, look
 from core.scheduling.policies.phasedock.moving import move, place
@@ -14,7 +14,7 @@ from core.scheduling.policies.phasedock.sharing import last_end, order, share
 from core.scheduling.ports import Decision, SchedulingPolicy
 
 if TYPE_CHECKING:
-    from core.scheduling.forecast import Left
+    from core.scheduling.forecasting.forecast import Left
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.phasedock.knowing import View
 

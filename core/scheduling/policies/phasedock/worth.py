@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.scheduling.chains import best_prefix
+from core.scheduling.forecasting.chains import best_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.scheduling.forecast import Left
+    from core.scheduling.forecasting.forecast import Left
 
 
 def index(known: Left, weights: Sequence[float]) -> float:
-    """Worth per core-second of serving a job up to the best of its points (`core.scheduling.chains`).
+    """Worth per core-second of serving a job up to the best of its points (`core.scheduling.forecasting.chains`).
 
     Where a point is nobody knows for sure: every place where it may be counts with its chance.
 
@@ -24,7 +24,7 @@ def index(known: Left, weights: Sequence[float]) -> float:
     known
         What is left of it.
     weights
-        What reaching each of `core.scheduling.forecast.GOALS` is worth; ending is worth 1.
+        What reaching each of `core.scheduling.forecasting.forecast.GOALS` is worth; ending is worth 1.
     """
     works, chance = known.ahead()
     return best_prefix(np.append(works, known.end), np.append(chance * np.array(weights), 1.0))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from core.scheduling.loss_curve import Floats
+    from core.scheduling.forecasting.loss_curve import Floats
 
 
 def best_prefix(works: Floats, worths: Floats) -> float:

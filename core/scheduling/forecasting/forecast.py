@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.scheduling.loss_curve import PRIOR, Chances, chances, reached
+from core.scheduling.forecasting.loss_curve import PRIOR, Chances, chances, reached
 
 if TYPE_CHECKING:
-    from core.scheduling.loss_curve import Floats
+    from core.scheduling.forecasting.loss_curve import Floats
     from core.scheduling.model import Job
 
 GOALS = (0.9, 0.95, 0.99)
