@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from core.experiments.spec import Experiment
 
-_WIDE = 150
+_WIDE = 190
 _TINY = 5e-4
-_MEASURED = ("mean", "makespan", "t90", "worst_slowdown")
+_MEASURED = ("mean", "makespan", "t90", "t95", "t99", "worst_slowdown")
 _COMPARED = ("mean", "makespan", "t90")
 _QUEUE_HEADS = {
     "longest_wait": "longest",
@@ -29,6 +29,7 @@ _QUEUE_HEADS = {
     "resizes": "cores set",
     "thread_changes": "threads set",
 }
+_WITHOUT_INTERVAL = ("t95", "t99")
 
 
 def experiments(found: Sequence[tuple[str, Experiment]]) -> None:
@@ -75,15 +76,17 @@ def _where(report: Mapping[str, Any]) -> str:
 
 def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:
     real = any(row["controller"] is not None for row in rows)
-    heads = ["policy", "mean", "makespan", "t90", "slowdown", "moves", *(["own CPU"] if real else [])]
-    changes = tuple(f"Δ {name}" for name in _COMPARED)
-    table = _table(*heads, *map(plain, changes), right=range(1, 10))
+    heads = ["policy", *_MEASURED[:-1], "slowdown", "moves", *(["own CPU"] if real else [])]
+    changes = tuple(f"Δ {name}" for name in (*_COMPARED, *_WITHOUT_INTERVAL))
+    table = _table(*heads, *map(plain, changes), right=range(1, len(heads) + len(changes)))
     for row in rows:
         measures = [_seconds(row["measures"][name]) for name in _MEASURED]
         measures.append(format_number(row["migrations"], 1))
         if real:
             measures.append("–" if row["controller"] is None else format_share(row["controller"]))
-        shown = [_interval((row["differences"] or {}).get(name)) for name in _COMPARED]
+        differences = row["differences"] or {}
+        shown = [_interval(differences.get(name)) for name in _COMPARED]
+        shown += [_value(differences.get(name)) for name in _WITHOUT_INTERVAL]
         table.add_row(plain(row["label"]), *measures, *shown)
     return table
 
@@ -136,6 +139,10 @@ def _interval(change: Mapping[str, Any] | None) -> str:
         return "–"
     text = _change(change["value"])
     return text if change["low"] is None else f"{text} ({_change(change['low'])} … {_change(change['high'])})"
+
+
+def _value(change: Mapping[str, Any] | None) -> str:
+    return "–" if change is None or change["value"] is None else _change(change["value"])
 
 
 def _change(value: float) -> str:

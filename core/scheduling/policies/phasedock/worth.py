@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def index(known: Left, weights: Sequence[float]) -> float:
-    """Worth per core-second of serving a job up to the best of its points (`core.scheduling.forecasting.chains`).
+    """Worth per core-second of serving a job to its best point (`core.scheduling.forecasting.chains`).
 
     Where a point is nobody knows for sure: every place where it may be counts with its chance.
 
