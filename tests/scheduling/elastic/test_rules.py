@@ -254,7 +254,7 @@ def clusters(draw):
             float(draw(st.integers(1, 80))),
             float(draw(st.integers(0, 40))),
             request=float(draw(st.integers(1, int(most)))),
-            memory=draw(st.none() | st.sampled_from([GIB, 3 * GIB])),
+            memory=draw(st.none() | st.sampled_from([GIB, 3 * GIB, 6 * GIB])),
             priority=draw(st.integers(0, 9)),
             resizable=draw(st.booleans()),
             speedup=draw(st.none() | st.just(SpeedUp(0.2, 0.7, 0.1))),
@@ -357,3 +357,25 @@ def test_a_decision_about_one_worker_looks_at_no_other():
     made.put("new", request=4.0, arrived=2.0)
     assert made.look(2.0, ended=("j7",), trigger=Trigger.DEPARTURE).actions == (Start("new", there, 4.0),)
     assert [name for name, book in made.state.books.items() if book is not before[name]] == [there]
+
+
+def test_memory_of_paused_jobs_holds_nobody_up_for_ever():
+    """The first needs more memory than is left while another is paused: that one runs on, and frees it."""
+    made = Table(
+        "elastic",
+        {"admission": "strict", "order": "round-robin", "quantum": 10.0, "reassign": "none"},
+        (Worker("w", 4.0, 0.0, 10 * GIB, 0.0),),
+    )
+    made.put("a", request=4.0, terms=Terms(memory=4 * GIB))
+    made.look(0.0)
+    made.put("a", limit=4.0)
+    made.put("b", request=4.0, arrived=1.0, terms=Terms(memory=4 * GIB))
+    made.put("large", request=4.0, arrived=2.0, terms=Terms(memory=8 * GIB))
+    assert made.look(10.0).actions == (Pause("a"), Start("b", "w", 4.0))
+    made.put("a", state=PAUSED)
+    made.put("b", limit=4.0)
+    assert made.look(15.0).actions == ()
+    assert made.look(20.0, ended=("b",)).actions == (Resume("a"),)
+    made.put("a", state=RUNNING)
+    assert made.look(40.0).actions == ()
+    assert starts(made.look(50.0, ended=("a",))) == {"large": 4.0}

@@ -59,15 +59,20 @@ class Turn:
         )
 
     def admit(self) -> None:
-        """Begin those that wait, in their order; whom cores do not suffice for holds up all behind it."""
+        """Begin those that wait, in their order; whom cores do not suffice for holds up all behind it.
+
+        Whom memory does not suffice for lets those go on that are paused: they hold what it waits for.
+        """
         key = order(self.settings, self.now)
         able = {name: each for name, each in self.queue.items() if each.again <= self.now}
         while able:
             first = min(able.values(), key=key)
             if not self._begin(first):
                 self._tell(first, len(able) - 1)
-                return
-            del able[first.claim.job]
+                if not self._waits_for_memory(first):
+                    return
+                able = {name: each for name, each in able.items() if each.worker is not None}
+            able.pop(first.claim.job, None)
 
     def _begin(self, first: Queued) -> bool:
         for name in self._candidates(first):
@@ -105,6 +110,11 @@ class Turn:
         used = max((worker.memory_used or 0.0) + self._memory.get(name, 0.0), said)
         return bool(used + needed <= self.settings.memory * worker.memory)
 
+    def _waits_for_memory(self, first: Queued) -> bool:
+        """Whether no worker that is large enough for a job has the memory that it needs."""
+        large = (name for name, book in self.books.items() if book.capacity >= first.claim.least - TINY)
+        return first.worker is None and not any(self._has_memory(name, first.claim.memory) for name in large)
+
     def _give(self, first: Queued, name: str, cores: float, after: Book) -> None:
         asks = self._claim_on(first, name)
         for each in after.running:
@@ -127,7 +137,7 @@ class Turn:
         """Say once why the first one waits; a number that changes is said again."""
         free, asks = max(map(_FREE, self.books.values()), default=0.0), first.claim
         text = f"{asks.job} asks for {format_cores(asks.request)}; at most {format_cores(free)} are free."
-        if not any(self._has_memory(name, asks.memory) for name in self.books):
+        if self._waits_for_memory(first):
             text = f"{asks.job} waits for memory: no worker has {format_bytes(asks.memory)} to spare."
         if text != first.told:
             self.queue[asks.job] = replace(first, told=text)
