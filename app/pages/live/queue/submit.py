@@ -9,7 +9,7 @@ from dash import ALL, Input, Output, State
 
 from app.context import LOCATION, workspace
 from app.pages.live import actions
-from app.pages.live.job_form import FORM
+from app.pages.live.queue.form import FORM
 from app.ui.basics import Node, notice
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
