@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.traces.cells.dates import CLOCK, DAY_FIRST, YEAR_FIRST
 from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.guessing.order import cells_of_longest
 from core.traces.guessing.times import time_units
 from core.traces.guessing.units import choices as units_of
 from core.traces.guessing.usage import WHAT, about_gpus, asked_for, candidates
@@ -85,7 +86,8 @@ def questions(
 
     found = []
     if mapping.time is not None and mapping.time_unit == UNKNOWN:
-        found.append(_of_time(mapping.time, cells(mapping.time)))
+        own = cells_of_longest(mapping.time, mapping.executions, header, rows)
+        found.append(_of_time(mapping.time, cells(mapping.time), own))
     style = style_of(cell for row in rows for cell in row)
     for one in mapping.features:
         if one.unit_key == UNKNOWN:
@@ -98,8 +100,8 @@ def questions(
     return tuple(found)
 
 
-def _of_time(name: str, cells: Sequence[str]) -> Question:
-    shown, choices = cells[0] if cells else "", time_units(name, cells)
+def _of_time(name: str, cells: Sequence[str], own: Sequence[str]) -> Question:
+    shown, choices = cells[0] if cells else "", time_units(name, cells, own)
     if YEAR_FIRST in choices:
         sentence = f"“{shown}” in “{name}”: is the day, the month or the year first?"
     elif DAY_FIRST in choices:

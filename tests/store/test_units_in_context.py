@@ -50,7 +50,20 @@ def test_milliseconds_of_an_uptime_are_no_seconds_of_a_date(tmp_path, behind, st
     assert found["timestamp"].choices == ("ms", "s")
 
 
-@pytest.mark.parametrize("step", [60, 300, 900, 3600])
+@pytest.mark.parametrize("executions", [1, 3, 5])
+@pytest.mark.parametrize("step", [2000, 20_000, 60_000, 300_000])
+def test_so_they_are_where_stamps_jitter(tmp_path, step, executions):
+    late = np.random.default_rng(executions).integers(0, 40, (ROWS, executions))
+    rows = [
+        f"{UPTIME + step * i + 120 * k + late[i, k]},run-{k},{cpu(i)}"
+        for i in range(ROWS)
+        for k in range(executions)
+    ]
+    found = asked(tmp_path, "timestamp,container,cpu_cores\n" + "\n".join(rows) + "\n")
+    assert found["timestamp"].choices == ("ms", "s")
+
+
+@pytest.mark.parametrize("step", [60, 300, 900, 3600, 86_400])
 def test_seconds_as_people_set_them_are_read(tmp_path, step):
     traces, said = read(tmp_path, table("time,cpu_cores", lambda i: (1_728_000_000 + step * i, cpu(i))))
     assert (traces.period, said) == (step, {})

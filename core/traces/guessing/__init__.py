@@ -15,7 +15,7 @@ from core.traces.cells.numbers import EMPTY, style_of
 from core.traces.guessing import usage
 from core.traces.guessing.context import in_context
 from core.traces.guessing.further import further_role
-from core.traces.guessing.order import is_identity, telling_apart
+from core.traces.guessing.order import cells_of_longest, is_identity, telling_apart
 from core.traces.guessing.roles import unnamed
 from core.traces.guessing.times import Times, look_at, without_unit
 from core.traces.guessing.units import Column, UnitGuess, unit_of
@@ -80,7 +80,11 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     mapped = in_context(alone, columns, named)
     if not mapped:
         return None
-    times = Times(("none",)) if time is None else look_at(time, cells[time])
+    times = (
+        Times(("none",))
+        if time is None
+        else look_at(time, cells[time], cells_of_longest(time, named, whole, rows))
+    )
     return ColumnMapping(
         features=tuple(one for one, _ in mapped),
         execution=named[0] if named else None,

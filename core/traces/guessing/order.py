@@ -82,6 +82,15 @@ def by_execution(
     return list(found.values())
 
 
+def cells_of_longest(
+    name: str, executions: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> list[str]:
+    """The cells of a column in the rows of the execution that has most of them."""
+    place = header.index(name)
+    longest = max(by_execution(executions, header, rows), key=len, default=[])
+    return [row[place] for row in longest]
+
+
 def without_false_counters(
     mapping: ColumnMapping, header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> ColumnMapping:

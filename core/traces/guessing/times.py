@@ -20,6 +20,8 @@ _SCALES = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _FINER = {"s": "ms", "ms": "us", "us": "ns"}
 _SLOW = 100.0
 """Steps from here on, in seconds, are of a finer unit unless they are as long as people set them."""
+_SLOWEST = 3_600.0
+"""Nor does anybody sample more slowly than this, in seconds, in a finer unit than that of the numbers."""
 _VERY_SLOW = 1_000.0
 """Odd steps from here on are asked even under the name of seconds."""
 _TURNS = 8
@@ -50,7 +52,7 @@ class Times(NamedTuple):
         return self.units[0] if len(self.units) == 1 else UNKNOWN
 
 
-def look_at(name: str, cells: Sequence[str]) -> Times:
+def look_at(name: str, cells: Sequence[str], own: Sequence[str] = ()) -> Times:
     """How a column of time can be read.
 
     Parameters
@@ -59,6 +61,8 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
         The column's name: of numbers that are no dates, it tells seconds from milliseconds.
     cells
         Its cells in the order of the file.
+    own
+        Those of one execution, where a column names executions: rows of several are nearer to each other.
     """
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
     numbers = _numbers(filled)
@@ -66,6 +70,7 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
     if compact or len(numbers) * 2 <= len(filled):
         return Times(kind_of(filled) or ("s",), assumed=any(map(in_several_zones, filled)))
     named, epoch = _named(name), _of_epoch(numbers)
+    numbers = _numbers([cell.strip() for cell in own if cell.strip() not in EMPTY]) or numbers
     # microseconds since a boot three weeks ago are as large as milliseconds since 1970
     if epoch is not None and named is not None and _SCALES.get(named, 0.0) > _SCALES[epoch]:
         return Times((named, epoch))
@@ -78,9 +83,9 @@ def look_at(name: str, cells: Sequence[str]) -> Times:
     return Times(("s",), assumed=True) if _usual(numbers) else Times(_OF_SPANS)
 
 
-def time_units(name: str, cells: Sequence[str]) -> tuple[str, ...]:
+def time_units(name: str, cells: Sequence[str], own: Sequence[str] = ()) -> tuple[str, ...]:
     """The units that a column of time can have: one where it is known, several where a person must say."""
-    return look_at(name, cells).units
+    return look_at(name, cells, own).units
 
 
 def _of_epoch(numbers: Sequence[float]) -> str | None:
@@ -114,12 +119,13 @@ def _usual(numbers: Sequence[float]) -> bool:
 def _too_slow(numbers: Sequence[float], scale: float, slow: float = _SLOW) -> bool:
     """Whether samples are oddly far apart, and as far as is usual in the next finer unit."""
     step = (_own_step(numbers) or 0.0) / scale
-    return step >= slow and not _is_set(step) and _USUAL[0] <= step / 1000 <= _USUAL[1]
+    return step >= slow and not _is_set(step) and _USUAL[0] <= step / 1000 <= _SLOWEST
 
 
 def _is_set(step: float) -> bool:
-    """Whether people sample so: whole minutes that make an hour, or hours that make a day."""
-    return any(step % unit == 0 and whole % step == 0 for unit, whole in ((60, 3600), (3600, 86_400)))
+    """Whether people sample so: whole minutes that make an hour, hours that make a day, or days."""
+    parts = ((60, 3600), (3600, 86_400))
+    return step % 86_400 == 0 or any(step % unit == 0 and whole % step == 0 for unit, whole in parts)
 
 
 def _own_step(numbers: Sequence[float]) -> float | None:

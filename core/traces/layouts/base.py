@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.traces.guessing.order import is_identity, telling_apart
+from core.traces.guessing.order import cells_of_longest, is_identity, telling_apart
 from core.traces.guessing.times import look_at
 from core.traces.mapping import PERIOD
 
@@ -81,7 +81,8 @@ def timed(mapping: ColumnMapping, head: Head, name: str = "timestamp", period: f
     if name not in head.header:
         assumed = (*mapping.assumed, PERIOD)
         return replace(mapping, time=None, time_unit="none", period=period, assumed=assumed)
-    times = look_at(name, head.column(name))
+    own = cells_of_longest(name, mapping.executions, head.header, head.rows)
+    times = look_at(name, head.column(name), own)
     assumed = (*mapping.assumed, *((name,) if times.assumed else ()))
     return replace(mapping, time=name, time_unit=times.unit, assumed=assumed)
 
