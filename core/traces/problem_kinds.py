@@ -111,6 +111,13 @@ KINDS: dict[str, Kind] = {
     "repeated_header": Kind(
         Severity.INFO, Action.IGNORED, "The repetitions were skipped.", "No action is needed."
     ),
+    "other_header": Kind(
+        Severity.WARNING,
+        Action.IGNORED,
+        "It was skipped, and the rows below it were read under the first header.",
+        "Give the file one header of one row, or split it where its columns change.",
+        harm=Harm.ALWAYS,
+    ),
     "ragged": Kind(
         Severity.ERROR,
         Action.DROPPED,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.traces.build.levels import changed
 from core.traces.build.resample import infer_period, resample, usual_steps
 from core.traces.build.turns import mixtures
 from core.traces.cells.dates import CLOCK, MINUTES, READERS, SEVERAL_ZONES
@@ -47,6 +48,8 @@ def finished(
     _say_single(recorded, mapping.execution, log)
     traces, kept = _long_enough(traces, recorded, mapping, log, row_of)
     _say_doubts(traces, mapping, log)
+    for column, sentence in changed(recorded):
+        log.add("doubtful", sentence, column=column)
     for sentence in mixtures(recorded):
         log.add("doubtful", sentence, column=mapping.execution)
     return traces, kept

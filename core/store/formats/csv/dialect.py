@@ -19,6 +19,7 @@ from core.traces.layouts import headerless
 from core.traces.validation import Problem, many, problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -27,9 +28,22 @@ EVIDENCE_ROWS = 2_000
 """Rows by which a table's units are guessed: the first ones of a container are often idle."""
 _FOR_EXCEL = re.compile(r'"?sep=(.{1,2}?)"?', re.IGNORECASE)
 """A first line that tells Excel the separator, as Grafana writes it."""
+LEAST_NAMES = 2
+"""A single text in a row is no header."""
+_NUMERIC = frozenset("0123456789+-.−")
 MOST_COLUMNS = 20_000
 MOST_NAMED = 200
 """Columns that are looked at one by one."""
+
+
+def holds_names(cells: Sequence[str]) -> bool:
+    """Whether a row has texts in at least half of its cells and no number or date: it may be a header."""
+    if any(cell.lstrip()[:1] in _NUMERIC for cell in cells):  # nearly always the first one
+        return False
+    filled = [text for cell in cells if (text := cell.strip()) not in EMPTY]
+    if len(filled) < LEAST_NAMES or 2 * len(filled) < len(cells):
+        return False
+    return not any(read(text) is not None or is_date(text) for text in filled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import numpy as np
 from core.errors import InputError
 from core.store.formats import parse_cells as parse
 from core.store.formats.csv.annotations import samples
+from core.store.formats.csv.dialect import holds_names
 from core.store.formats.opening import open_content
 from core.traces.cells.numbers import POINT
 from core.traces.raw import Coded, RawTable
@@ -273,6 +274,9 @@ def _chunks(
             continue
         if fitted[0] == head.header[0] and tuple(cell.strip() for cell in fitted) == head.header:
             log.add("repeated_header", f"The header appears again in row {row}.", row=row)
+            continue
+        if holds_names(fitted):
+            log.add("other_header", f"Row {row} has names and no numbers, as a header has.", row=row)
             continue
         chunk.append(fitted)
         numbers.append(row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.store.formats.base import Format
+from core.store.formats.csv.dialect import holds_names
 from core.store.formats.logs.text_table import Row, TextTable
 from core.traces.cells.dates import is_clock, is_date
 from core.traces.cells.numbers import is_number
@@ -52,6 +53,10 @@ def parse(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
         if len(cells) != len(header):
             message = f"Row {number} has {len(cells)} cells instead of the {len(header)} of the header."
             log.add("ragged", message, row=number)
+            continue
+        if holds_names(cells):
+            message = f"Row {number} has names and no numbers, as a header has."
+            log.add("other_header", message, row=number)
             continue
         yield Row(number, dict(zip(header, cells, strict=True)))
 

@@ -1,0 +1,103 @@
+"""Usage whose numbers change their meaning within a file: another unit from some row on, or a value for none.
+
+Rows behind the first ones are read in the unit that the first ones show. Where the usual value jumps by 100,
+1000 or 1024 times and stays there, the unit may have changed. A value far above all others that comes again
+and again to the last digit, such as 99999, may stand for a missing one; so may memory of 0 between samples.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.traces.model import Role
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.traces.model import FloatArray, TraceSet
+
+MOST_LOOKED_AT = 200
+"""Executions whose samples are looked at, from first to last."""
+LEAST_SAMPLES = 20
+BESIDE = 10
+"""Samples on either side of a jump whose medians are compared."""
+FACTORS = {Role.CPU: (100.0, 1000.0), Role.MEMORY: (1000.0, 1024.0, 1e6, 1024.0**2)}
+NEAR = {Role.CPU: 0.1, Role.MEMORY: 0.03}
+"""How near a jump is to a factor, as a share of it: memory changes little from sample to sample."""
+FAR = 10.0
+"""A value that stands for none is this many times as large as the largest other one."""
+RARE = 0.2
+"""Of more samples it is no exception."""
+
+
+def changed(recorded: TraceSet) -> Iterator[tuple[str, str]]:
+    """The columns of CPU and memory whose numbers may change their meaning, each with a question.
+
+    Parameters
+    ----------
+    recorded
+        Samples as they were recorded, in canonical units.
+    """
+    step = max(recorded.n_executions // MOST_LOOKED_AT, 1)
+    for feature, values in zip(recorded.features, recorded.columns, strict=True):
+        if feature.role not in FACTORS:
+            continue
+        parts = (
+            (recorded.ids[i], values[recorded.offsets[i] : recorded.offsets[i + 1]])
+            for i in range(0, recorded.n_executions, step)
+        )
+        found = (said for name, part in parts if (said := _odd(feature.name, feature.role, name, part)))
+        said = next(found, None)
+        if said is not None:
+            yield feature.name, said
+
+
+def _odd(column: str, role: Role, name: str, values: FloatArray) -> str | None:
+    """What is odd about the samples of one execution."""
+    if len(values) < LEAST_SAMPLES or not np.isfinite(values).all():
+        return None
+    factor = _jump(values, role)
+    if factor:
+        times = f"becomes {factor:,.0f} times as large or small and stays so"
+        return f"“{column}” of “{name}” {times}: did its unit change?"
+    if _has_code(values):
+        return (
+            f"“{column}” of “{name}” has one value again and again, far above all others: does it mean none?"
+        )
+    gone = role is Role.MEMORY and _between(values == 0)
+    return f"“{column}” of “{name}” is 0 between samples that are not: does it mean none?" if gone else None
+
+
+def _jump(values: FloatArray, role: Role) -> float:
+    """The factor by which the level of positive values jumps once, for good; 0 where it does not."""
+    positive = values[values > 0]
+    if len(positive) < LEAST_SAMPLES:
+        return 0.0
+    place = int(np.argmax(np.abs(np.diff(np.log(positive))))) + 1
+    before, after = positive[:place], positive[place:]
+    if min(len(before), len(after)) < BESIDE or not (
+        before.max() * FAR < after.min() or after.max() * FAR < before.min()
+    ):
+        return 0.0
+    found = (float(after[0] / before[-1]), float(np.median(after[:BESIDE]) / np.median(before[-BESIDE:])))
+    ratios = [max(one, 1 / one) for one in found]
+    return next((one for one in FACTORS[role] if any(abs(r / one - 1) <= NEAR[role] for r in ratios)), 0.0)
+
+
+def _has_code(values: FloatArray) -> bool:
+    """Whether the largest value comes several times, apart from each other, and all others are far below."""
+    most = float(values.max())
+    same = values == most
+    count = int(same.sum())
+    if not 2 < count <= RARE * len(values):
+        return False
+    rest = float(values[~same].max(initial=0.0))
+    return 0 < rest * FAR < most and _between(same)
+
+
+def _between(marked: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:
+    """Whether some samples are marked again and again, with others between them."""
+    starts = int((np.diff(marked.astype(np.int8)) == 1).sum())
+    return starts > 1

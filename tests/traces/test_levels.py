@@ -1,0 +1,67 @@
+"""Usage whose unit changes within a file, and values that stand for missing ones, are doubted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.traces.build.levels import changed
+from core.traces.model import Feature, Role, TraceSet
+from core.units import MIB, Unit
+
+N = 300
+CPU = 1.5 + 0.5 * np.sin(np.arange(N) / 9)
+MEMORY = (800 + 100 * np.sin(np.arange(N) / 31)) * MIB
+
+
+def recorded(cpu=CPU, memory=MEMORY):
+    return TraceSet(
+        features=(Feature("cpu", Role.CPU, Unit.CORES), Feature("mem", Role.MEMORY, Unit.BYTES)),
+        columns=(np.asarray(cpu, float), np.asarray(memory, float)),
+        time=np.arange(N, dtype=float),
+        ids=("a",),
+        offsets=np.array([0, N]),
+        period=1.0,
+    )
+
+
+def at(where, values, other):
+    return np.where(np.isin(np.arange(N), where), other, values)
+
+
+LATE = np.arange(200, N)
+
+
+@pytest.mark.parametrize(
+    ("traces", "column"),
+    [
+        (recorded(cpu=at(LATE, CPU, 100 * CPU)), "cpu"),
+        (recorded(cpu=at(LATE, CPU, CPU / 1000)), "cpu"),
+        (recorded(memory=at(LATE, MEMORY, 1024 * MEMORY)), "mem"),
+        (recorded(memory=at(LATE, MEMORY, MEMORY / 2**20)), "mem"),
+        (recorded(memory=at(range(5, N, 50), MEMORY, 99_999 * MIB)), "mem"),
+        (recorded(cpu=at(range(5, N, 50), CPU, 65_535)), "cpu"),
+        (recorded(memory=at(range(5, N, 50), MEMORY, 0)), "mem"),
+    ],
+)
+def test_numbers_that_change_their_meaning_are_doubted(traces, column):
+    ((found, sentence),) = changed(traces)
+    assert found == column
+    assert f"“{column}” of “a”" in sentence
+    assert sentence.endswith("?")
+
+
+@pytest.mark.parametrize(
+    "traces",
+    [
+        recorded(),
+        recorded(cpu=at(LATE, CPU, 30 * CPU)),  # another phase
+        recorded(cpu=at(range(0, N, 2), CPU, 0)),  # idle in turns
+        recorded(memory=at(LATE, MEMORY, 64 * MEMORY)),
+        recorded(memory=at(LATE, MEMORY, 0)),  # it has ended
+        recorded(memory=at([60], MEMORY, 40 * MEMORY)),  # one peak
+        recorded(cpu=np.minimum(3 * CPU, 4.0)),  # held at its limit
+    ],
+)
+def test_phases_peaks_and_ends_are_not(traces):
+    assert list(changed(traces)) == []
