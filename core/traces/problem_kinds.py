@@ -216,6 +216,12 @@ KINDS: dict[str, Kind] = {
         harm=Harm.ALWAYS,
     ),
     "missing": Kind(Severity.WARNING, Action.HELD, _FILL, "Fill the gaps if they matter.", harm=Harm.IF_MANY),
+    "no_limit": Kind(
+        Severity.INFO,
+        Action.IGNORED,
+        "They were not read as limits.",
+        "No action is needed: 0, −1 and sizes beyond any machine stand where there is no limit.",
+    ),
     "host_memory": Kind(
         Severity.INFO,
         Action.IGNORED,

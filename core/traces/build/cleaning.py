@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from core.traces.model import FloatArray, IntArray
 
 USAGE = tuple(ROLE_UNITS)
-OPTIONAL = (Role.LOSS, Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+LIMITS = (Role.CPU_LIMIT, Role.MEMORY_LIMIT)
+OPTIONAL = (Role.LOSS, *LIMITS)
 # More than any conceivable machine has: the unit is wrong, or the file is damaged.
 MOST = {Unit.CORES: 1e6, Unit.BYTES: 2.0**60, Unit.SHARE: 1e4, Unit.PLAIN: 1e300, Unit.SECONDS: 1e300,
         Unit.BYTES_PER_SECOND: 2.0**50, Unit.WATTS: 1e7}  # fmt: skip
@@ -44,6 +45,8 @@ def clean(work: Working) -> None:
         return
     for index in range(len(work.columns)):
         _infinite_to_missing(work, index)
+        if work.features[index].role in LIMITS:
+            _limitless_to_missing(work, index)
     _drop_impossible(work)
     if work.n:
         _counters_to_rates(work)
@@ -169,6 +172,19 @@ def _infinite_to_missing(work: Working, index: int) -> None:
         work.mark_reported(bad, name)
 
 
+def _limitless_to_missing(work: Working, index: int) -> None:
+    """Read a limit of 0, −1, or of more than any machine has as none: so kernels and tools write it."""
+    name, values = work.features[index].name, work.columns[index]
+    most = MOST[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
+    bad = (values <= 0) | (values > most)
+    if bad.any():
+        count, rows = int(bad.sum()), work.first_rows(bad)
+        message = f"Column “{name}”: {many(count, 'value')} that mean no limit, first in row {rows[0]}."
+        work.log.add("no_limit", message, rows=rows, column=name, count=count)
+        work.columns[index] = np.where(bad, np.nan, values)
+        work.mark_reported(bad, name)
+
+
 def _drop_impossible(work: Working) -> None:
     """Reject rows whose usage is negative or beyond any machine."""
     gone = np.zeros(work.n, dtype=bool)
@@ -259,6 +275,7 @@ def _drop_empty_columns(work: Working) -> None:
     for feature, none in zip(work.features, empty, strict=True):
         if none:
             blank = feature.role is Role.OTHER and feature.name not in work.flawed
+            blank |= any(one.kind == "no_limit" and one.column == feature.name for one in work.log.problems)
             message = f"Column “{feature.name}” has no usable number in any row."
             kind = "blank_column" if blank else "empty_column"
             work.log.add(kind, message, column=feature.name, row=None)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FEW_CORES = 16.0
 MANY_BYTES = 2.0**24
+NO_LIMIT = 2.0**60
+"""Kernels write a number beyond this where there is no limit."""
 _CUMULATIVE = frozenset(("total", "cumulative", "counter"))
 _RATES = frozenset(("rate", "irate", "deriv"))
 """Words of functions and recording rules that make usage of a counter, and keep its name."""
@@ -132,6 +134,8 @@ def _contradicted(column: Column, role: Role, unit_key: str) -> bool:
     if unit_key in KEYS and column.written is None and are_shares(column.values()):
         return True
     values = [] if unit.cumulative or column.written is not None else column.values(unit_key)
+    if role in (Role.CPU_LIMIT, Role.MEMORY_LIMIT):
+        values = [value for value in values if value * unit.factor < NO_LIMIT]
     most = max(values, default=0.0) * unit.factor
     if not values or unit.unit not in (Unit.CORES, Unit.BYTES):
         return False
