@@ -14,6 +14,7 @@ from core.store.inspection import PREVIEW_ROWS, ColumnInfo, Inspection
 from core.traces.build import build
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import EMPTY, is_number
+from core.traces.guessing.second_clock import other_clock
 from core.traces.layouts import recognise
 from core.traces.layouts.tracking import TRACKING, is_chart
 from core.traces.questions import questions
@@ -50,6 +51,7 @@ def inspect_one(where: Path, as_written: bool = False) -> Inspection:
     else:
         layout, label, reasons = found.layout, found.label, found.reasons
         mapping = replace(found.mapping, as_written=as_written)
+        reasons = (*reasons, *filter(None, [_second_clock(source, mapping)]))
     size = where.stat().st_size
     return Inspection(
         layout=layout,
@@ -128,6 +130,7 @@ def read_one(
             raise
     if isinstance(source, ExactSource) and _needs_exact(source, raw, found):
         traces, report = _again(source, mapping, progress, make)
+    report = _with_second_clock(report, source, mapping)
     return traces, _with_unused(report, source, mapping) if guessed else report
 
 
@@ -153,6 +156,23 @@ def part_of(progress: Progress | None, low: float, high: float) -> Progress | No
         return None
     whole = progress
     return lambda share, message: whole(low + (high - low) * share, message)
+
+
+def _second_clock(source: Source, mapping: ColumnMapping) -> str:
+    """What is said of a table that has the times of two recordings; "" where it has not."""
+    other = None
+    if mapping.time is not None:
+        other = other_clock(mapping.time, mapping.executions, source.header, source.rows)
+    return f"“{other}” is another clock than “{mapping.time}”, and not used." if other else ""
+
+
+def _with_second_clock(report: Report, source: Source, mapping: ColumnMapping) -> Report:
+    """Add that all rows were read at the times of one of two recordings."""
+    said = _second_clock(source, mapping)
+    if not said:
+        return report
+    extra = problem("doubtful", said, column=mapping.time, count=report.rows_kept)
+    return Report((*report.problems, extra), report.rows_read, report.rows_kept, report.executions_kept)
 
 
 def _with_unused(report: Report, source: Source, mapping: ColumnMapping) -> Report:

@@ -1,4 +1,4 @@
-"""Another header within a file: what is below it was read under the first one, which marks the import."""
+"""Another header or clock within a file: what was read under the first one marks the import."""
 
 from __future__ import annotations
 
@@ -68,3 +68,29 @@ def test_rows_without_numbers_are_no_headers_where_they_have_a_time(tmp_path):
 )
 def test_what_may_be_a_header(cells, names):
     assert holds_names(cells) is names
+
+
+def test_a_second_clock_that_drifts_marks_the_import(tmp_path):
+    path = tmp_path / "t.csv"
+    header = "Time A,cpu_cores,Time B,memory_mib"
+    path.write_text(table(header, lambda i: (clock(i), 0.5 + i % 7, clock(2 * i), 500 + i)), encoding="utf-8")
+    found = inspect_file(path)
+    said = "“Time B” is another clock than “Time A”, and not used."
+    assert said in found.reasons
+    assert [one.message for one in read_with_report(path, found.mapping)[1].harmful] == [said]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [lambda i: clock(i + 1), lambda _: clock(0), lambda i: clock(i + i % 2), lambda i: f"{60 * i}"],
+)
+def test_times_that_go_along_are_no_second_clock(tmp_path, end):
+    text = table("time,end_time,cpu_cores", lambda i: (clock(i), end(i), 0.5 + i % 7))
+    assert marks(tmp_path, text) == []
+
+
+def test_clocks_are_compared_within_an_execution(tmp_path):
+    def row(i):
+        return clock(i // 2), clock(i // 2 + 1), "ab"[i % 2], 0.5 + i % 7
+
+    assert marks(tmp_path, table("time,end_time,container,cpu_cores", row)) == []
