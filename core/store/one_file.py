@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.store.formats.base import Source
+    from core.traces.layouts import Recognition
     from core.traces.mapping import ColumnMapping
     from core.traces.model import TraceSet
     from core.traces.raw import RawTable
@@ -45,7 +46,7 @@ def inspect_one(where: Path, as_written: bool = False) -> Inspection:
     mapping: ColumnMapping | None
     reasons: tuple[str, ...]
     try:
-        found = recognise(source.header, source.rows, _made(source))
+        found = _recognised(source)
     except InputError as error:
         layout, label, mapping, reasons = "", "unknown", None, (error.message, error.hint)
     else:
@@ -66,6 +67,20 @@ def inspect_one(where: Path, as_written: bool = False) -> Inspection:
         questions=() if mapping is None else questions(mapping, source.header, source.rows),
         turned=isinstance(source, TurnedTable),
     )
+
+
+def _recognised(source: Source) -> Recognition:
+    """What a file's table is recognised as.
+
+    Raises
+    ------
+    InputError
+        If no column has numbers.
+    """
+    found = recognise(source.header, source.rows, _made(source))
+    if isinstance(source, TurnedTable):
+        return replace(found, mapping=source.as_read(found.mapping))
+    return found
 
 
 def _made(source: Source) -> str:
@@ -117,7 +132,7 @@ def read_one(
     source = open_source(path, mapping is not None and mapping.as_written)
     guessed = mapping is None
     if mapping is None:
-        mapping = recognise(source.header, source.rows, _made(source)).mapping
+        mapping = _recognised(source).mapping
     mapping.require(source.header)
     raw = source.read(mapping, part_of(progress, 0.0, 0.8))
     later = part_of(progress, 0.8, 1.0)

@@ -171,7 +171,7 @@ KINDS: dict[str, Kind] = {
         Severity.WARNING,
         Action.CONVERTED,
         "The cells were read so.",
-        "Write KiB, MiB and GiB or kB, MB and GB, which have one meaning.",
+        "Write KiB, MiB and GiB, which have one meaning.",
         harm=Harm.ALWAYS,
     ),
     "doubtful": Kind(

@@ -318,3 +318,81 @@ def test_the_cpu_of_ps_is_a_mean_since_the_start(tmp_path, beside):
     found, _ = look(tmp_path, f"TIME PID %CPU {beside}\n{rows}", "ps.txt")
     assert "%CPU" in found.mapping.assumed
     assert any("mean since a process was started" in one for one in found.reasons)
+
+
+@pytest.mark.parametrize(
+    "memory", ["{:.2f} GB", "{:.2f}GB", "{:.0f} MB", "{:.0f}mb", "{:.0f} kB", "{:.1f} gb"]
+)
+@pytest.mark.parametrize("name", ["memory", "memory_gb", "memory_mib", "memory_usage"])
+def test_cells_in_units_that_may_be_of_1024_are_marked(tmp_path, name, memory):
+    text = table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), memory.format(5000 + i)))
+    traces, said = read(tmp_path, text)
+    assert traces.feature(Role.MEMORY).name == name
+    assert list(said) == ["assumed_suffix"]
+    assert "(1000" in said["assumed_suffix"]
+
+
+def test_cells_in_gb_are_marked_though_the_memory_of_the_machine_is_known(tmp_path):
+    header = "time_s,cpu_cores,mem_used_gb,mem_total_gb"
+    text = table(header, lambda i: (i, cpu(i), f"{2 + i / 8:.2f} GB", "31.2"))
+    assert "read as 2.00 GB (1000³)" in read(tmp_path, text)[1]["assumed_suffix"]
+
+
+@pytest.mark.parametrize("memory", ["{} MiB", "{}Mi", "{}000000 B"])
+def test_cells_in_units_of_one_meaning_are_not_marked(tmp_path, memory):
+    assert (
+        read(tmp_path, table("time_s,cpu_cores,memory", lambda i: (i, cpu(i), memory.format(500 + i))))[1]
+        == {}
+    )
+
+
+def test_memory_of_another_container_than_cpu_is_marked(tmp_path):
+    header = "time_s,containers.app.memory_mib,containers.job.cpu_cores"
+    said = read(tmp_path, table(header, lambda i: (i, 500 + i, cpu(i))))[1]
+    assert "“containers.job.cpu_cores” is of something else" in said["assumed_role"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("container_cpu_cores", "containers_memory_mib"),
+        ("app_cpu_cores", "memory_mib"),
+        ("pod_cpu_cores", "pod_rss_mib"),
+    ],
+)
+def test_memory_of_the_same_is_not(tmp_path, one, other):
+    assert read(tmp_path, table(f"time_s,{one},{other}", lambda i: (i, cpu(i), 500 + i)))[1] == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["process node cpu percent", "node_process_cpu_percent", "app_node_cpu_percent"]
+)
+def test_a_node_beside_words_of_programs_may_be_one(tmp_path, name):
+    assert name in asked(tmp_path, table(f"time_s,{name}", lambda i: (i, 20 + i / 3)))
+
+
+@pytest.mark.parametrize(
+    "name", ["memory_limit_used_mib", "memory_limit_reached_bytes", "cpu_limit_utilization_cores"]
+)
+def test_how_much_of_a_limit_is_used_is_none(tmp_path, name):
+    traces, _ = read(tmp_path, table(f"time_s,cpu_cores,{name}", lambda i: (i, cpu(i), 20_000_000 + i)))
+    assert [feature.role for feature in traces.features] == [Role.CPU, Role.OTHER]
+
+
+def _wide(i):
+    return f"2026-01-15 11:00:{i:02}", f"{1 + i / 50:.2f} GB", f"{3 + i / 50:.2f} GB"
+
+
+def _long(i):
+    container, metric = ("train-0", "train-1")[i % 2], "memory"
+    return f"2026-01-15 11:00:{i // 2:02}", container, metric, f"{1 + i % 2 * 2 + i / 50:.2f} GB"
+
+
+@pytest.mark.parametrize(
+    ("header", "row"), [("Time,mem train-0,mem train-1", _wide), ("time,container,metric,value", _long)]
+)
+def test_sizes_that_series_write_are_in_bytes(tmp_path, header, row):
+    traces, said = read(tmp_path, table(header, row))
+    assert said == {}
+    starts = traces.offsets[:-1]
+    assert traces.values(Role.MEMORY)[starts].tolist() == pytest.approx([1e9, 3e9], rel=0.01)

@@ -11,7 +11,7 @@ from core.traces.cells.dates import READERS
 from core.traces.cells.numbers import EMPTY, POINT, read
 from core.traces.cells.quantities import quantity
 from core.traces.mapping import TIME_FACTORS
-from core.units import FILE_UNITS
+from core.units import FILE_UNITS, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +69,7 @@ def numbers(
             flawed.append(i)
             _say(log, "unparsable", column, rows[i], cell, _wrong(cell, unit, style))
         elif not value[1]:
-            read_as = f"{value[0]:,.0f} {unit.label}"
+            read_as = f"{format_number(value[0])} {unit.label}"
             message = f"Column “{column}”: row {rows[i]} has “{_shown(cell)}”, read as {read_as}."
             log.add("assumed_suffix", message, row=rows[i], column=column)
         values[i] = math.nan if value is None else value[0]

@@ -12,8 +12,8 @@ from core.traces.build.levels import changed
 from core.traces.build.resample import infer_period, resample, usual_steps
 from core.traces.build.turns import mixtures
 from core.traces.cells.dates import CLOCK, MINUTES, READERS, SEVERAL_ZONES
+from core.traces.cells.quantities import BINARY
 from core.traces.evidence import doubts
-from core.traces.guessing.context import DECIMAL
 from core.traces.guessing.usage import taken_for
 from core.traces.mapping import PERIOD, TIME_UNITS
 from core.traces.model import Resampling
@@ -173,8 +173,8 @@ def _say_doubts(traces: TraceSet, mapping: ColumnMapping, log: ProblemLog) -> No
 def _of_unit(one: MappedColumn) -> str:
     """What was assumed of a column's unit."""
     unit = file_unit(one.unit_key).label
-    if one.unit_key in DECIMAL:
-        meant = file_unit(DECIMAL[one.unit_key]).label
+    if one.unit_key in BINARY:
+        meant = file_unit(BINARY[one.unit_key]).label
         return f"Column “{one.column}” was read as {unit}; many programs mean {meant} by that."
     return f"Column “{one.column}” has no unit in the file; it was read as {unit}."
 

@@ -51,6 +51,9 @@ _BYTES = {
     "ti": TIB,
     "pi": 1024 * TIB,
 }
+BINARY = {"kb": "kib", "mb": "mib", "gb": "gib", "tb": "tib"}
+"""Units of 1000 by their names, and those of 1024 that programs often mean by them."""
+_OF_SIZES = frozenset((*BINARY, *BINARY.values()))
 # Kubernetes writes M for 1000², free and ps for 1024²
 _LETTERS = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}
 _CORES = {
@@ -138,7 +141,10 @@ def measured(unit: FileUnit) -> Unit:
 
 
 def in_unit(suffix: str, unit: FileUnit) -> Suffix | None:
-    """The factor from a number with this suffix to a column's unit; None where it does not belong there."""
+    """The factor from a number with this suffix to a column's unit; None where it does not belong there.
+
+    Of GB in a column of GB or GiB nobody can be sure; what is known to mean 1000³ by them is in bytes.
+    """
     if unit.key == WRITTEN:
         return _canonical(suffix)
     if suffix == PERCENT:
@@ -146,7 +152,10 @@ def in_unit(suffix: str, unit: FileUnit) -> Suffix | None:
         shares = unit.unit is Unit.SHARE and unit.factor == 1.0
         return Suffix(unit.unit, 1.0 if percent else 0.01) if percent or shares else None
     found = suffix_as(suffix, measured(unit))
-    return None if found is None else Suffix(found.unit, found.factor / unit.factor, found.sure)
+    if found is None:
+        return None
+    sure = found.sure and not (unit.key in _OF_SIZES and suffix.lower() in BINARY)
+    return Suffix(found.unit, found.factor / unit.factor, sure)
 
 
 def _canonical(suffix: str) -> Suffix | None:

@@ -12,11 +12,12 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.traces.cells.quantities import BINARY
 from core.traces.guessing.percentages import of_one_core
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
-from core.units import FILE_UNITS, GIB
+from core.units import FILE_UNITS, GIB, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -31,9 +32,9 @@ _REQUESTED = frozenset(
 """Words of tables of containers that are given shares of a machine, and percentages of these."""
 _POD = re.compile(r"[a-z0-9.-]+-[bcdfghjklmnpqrstvwxz2456789]{6,10}-[bcdfghjklmnpqrstvwxz2456789]{5}")
 """What Kubernetes calls a pod of a deployment; it leaves out vowels and what looks like other characters."""
+_PROGRAMS = frozenset(("process", "proc", "program", "app", "application", "service", "server"))
+"""Words beside which a node may be Node.js, as it may where it stands first."""
 _NODES = frozenset(("node", "nodes", "nodename", "host", "hostname", "machine", "instance"))
-DECIMAL = {"kb": "kib", "mb": "mib", "gb": "gib", "tb": "tib"}
-"""Units of 1000 by their names, and those of 1024 that programs often mean by them."""
 _WHOLES = frozenset(("total", "size", "capacity", "installed"))
 _BUILT_IN = tuple(GIB * factor * 2**power for power in range(14) for factor in (1, 1.5))
 _LEFT = (0.94, 0.999)
@@ -57,7 +58,12 @@ def in_context(mapped: Mapped, columns: Mapping[str, Column], names: Sequence[st
     pods = _of_pods(columns, names)
     nodes = any(_NODES & set(words(name)) and not column.numeric for name, column in columns.items())
     bytes_of = _meant(columns)
-    return [_seen(one, sure, pods, nodes, bytes_of) for one, sure in mapped]
+    seen = [_seen(one, sure, pods, nodes, bytes_of) for one, sure in mapped]
+    # of cells with a unit, each says so itself when it is read
+    written = {one.column for one, _ in mapped if columns[one.column].written is Unit.BYTES}
+    return [
+        before if before[0].column in written else after for before, after in zip(mapped, seen, strict=True)
+    ]
 
 
 def _seen(
@@ -66,10 +72,11 @@ def _seen(
     """A feature in a table that is of pods, that names nodes, or whose GB are known."""
     said = words(one.column)
     of_requests = pods and one.unit_key == "percent_of_core" and not of_one_core(said)
-    of_js = not nodes and one.unit_key == "percent_of_machine" and said[:1] == ("node",)
+    program = said[:1] == ("node",) or ("node" in said and bool(_PROGRAMS & set(said)))
+    of_js = not nodes and one.unit_key == "percent_of_machine" and program
     if one.role is Role.CPU and (of_requests or of_js):
         return replace(one, unit_key=UNKNOWN), True
-    if one.role in (Role.MEMORY, Role.GPU_MEMORY) and one.unit_key in DECIMAL:
+    if one.role in (Role.MEMORY, Role.GPU_MEMORY) and one.unit_key in BINARY:
         meant = bytes_of.get(one.unit_key) if one.role is Role.MEMORY else None
         return replace(one, unit_key=meant or one.unit_key), sure and meant is not None
     return one, sure
@@ -87,12 +94,12 @@ def _meant(columns: Mapping[str, Column]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, column in columns.items():
         said = set(words(name))
-        unit = next((key for key in DECIMAL if key in said), None)
+        unit = next((key for key in BINARY if key in said), None)
         sizes = set(column.values()) if unit and _WHOLES & said else set()
         if unit is None or len(sizes) != 1 or column.written is not None:
             continue
         size = sizes.pop()
-        fits = [key for key in (unit, DECIMAL[unit]) if _is_of_machine(size * FILE_UNITS[key].factor)]
+        fits = [key for key in (unit, BINARY[unit]) if _is_of_machine(size * FILE_UNITS[key].factor)]
         if len(fits) == 1:
             found[unit] = fits[0]
     return found

@@ -100,7 +100,7 @@ def further_role(name: str) -> Role:
 
 
 def _limit(said: set[str], of: set[str]) -> bool:
-    return bool({"limit", "limits"} & said) and bool(of & said) and not {"pct", "percent", "gpu"} & said
+    return bool({"limit", "limits"} & said) and bool(of & said) and not _NO_LIMIT & said
 
 
 def _gpu_memory(said: set[str]) -> bool:
@@ -141,6 +141,11 @@ def _direction(said: set[str], of: frozenset[str], way: frozenset[str], other: f
     return bool(of & said) and bool(way & said) and not other & said and not _NOT_MEASURED & said
 
 
+_NO_LIMIT = frozenset(
+    ("pct", "percent", "ratio", "share", "gpu", "used", "util", "utilization", "utilisation", "consumed",
+     "reached", "exceeded", "hit", "hits", "left", "remaining")
+)  # fmt: skip
+"""What is not a limit, but how much of it is used, or how often it was reached."""
 _CAP = frozenset(
     ("limit", "cap", "capping", "max", "min", "default", "enforced", "requested", "idle", "mem", "memory")
 )

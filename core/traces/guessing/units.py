@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.traces.cells.numbers import EMPTY
-from core.traces.cells.quantities import numbers_of, value_in, written_unit
+from core.traces.cells.quantities import BINARY, numbers_of, value_in, written_unit
 from core.traces.evidence import LEAST_MEMORY, MOST_CORES, MOST_MEMORY
 from core.traces.guessing.percentages import KEYS, PERCENT, are_shares, of_cpu
 from core.traces.guessing.words import words
@@ -206,7 +206,7 @@ def _counter_of_cpu(said: Sequence[str]) -> str:
 def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
     written = column.written
     if written is Unit.BYTES:
-        return UnitGuess("bytes")
+        return UnitGuess(_written_size(column))
     if written is Unit.SHARE or PERCENT & set(said):
         return UnitGuess("percent" if "gpu" in said else "percent_of_machine")
     named = {_BYTES[word] for word in said if word in _BYTES}
@@ -219,6 +219,13 @@ def _memory(column: Column, said: Sequence[str]) -> UnitGuess:
     if written is None and whole and max(values) >= MANY_BYTES:
         return UnitGuess("bytes", assumed=True)
     return UnitGuess(UNKNOWN)
+
+
+def _written_size(column: Column) -> str:
+    """Bytes, or the unit of 1000 that most cells write and that may be one of 1024."""
+    suffixes = [number.suffix.lower() for number in column.numbers if number.suffix]
+    most = max(set(suffixes), key=suffixes.count)
+    return most if most in BINARY else "bytes"
 
 
 def _gpu(column: Column, said: Sequence[str]) -> UnitGuess:

@@ -171,8 +171,14 @@ def _is_of_ps(one: MappedColumn, features: Sequence[MappedColumn]) -> bool:
 
 
 def _mixed(cpu: str, memory: str) -> bool:
-    """Whether one is of a container or process, and the other of its host."""
-    return {scope(cpu), scope(memory)} == {"inside", "outside"}
+    """Whether one is of a container or process, and the other of its host or of another one beside it."""
+    mine, others = (_owners(name) for name in (cpu, memory))
+    return {scope(cpu), scope(memory)} == {"inside", "outside"} or bool(mine - others and others - mine)
+
+
+def _owners(name: str) -> frozenset[str]:
+    """The words of a name that say of what it is, each in the singular: ``containers.app.cpu``."""
+    return frozenset(word.removesuffix("s") for word in words(name) if word in _INSIDE | _OUTSIDE)
 
 
 def scope(name: str) -> str:

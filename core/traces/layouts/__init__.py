@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from core.errors import InputError, listed
 from core.registry import Registry, declared
 from core.traces.cells.dates import CLOCK, MINUTES, READERS
+from core.traces.cells.quantities import BINARY
 from core.traces.guessing import MOST_FEATURES
-from core.traces.guessing.context import DECIMAL
 from core.traces.guessing.further import further_role
 from core.traces.guessing.order import with_varying, without_false_counters
 from core.traces.guessing.usage import asked_for, taken_for
@@ -139,8 +139,8 @@ def _of_units(mapping: ColumnMapping) -> list[str]:
         taken = taken_for(one, mapping.features, mapping.executions) if assumed_ else None
         if taken:
             parts.append(taken)
-        elif one.column in mapping.assumed and one.unit_key in DECIMAL:
-            label, meant = file_unit(one.unit_key).label, file_unit(DECIMAL[one.unit_key]).label
+        elif one.column in mapping.assumed and one.unit_key in BINARY:
+            label, meant = file_unit(one.unit_key).label, file_unit(BINARY[one.unit_key]).label
             parts.append(f"“{one.column}” is read as {label}; many programs mean {meant} by that.")
         elif one.column in mapping.assumed:
             assumed.setdefault(file_unit(one.unit_key).label, []).append(f"“{one.column}”")

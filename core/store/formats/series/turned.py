@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from core.traces.cells.numbers import style_of
+from core.traces.cells.quantities import BINARY, numbers_of, written_unit
+from core.units import Unit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from core.store.formats.csv.reader import CsvSource
+    from core.traces.mapping import ColumnMapping
     from core.traces.validation import Problem
 
 
@@ -49,3 +54,20 @@ class TurnedTable:
     def n_rows(self) -> int | None:
         """Unknown before the end: how many rows become one is not known."""
         return None
+
+    def as_read(self, mapping: ColumnMapping) -> ColumnMapping:
+        """The mapping in which sizes that cells write are in bytes, since series are read so.
+
+        Who writes legends and units (Grafana) means 1000³ by GB, and has GiB for 1024³.
+        """
+        style = style_of(cell for row in self.rows for cell in row)
+
+        def in_bytes(column: str) -> bool:
+            place = self.header.index(column)
+            return written_unit(numbers_of((row[place] for row in self.rows), style)) is Unit.BYTES
+
+        features = tuple(
+            replace(one, unit_key="bytes") if one.unit_key in BINARY and in_bytes(one.column) else one
+            for one in mapping.features
+        )
+        return replace(mapping, features=features)
