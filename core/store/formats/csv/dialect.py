@@ -38,7 +38,8 @@ MOST_NAMED = 200
 
 def holds_names(cells: Sequence[str]) -> bool:
     """Whether a row has texts in at least half of its cells and no number or date: it may be a header."""
-    if any(cell.lstrip()[:1] in _NUMERIC for cell in cells):  # nearly always the first one
+    # most rows begin with a time, which is quickly seen
+    if cells[0][:1] in _NUMERIC or any(cell.lstrip()[:1] in _NUMERIC for cell in cells):
         return False
     filled = [text for cell in cells if (text := cell.strip()) not in EMPTY]
     if len(filled) < LEAST_NAMES or 2 * len(filled) < len(cells):
