@@ -136,9 +136,13 @@ def controls(
     return [control(form, specs[name], given.get(name, specs[name].default)) for name in names]
 
 
-def values_of(ids: Iterable[Mapping[str, str]], values: Iterable[Any]) -> dict[str, Any]:
-    """What the controls of a form hold, by name."""
-    return {each["name"]: value for each, value in zip(ids, values, strict=True)}
+def values_of(
+    ids: Iterable[Mapping[str, str]], values: Sequence[Any], switches: Sequence[bool | None] | None = None
+) -> dict[str, Any]:
+    """What the controls of a form hold, by name; `switches`: whether each is on, None where it is none."""
+    on = [None] * len(values) if switches is None else switches
+    held = (value if switch is None else switch for value, switch in zip(values, on, strict=True))
+    return {each["name"]: value for each, value in zip(ids, held, strict=True)}
 
 
 def read(cls: type[S], values: Mapping[str, Any]) -> tuple[S | None, dict[str, str]]:

@@ -211,7 +211,7 @@ def attach(
     view = view_of(search)
     if not clicks or view is None:
         return dash.no_update, [dash.no_update] * len(ids)
-    entered = values_of(ids, [v if s is None else s for s, v in zip(switches, values, strict=True)])
+    entered = values_of(ids, values, switches)
     _, wrong = read(POLICIES[policy].settings, entered)
     if wrong:
         said = notice("bad", "Fix the highlighted settings first.", strong="Nothing was attached.")

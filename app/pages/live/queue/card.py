@@ -165,7 +165,7 @@ def _memory(spec: JobSpec) -> str:
 
 def _priority(job: QueuedJob, control: bool) -> list[Node]:
     number = html.Span(
-        [html.Span("Priority", className="only-phone small ink3"), f" {job.priority}"],
+        [html.Span("Priority\u00a0", className="only-phone small ink3"), f"{job.priority}"],
         className="num",
     )
     if job.state is not QueueState.WAITING or not control:

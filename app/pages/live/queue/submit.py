@@ -52,7 +52,7 @@ def register(app: Dash, view_of: Callable[[str | None], LiveView | None]) -> Non
         view = view_of(search)
         if not clicks or view is None:
             return dash.no_update, [dash.no_update] * len(ids)
-        entered = values_of(ids, [v if s is None else s for s, v in zip(switches, values, strict=True)])
+        entered = values_of(ids, values, switches)
         said, wrong = submitted(view.engine.name, entered)
         return said, errors_for(ids, wrong)
 
