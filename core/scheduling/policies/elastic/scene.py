@@ -7,6 +7,8 @@ one of a thousand workers costs no look at the others.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -28,8 +30,8 @@ _SETTLED = 5.0
 """Seconds with the same cores after which a measured time per step belongs to them."""
 _POINTS = 8
 """Numbers of cores for which a job's time per step is remembered."""
-_ID = attrgetter("id")
-_ASKED, _CAPACITY = attrgetter("asked"), attrgetter("capacity")
+# of a thousand workers, a lambda would take most of the time of a decision
+_ID, _ASKED, _CAPACITY = attrgetter("id"), attrgetter("asked"), attrgetter("capacity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,12 @@ class Scene:
         self._queue_up(state, waiting)
         self._take_failures()
 
+    @cached_property
+    def largest(self) -> float:
+        """Cores of the largest worker."""
+        return max(map(_CAPACITY, self.seen.workers), default=0.0)
+
+    @cached_property
     def factor(self) -> float:
         """All cores that are asked for in relation to all that there are, at least 1."""
         if not self.books:
@@ -166,18 +174,17 @@ class Scene:
 
     def _newcomer(self, job: Job) -> Queued | None:
         """A job that is seen for the first time; None if it is turned away."""
-        largest = max((worker.capacity for worker in self.seen.workers), default=0.0)
-        asks = claim(job, self.settings, largest)
-        why = self._impossible(job, asks, largest) if largest else ""
+        asks = claim(job, self.settings, self.largest)
+        why = self._impossible(job, asks) if self.largest else ""
         if why:
             self.refused[job.id] = why
             self.reasons.append(Reason("elastic, refusal", why, job.id))
             return None
         return Queued(asks, job.arrived)
 
-    def _impossible(self, job: Job, asks: Claim, largest: float) -> str:
+    def _impossible(self, job: Job, asks: Claim) -> str:
         """Why no worker can ever take a job, and what would be accepted; empty if one can."""
-        most = min(largest, self.settings.cap or largest)
+        most = min(self.largest, self.settings.cap or self.largest)
         needed = asks.request if self.settings.admission == "strict" else asks.least
         if needed > most + TINY:
             what = "asks for" if needed > asks.least else "needs at least"
@@ -185,16 +192,17 @@ class Scene:
                 f"{job.id} {what} {format_cores(needed)}, and no job can have more than {format_cores(most)} "
                 f"here: it would be accepted with {format_cores(most)}."
             )
-        rooms = [
-            worker.memory * self.settings.memory if worker.memory is not None else float("inf")
-            for worker in self.seen.workers
-        ]
-        if asks.memory > max(rooms):
+        if asks.memory > 0 and asks.memory > (room := self._largest_room()):
             return (
                 f"{job.id} needs {format_bytes(asks.memory)} of memory, and no worker may be filled beyond "
-                f"{format_bytes(max(rooms))}: it would be accepted with that."
+                f"{format_bytes(room)}: it would be accepted with that."
             )
         return ""
+
+    def _largest_room(self) -> float:
+        """Bytes up to which the roomiest worker may be filled; without bounds where one does not say."""
+        every = [worker.memory for worker in self.seen.workers]
+        return max(inf if memory is None else memory * self.settings.memory for memory in every)
 
     def _measure(self, seen: Book) -> None:
         """Note the time per step of every job that has had its cores for a while."""

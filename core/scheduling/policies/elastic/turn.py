@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from heapq import nsmallest
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -51,12 +52,12 @@ class Turn:
         self.books, self.queue = scene.books, scene.queue
         self.begun: set[str] = set()
         self._memory: dict[str, float] = {}
-        proportional = self.settings.admission == "proportional"
-        self.rule = Admission(
-            self.settings.admission,
-            self.settings.first == "waiting",
-            scene.factor() if proportional else 1.0,
-        )
+
+    @cached_property
+    def rule(self) -> Admission:
+        """By which jobs begin; asks all books where it is ``proportional``, so only once it is needed."""
+        factor = self.scene.factor if self.settings.admission == "proportional" else 1.0
+        return Admission(self.settings.admission, self.settings.first == "waiting", factor)
 
     def admit(self) -> None:
         """Begin those that wait, in their order; whom cores do not suffice for holds up all behind it.
@@ -237,7 +238,9 @@ class Turn:
                 held.since + self.settings.quantum for book in self.books.values() for held in book.running
             )
             moments += [moment for moment in ends if moment > self.now + TINY]
-        most = max(map(len, map(_HELD, self.books.values())), default=0)
-        if self.settings.reassign == "speedup" and most > 1:
+        if (
+            self.settings.reassign == "speedup"
+            and max(map(len, map(_HELD, self.books.values())), default=0) > 1
+        ):
             moments.append(self.now + self.settings.interval)
         return min(moments, default=None)
