@@ -80,9 +80,7 @@ def mapping_view(upload_id: str, as_written: bool = False) -> Node:
     looks = card(
         "How it looks",
         html.Div(id="map-evidence", **aria(live="polite")),
-        note="three executions of your files, joined"
-        if several
-        else "three executions of your file, as mapped",
+        note="executions of your files, joined" if several else "executions of your file, as mapped",
     )
     asks = mapping is None or bool(mapping.unknown)
     return html.Div(

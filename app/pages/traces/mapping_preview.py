@@ -60,7 +60,7 @@ def _format(inspection: Any) -> str:
     if inspection.mapping is None:
         return "Unknown format. "
     if inspection.layout == "generic":
-        return "Unknown format. We guessed the columns; please check. "
+        return "The columns were guessed by their names: please check. "
     if inspection.layout == "joined":
         return f"{inspection.label}. "
     return f"Recognised as {inspection.label}. "

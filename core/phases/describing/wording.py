@@ -122,15 +122,19 @@ def _much(moved: FeatureStatistics | None, top: float) -> bool:
 
 
 def _telling_apart(alike: Sequence[PhaseStatistics]) -> list[str]:
-    most = max((p.memory.mean for p in alike if p.memory), default=0.0)
+    # medians, which stand under the description on a phase's card
+    def typical(one: FeatureStatistics) -> float:
+        return one.quantiles[2]
+
+    most = max((typical(p.memory) for p in alike if p.memory), default=0.0)
 
     def gpu(p: PhaseStatistics) -> str:
-        used = [scale_of(one.unit).about(one.mean) for one in p.features if one.role is Role.GPU]
+        used = [scale_of(one.unit).about(typical(one)) for one in p.features if one.role is Role.GPU]
         return f"GPU{'s' if len(used) > 1 else ''} about {' and '.join(used)}" if used else ""
 
     facts: tuple[Callable[[PhaseStatistics], str], ...] = (
-        lambda p: f"about {scale_of(p.memory.unit, most).about(p.memory.mean)}" if p.memory else "",
-        lambda p: f"about {scale_of(p.cpu.unit).about(p.cpu.mean)}" if p.cpu else "",
+        lambda p: f"about {scale_of(p.memory.unit, most).about(typical(p.memory))}" if p.memory else "",
+        lambda p: f"about {scale_of(p.cpu.unit).about(typical(p.cpu))}" if p.cpu else "",
         gpu,
         lambda p: f"varying by {scale_of(p.cpu.unit).about(p.cpu.sd)}" if p.cpu else "",
         lambda p: f"for about {format_duration(p.median_stay)}",

@@ -19,7 +19,7 @@ def recognise(head: Head) -> ColumnMapping | None:
 
 LAYOUT = Layout(
     "generic",
-    "unknown format, columns guessed",
+    "columns guessed by name",
     recognise,
     example="when,cpu cores,mem MiB",
 )
