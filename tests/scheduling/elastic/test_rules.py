@@ -212,6 +212,21 @@ def test_cores_are_taken_back_on_the_worker_where_least_is_asked_for():
     assert made.look(1.0).actions == (SetThreads("a", 1), SetLimit("a", 1.0), Start("c", "w1", 3.0))
 
 
+@pytest.mark.parametrize("admission", ["proportional", "equal"])
+def test_full_workers_take_jobs_in_turns(admission):
+    made = table(4.0, workers=2, admission=admission, reassign="fill")
+    placed = []
+    for moment, name in enumerate("abcdef"):
+        made.put(name, request=4.0, arrived=float(moment), can_resize=True)
+        for action in made.look(float(moment)).actions:
+            if isinstance(action, Start):
+                placed.append(action.worker)
+                made.put(action.job, limit=action.limit)
+            elif isinstance(action, SetLimit):
+                made.put(action.job, limit=action.limit)
+    assert placed == ["w1", "w2"] * 3
+
+
 def test_what_a_container_had_when_it_was_found_is_what_it_asks_for():
     made = table(4.0, admission="strict")
     made.put("found", state=RUNNING, worker="w1", limit=3.0)

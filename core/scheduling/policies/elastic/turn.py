@@ -84,17 +84,30 @@ class Turn:
         return False
 
     def _candidates(self, first: Queued) -> Iterator[str]:
-        """Workers to try: the one that holds its place, or the freest, then those with least asked for."""
+        """Workers to try: the one that holds its place; or the freest, and those with least asked for.
+
+        These come first where cores have to be taken back: of full workers none is the freest.
+        """
         if first.worker is not None:
             yield first.worker
             return
         books = list(self.books.values())
         if any(map(_MEMORY, self.scene.seen.workers)):
             books = [each for each in books if self._has_memory(each.worker, first.claim.memory)]
-        if books and self.rule.rule != "equal":
-            yield max(books, key=_FREE).worker
-        if self.rule.reclaims or self.rule.rule == "equal":
+        if not books:
+            return
+        freest, equal = max(books, key=_FREE), self.rule.rule == "equal"
+        takes = equal or (self.rule.reclaims and not self._suffices(freest, first))
+        if not takes:
+            yield freest.worker
+        if equal or self.rule.reclaims:
             yield from [each.worker for each in nsmallest(_TRIES, books, key=_load)]
+        if takes and not equal:
+            yield freest.worker
+
+    def _suffices(self, book: Book, first: Queued) -> bool:
+        """Whether a worker has what is due to a job without taking anything back."""
+        return book.free >= self.rule.due(self._claim_on(first, book.worker), book.grain) - TINY
 
     def _claim_on(self, first: Queued, name: str) -> Claim:
         """What a job asks for on a worker that may be smaller than the largest."""
