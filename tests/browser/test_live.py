@@ -216,7 +216,7 @@ def test_an_engine_that_stops_is_said_and_its_figures_stay(page: Page, live: Ser
 
 
 @pytest.fixture
-def fed(tmp_path: Path, guard: Guard) -> Iterator[tuple[Server, Feed]]:
+def fed(tmp_path: Path, guard: Guard, page: Page) -> Iterator[tuple[Server, Feed]]:
     """Fifty containers with ten minutes of history, fed from here: nobody else measures this engine."""
     running = start_server(tmp_path / "home", PHASEDOCK_DOCKER="fed=tcp://127.0.0.1:9")
     stop(running.worker)
@@ -225,6 +225,7 @@ def fed(tmp_path: Path, guard: Guard) -> Iterator[tuple[Server, Feed]]:
     feed.past(time.time())
     feed.publish()
     yield running, feed
+    page.goto("about:blank")  # or it would go on asking a server that is gone, in the next test's time
     running.stop()
 
 
