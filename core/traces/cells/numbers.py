@@ -28,6 +28,15 @@ _PARTS = re.compile(
 _BARE = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _POINTED = re.compile(r"\d+\.\d+")
 _WEAK = re.compile(r"\d{1,3}\.\d{3}")
+_CLEAR = re.compile(
+    r"""(?:[^\S\n]*(?:
+        [^\W\d][^\n]*  # a word
+        | \d+[-/:]\d[^\n]*  # a date, a time of day
+        | [+-]?(?:\d+(?:\.(?:\d{1,2}|\d{4,}))?|0\d*\.\d+|\d{4,}\.\d+)(?:[eE][+-]?\d+)?
+    )?[^\S\n]*\n)*+""",
+    re.VERBOSE,
+)
+"""Lines of words, dates, whole numbers, and numbers whose points can only be decimal marks."""
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f])\d{3})(?:\1\d{3})*")
 _LAKHS = re.compile(r"\d{1,2}(,)(?:\d{2},)+\d{3}")
 """Groups of two above the thousands, as in India: ``1,06,390``."""
@@ -114,6 +123,9 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     ``1.234`` alone shows nothing, and beside ``1,5`` neither: who writes decimals with a comma may have
     copied a column of another program.
     """
+    cells = list(cells)
+    if _CLEAR.fullmatch("\n".join([*cells, ""])):  # nearly every table; a twentieth of the time of a count
+        return POINT, True
     votes: dict[tuple[str, str], int] = {}
     weak = 0
     for cell in cells:
