@@ -54,14 +54,24 @@ class WorkerSpec:
         Its processors, above zero.
     memory
         Its bytes; None: as many as are needed.
+    lost
+        Processors, less than all, that other work of the machine takes while jobs use all the rest; not seen
+        by schedulers.
     """
 
     id: str
     cores: float
     memory: float | None = None
+    lost: float = 0.0
 
     def __post_init__(self) -> None:
-        _positive(f"Worker {self.id}", cores=self.cores, memory=self.memory)
+        _positive(f"Worker {self.id}", cores=self.cores, memory=self.memory, jobs=self.for_jobs)
+        _not_negative(f"Worker {self.id}", lost=self.lost)
+
+    @property
+    def for_jobs(self) -> float:
+        """Processors that its jobs can have together."""
+        return self.cores - self.lost
 
 
 @dataclass(frozen=True, slots=True)

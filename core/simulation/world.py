@@ -177,7 +177,7 @@ class World:
 
     def _share(self, node: Node) -> None:
         jobs = list(node.running)
-        shares = water_fill(node.spec.cores, [job.cap for job in jobs], [job.weight for job in jobs])
+        shares = water_fill(node.spec.for_jobs, [job.cap for job in jobs], [job.weight for job in jobs])
         eta = efficiency(shares, self.scenario.gamma, self.scenario.contention)
         soonest = inf
         for job, share in zip(jobs, shares, strict=True):

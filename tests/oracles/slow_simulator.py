@@ -120,7 +120,7 @@ def pass_step(scenario, worker, jobs, now, step):
         caps.append(
             min(cap for cap in (job.limit, job.spec.demand, threads, worker.cores) if cap is not None)
         )
-    given = shares(worker.cores, caps, [job.weight for job in jobs])
+    given = shares(worker.cores - worker.lost, caps, [job.weight for job in jobs])
     effective = sum(given) ** 2 / sum(a * a for a in given)
     n = len(jobs) if scenario.contention == "count" else effective
     for job, cores in zip(jobs, given, strict=True):

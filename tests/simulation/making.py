@@ -43,7 +43,10 @@ def job_specs(draw, number):
 @st.composite
 def scenarios(draw, failures=(0.0, 1.0), most_jobs=5):
     jobs = [draw(job_specs(number)) for number in range(draw(st.integers(1, most_jobs)))]
-    workers = [WorkerSpec(f"w{n}", draw(tenths(0.5, 2))) for n in range(draw(st.integers(1, 3)))]
+    workers = [
+        WorkerSpec(f"w{n}", draw(tenths(0.5, 2)), lost=draw(st.sampled_from([0.0, 0.1])))
+        for n in range(draw(st.integers(1, 3)))
+    ]
     return Scenario(
         tuple(workers),
         tuple(jobs),

@@ -8,8 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.engines import simulated as engine
 from core.errors import InputError
-from core.scheduling.actions import SetLimit, Start
+from core.scheduling.actions import Refuse, SetLimit, Start
+from core.scheduling.loop import drive
+from core.scheduling.policies import POLICIES
 from core.simulation.calibration.calibrate import calibrate
 from core.simulation.calibration.curve_fit import fit_curve
 from core.simulation.calibration.golden_section import golden_section
@@ -83,12 +86,21 @@ def test_three_real_jobs_end_in_the_simulator_as_they_did():
     assert simulated(found.scenario) == pytest.approx(took, rel=0.03)
 
 
+def test_whoever_asks_for_a_whole_machine_is_not_refused_where_the_host_keeps_some_for_itself():
+    scenario = calibrate(real("eight_jobs_on_docker.ledger")[0]).scenario
+    asking = replace(scenario, jobs=tuple(replace(job, request=1.0) for job in scenario.jobs))
+    elastic = POLICIES["elastic"]
+    entries = list(drive(engine.simulated(asking, 1), elastic, elastic.chosen({"admission": "strict"}), 1))
+    assert not [action for entry in entries for action in entry.actions if isinstance(action, Refuse)]
+
+
 def test_what_a_host_keeps_for_itself_is_no_demand_of_eight_real_jobs():
     """Two processors, busy for the whole run, gave the jobs 0.96 of themselves."""
     seen, took = real("eight_jobs_on_docker.ledger")
     scenario = calibrate(seen).scenario
     assert [job.demand for job in scenario.jobs] == [None] * 8
-    assert [worker.cores for worker in scenario.workers] == pytest.approx([0.96, 0.96], abs=0.03)
+    assert [worker.cores for worker in scenario.workers] == [1.0, 1.0], "what policies reckon with"
+    assert [worker.for_jobs for worker in scenario.workers] == pytest.approx([0.96, 0.96], abs=0.03)
     start = {job.id: job.worker for each in seen for job in each.jobs if job.worker}
     placed = scripted([], {name: Start(name, worker) for name, worker in start.items()})
     ended = ends(run(scenario, placed))

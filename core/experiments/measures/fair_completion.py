@@ -44,8 +44,8 @@ def equal_shares(caps: Floats, capacity: float) -> Floats:
 
 def fair_completions(scenario: Scenario) -> dict[str, float]:
     """Seconds from arrival to end of each job under fair sharing, by its id."""
-    most = max(worker.cores for worker in scenario.workers)
-    capacity = sum(worker.cores for worker in scenario.workers)
+    most = max(worker.for_jobs for worker in scenario.workers)
+    capacity = sum(worker.for_jobs for worker in scenario.workers)
     caps = np.array([min(job.demand or most, most) for job in scenario.jobs])
     order = np.argsort(caps, kind="stable")
     jobs = [scenario.jobs[at] for at in order]

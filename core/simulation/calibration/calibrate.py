@@ -106,7 +106,12 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
         for one, (begin, end) in zip(used, trained, strict=True)
     ]
     jobs = tuple(_spec(one, costs, fit, span) for one, fit, span in zip(used, fits, trained, strict=True))
-    workers = tuple(WorkerSpec(name, cores) for name, cores in given(observations).items())
+    had = given(observations)
+    # requests and limits are of the whole machine, so that is what policies have to see
+    workers = tuple(
+        WorkerSpec(worker.id, worker.capacity, lost=worker.capacity - had[worker.id])
+        for worker in observations[0].workers
+    )
     return Calibration(
         Scenario(workers, jobs, costs.gamma, contention),
         tuple(fit.family for fit in fits),
