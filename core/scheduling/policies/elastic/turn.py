@@ -18,7 +18,7 @@ from core.scheduling.policies.elastic.reassignment import grown, moved
 from core.units import format_bytes, format_cores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from core.scheduling.forecasting.step_time import StepTime
     from core.scheduling.policies.elastic.book import Claim
@@ -31,6 +31,10 @@ _FREE, _HELD, _MEMORY = attrgetter("free"), attrgetter("held"), attrgetter("memo
 
 def _load(book: Book) -> float:
     return book.asked / book.capacity
+
+
+def _least_asked(books: Iterable[Book]) -> list[str]:
+    return [each.worker for each in nsmallest(_TRIES, books, key=_load)]
 
 
 class Turn:
@@ -96,13 +100,13 @@ class Turn:
             books = [each for each in books if self._has_memory(each.worker, first.claim.memory)]
         if not books:
             return
-        freest, equal = max(books, key=_FREE), self.rule.rule == "equal"
-        takes = equal or (self.rule.reclaims and not self._suffices(freest, first))
-        if not takes:
+        freest = max(books, key=_FREE)
+        if self.rule.rule == "equal":
+            yield from _least_asked(books)
+        elif not self.rule.reclaims or self._suffices(freest, first):
             yield freest.worker
-        if equal or self.rule.reclaims:
-            yield from [each.worker for each in nsmallest(_TRIES, books, key=_load)]
-        if takes and not equal:
+        else:
+            yield from _least_asked(books)
             yield freest.worker
 
     def _suffices(self, book: Book, first: Queued) -> bool:
