@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.traces.cells.dates import CLOCK, DAY_FIRST, YEAR_FIRST
-from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.cells.numbers import EMPTY, read, style_of_rows
 from core.traces.guessing.order import cells_of_longest
 from core.traces.guessing.times import time_units
 from core.traces.guessing.units import choices as units_of
@@ -88,7 +88,7 @@ def questions(
     if mapping.time is not None and mapping.time_unit == UNKNOWN:
         own = cells_of_longest(mapping.time, mapping.executions, header, rows)
         found.append(_of_time(mapping.time, cells(mapping.time), own))
-    style = style_of(cell for row in rows for cell in row)
+    style = style_of_rows(rows)
     for one in mapping.features:
         if one.unit_key == UNKNOWN:
             values = [number.value for cell in cells(one.column) if (number := read(cell, style)) is not None]

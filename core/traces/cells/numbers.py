@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -28,15 +29,6 @@ _PARTS = re.compile(
 _BARE = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _POINTED = re.compile(r"\d+\.\d+")
 _WEAK = re.compile(r"\d{1,3}\.\d{3}")
-_CLEAR = re.compile(
-    r"""(?:[^\S\n]*(?:
-        [^\W\d][^\n]*  # a word
-        | \d+[-/:]\d[^\n]*  # a date, a time of day
-        | [+-]?(?:\d+(?:\.(?:\d{1,2}|\d{4,}))?|0\d*\.\d+|\d{4,}\.\d+)(?:[eE][+-]?\d+)?
-    )?[^\S\n]*\n)*+""",
-    re.VERBOSE,
-)
-"""Lines of words, dates, whole numbers, and numbers whose points can only be decimal marks."""
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f])\d{3})(?:\1\d{3})*")
 _LAKHS = re.compile(r"\d{1,2}(,)(?:\d{2},)+\d{3}")
 """Groups of two above the thousands, as in India: ``1,06,390``."""
@@ -117,15 +109,22 @@ def style_of(cells: Iterable[str]) -> NumberStyle:
     return style_and_evidence(cells)[0]
 
 
+def style_of_rows(rows: Iterable[Iterable[str]]) -> NumberStyle:
+    """How a table writes numbers, from its first rows; found once, however many ask for it."""
+    return _style_of_rows(tuple(map(tuple, rows)))
+
+
+@lru_cache(maxsize=2)
+def _style_of_rows(rows: tuple[tuple[str, ...], ...]) -> NumberStyle:
+    return style_of(cell for row in rows for cell in row)
+
+
 def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     """The style as `style_of` finds it, and whether any number shows what its points are.
 
     ``1.234`` alone shows nothing, and beside ``1,5`` neither: who writes decimals with a comma may have
     copied a column of another program.
     """
-    cells = list(cells)
-    if _CLEAR.fullmatch("\n".join([*cells, ""])):  # nearly every table; a twentieth of the time of a count
-        return POINT, True
     votes: dict[tuple[str, str], int] = {}
     weak = 0
     for cell in cells:

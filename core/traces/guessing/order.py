@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import is_clock, is_date
-from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.cells.numbers import EMPTY, read, style_of_rows
 from core.traces.guessing.words import key, words
 from core.traces.mapping import UNKNOWN
 from core.units import FILE_UNITS
@@ -105,7 +105,7 @@ def without_false_counters(
     ]
     if not counters:
         return mapping
-    style = style_of(cell for row in rows for cell in row)
+    style = style_of_rows(rows)
     groups = by_execution(mapping.executions, header, rows)
     false = {name for name in counters if _falls(groups, header.index(name), style) > MOST_FALLS}
     features = tuple(
@@ -135,7 +135,7 @@ def with_varying(
     All rows of an attribute are looked at when the file is read: what varies may be of several executions.
     """
     groups = by_execution(mapping.executions, header, rows)
-    style = style_of(cell for row in rows for cell in row)
+    style = style_of_rows(rows)
     found = []
     for place, name in enumerate(header):
         if name in mapping.columns or header.count(name) > 1 or is_state(name):

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from core.traces.cells.numbers import style_of
+from core.traces.cells.numbers import style_of_rows
 from core.traces.cells.quantities import numbers_of, written_unit
 from core.traces.mapping import UNKNOWN
 from core.traces.model import Role
@@ -44,7 +44,7 @@ def without_shares(
     header, rows
         The columns' names, and the first rows as strings.
     """
-    style = style_of(cell for row in rows for cell in row)
+    style = style_of_rows(rows)
 
     def doubtful(name: str) -> bool:
         place = header.index(name)

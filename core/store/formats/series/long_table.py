@@ -26,7 +26,7 @@ from core.store.formats.series.names import of_containers
 from core.store.formats.series.series_table import SeriesTable, coded, gather
 from core.store.formats.series.turned import TurnedTable
 from core.traces.cells.dates import is_date
-from core.traces.cells.numbers import EMPTY, read, style_of
+from core.traces.cells.numbers import EMPTY, read, style_of_rows
 from core.traces.cells.quantities import WRITTEN, numbers_of, written_unit
 from core.traces.mapping import ColumnMapping, MappedColumn
 from core.units import Unit, file_unit
@@ -239,7 +239,7 @@ def check_written(
     InputError
         If cells say GiB, for instance, and the mapping says MB: they are read as bytes.
     """
-    style = style_of(cell for row in rows for cell in row)
+    style = style_of_rows(rows)
     for one in mapping.features:
         place, unit = header.index(one.column) if one.column in header else None, file_unit(one.unit_key)
         written = None if place is None else written_unit(numbers_of([row[place] for row in rows], style))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from core.traces.cells.numbers import style_of
+from core.traces.cells.numbers import style_of_rows
 from core.traces.cells.quantities import BINARY, numbers_of, written_unit
 from core.units import Unit
 
@@ -60,7 +60,7 @@ class TurnedTable:
 
         Who writes legends and units (Grafana) means 1000³ by GB, and has GiB for 1024³.
         """
-        style = style_of(cell for row in self.rows for cell in row)
+        style = style_of_rows(self.rows)
 
         def in_bytes(column: str) -> bool:
             place = self.header.index(column)
