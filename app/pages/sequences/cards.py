@@ -113,7 +113,7 @@ def _columns() -> list[dict[str, Any]]:
             "headerName": "Packed sequence",
             "cellRenderer": "PathCell",
             "flex": 5,
-            "minWidth": 150,
+            "minWidth": 142,
             "tooltipField": "text",
         },
         _example(),
@@ -125,7 +125,7 @@ def _columns() -> list[dict[str, Any]]:
             "width": 108,
             "sortingOrder": ["desc", "asc", None],
         },
-        _right("share", "Share", "phasedockTable.share(params.value)", 68),
+        _right("share", "Share", "phasedockTable.share(params.value)", 76),
         _right("covered", "Covers", "Math.round(params.value * 100) + '%'", 72),
     ]
 
