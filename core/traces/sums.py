@@ -16,8 +16,6 @@ from core.traces.summary import mean_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy.typing as npt
-
     from core.traces.model import FloatArray, IntArray, TraceSet
 
 MOST_TRIED = 5
@@ -41,8 +39,9 @@ def of_sums(traces: TraceSet) -> Iterator[str]:
     traces
         Resampled to one period.
     """
-    ids = set(traces.ids)
-    for name in traces.ids:
+    inner = [name for name in traces.ids if "/" in name]
+    ids = set(traces.ids) if inner else set()
+    for name in inner:
         parts = name.split("/")
         above = next(
             (one for i in range(1, len(parts)) if (one := "/".join(parts[:i]) or "/") in ids - {name}), None
@@ -94,18 +93,18 @@ def _whole(traces: TraceSet) -> str | None:
     return None
 
 
-def _of_one_time(traces: TraceSet) -> npt.NDArray[np.bool_]:
+def _of_one_time(traces: TraceSet) -> IntArray:
     """The samples near the middle of the middle execution: all of them, or about `MOST_SAMPLES`."""
     n, middle = traces.n_samples, traces.n_executions // 2
     if n <= MOST_SAMPLES:
-        return np.ones(n, dtype=bool)
+        return np.arange(n)
     apart = np.abs(traces.time - traces.time[traces.offsets[middle : middle + 2].sum() // 2])
-    return np.asarray(apart <= np.quantile(apart[:: n // 10_000 + 1], MOST_SAMPLES / n))
+    return np.flatnonzero(apart <= np.quantile(apart[:: n // 10_000 + 1], MOST_SAMPLES / n))
 
 
-def _left(traces: TraceSet, kept: npt.NDArray[np.bool_]) -> tuple[tuple[str, ...], IntArray]:
+def _left(traces: TraceSet, kept: IntArray) -> tuple[tuple[str, ...], IntArray]:
     """The executions of which samples are kept, and the bounds of these."""
-    before = np.concatenate([[0], np.cumsum(kept)])[traces.offsets]
+    before = np.searchsorted(kept, traces.offsets)
     there = np.flatnonzero(np.diff(before))
     return tuple(traces.ids[i] for i in there.tolist()), np.append(before[there], before[-1])
 

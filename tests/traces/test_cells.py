@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.traces.cells.dates import clock_time, day_first_time, is_date, kind_of, month_first_time, named_time
 from core.traces.cells.numbers import (
+    EMPTY,
     NumberStyle,
     ambiguous,
     read,
@@ -233,13 +234,26 @@ def test_numbers_are_read_the_same_with_and_without_the_shorter_ways(texts):
     styles = (NumberStyle(), COMMA, GROUPED)
     sooner = [[read(text, style) for text in texts] for style in styles], style_and_evidence(texts)
     with pytest.MonkeyPatch.context() as patched:
-        for way in ("_BARE", "_POINTED"):
+        for way in ("_BARE", "_POINTED", "_SURELY_POINTED"):
             patched.setattr(f"core.traces.cells.numbers.{way}", re.compile(r"(?!)"))
         patched.setattr("core.traces.cells.numbers._vote", slow_vote)
         assert sooner == (
             [[read(text, style) for text in texts] for style in styles],
             style_and_evidence(texts),
         )
+
+
+BARE = st.from_regex(
+    re.compile(r" ?[+-]?\d{0,90}(\.\d{0,90})?(e[+-]?\d{0,3})?|N/A", re.ASCII | re.IGNORECASE), fullmatch=True
+)
+
+
+@given(st.lists(BARE | TEXTS, max_size=8), st.sampled_from((NumberStyle(), COMMA, GROUPED)))
+def test_the_numbers_of_a_column_are_those_of_its_cells(texts, style):
+    """Bare numbers are read all at once."""
+    assert numbers_of(texts, style) == [
+        found for text in texts if text.strip() not in EMPTY and (found := read(text, style)) is not None
+    ]
 
 
 def slow_vote(digits):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from core.traces.build.levels import changed
 from core.traces.model import Feature, Role, TraceSet
@@ -65,3 +67,28 @@ def test_numbers_that_change_their_meaning_are_doubted(traces, column):
 )
 def test_phases_peaks_and_ends_are_not(traces):
     assert list(changed(traces)) == []
+
+
+LEVELS = st.lists(st.sampled_from([0.0, 1.0, 1.5, 16.0, 1e3, 99_999.0]), min_size=20, max_size=60)
+TWO = st.tuples(
+    st.lists(st.floats(0.5, 2.0), min_size=5, max_size=40),
+    st.lists(st.floats(50.0, 200.0), min_size=15, max_size=40),
+).map(lambda parts: [*parts[0], *parts[1]])
+
+
+@given(LEVELS | TWO)
+def test_nothing_is_missed_by_looking_at_ordered_values_first(values):
+    traces = recorded(cpu=np.repeat(values, N)[:: len(values)], memory=np.resize(values, N))
+    found = list(changed(traces))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("core.traces.build.levels._two_levels", lambda _: True)
+        patched.setattr("core.traces.build.levels._has_code", lambda values, _: has_code(values))
+        assert found == list(changed(traces))
+
+
+def has_code(values):
+    """Whether the largest value is far above all others, and comes several times, others between."""
+    same = values == values.max()
+    rest = values[~same].max(initial=0.0)
+    times = int((np.diff(same.astype(int)) == 1).sum())
+    return 2 < same.sum() <= 0.2 * len(values) and 0 < 10 * rest < values.max() and times > 1

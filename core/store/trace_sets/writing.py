@@ -87,10 +87,10 @@ def write_trace_set(
         raise ConflictError(f"The folder “{directory.name}” is not empty.", "Choose a new folder.")
     bounds = _group_bounds(traces.offsets)
     with ThreadPoolExecutor(2) as pool:
+        table = pool.submit(lambda: summarise(traces) if summary is None else summary)
         digests = [pool.submit(column_digest, values) for values in (*traces.columns, traces.time)]
-        table = summarise(traces) if summary is None else summary
         _write_samples(directory / SAMPLES, traces, bounds, progress)
-        _write_executions(directory / EXECUTIONS, traces, bounds, table)
+        _write_executions(directory / EXECUTIONS, traces, bounds, table.result())
         mark = combine(traces, [one.result() for one in digests])
     np.save(directory / BREAKS, np.asarray(traces.breaks, dtype=np.int64), allow_pickle=False)
     _write_json(directory / REPORT, (report or Report()).to_dict())
@@ -131,6 +131,8 @@ def _write_samples(
         use_dictionary=False,
         write_statistics=False,
         store_schema=False,
+        write_batch_size=4 * GROUP_ROWS,
+        data_page_size=2**24,  # a column of a group is one page
     ) as writer:
         for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             writer.write_table(table.slice(start, end - start), row_group_size=max(end - start, 1))

@@ -176,6 +176,8 @@ def _limitless_to_missing(work: Working, index: int) -> None:
     """Read a limit of 0, −1, or of more than any machine has as none: so kernels and tools write it."""
     name, values = work.features[index].name, work.columns[index]
     most = MOST[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
+    if np.fmin.reduce(values) > 0 and np.fmax.reduce(values) <= most:
+        return
     bad = (values <= 0) | (values > most)
     if bad.any():
         count, rows = int(bad.sum()), work.first_rows(bad)

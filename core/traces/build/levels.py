@@ -7,6 +7,7 @@ and again to the last digit, such as 99999, may stand for a missing one; so may 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,18 +57,28 @@ def changed(recorded: TraceSet) -> Iterator[tuple[str, str]]:
 
 def _odd(column: str, role: Role, name: str, values: FloatArray) -> str | None:
     """What is odd about the samples of one execution."""
-    if len(values) < LEAST_SAMPLES or not np.isfinite(values).all():
+    if len(values) < LEAST_SAMPLES:
         return None
-    factor = _jump(values, role)
+    ordered = np.sort(values)  # a missing value comes last
+    if not (math.isfinite(ordered[0]) and math.isfinite(ordered[-1])):
+        return None
+    factor = _jump(values, role) if _two_levels(ordered) else 0.0
     if factor:
         times = f"becomes {factor:,.0f} times as large or small and stays so"
         return f"“{column}” of “{name}” {times}: did its unit change?"
-    if _has_code(values):
+    if _has_code(values, ordered):
         return (
             f"“{column}” of “{name}” has one value again and again, far above all others: does it mean none?"
         )
-    gone = role is Role.MEMORY and _between(values == 0)
+    gone = role is Role.MEMORY and ordered[0] == 0 and _between(values == 0)
     return f"“{column}” of “{name}” is 0 between samples that are not: does it mean none?" if gone else None
+
+
+def _two_levels(ordered: FloatArray) -> bool:
+    """Whether positive values are of two groups as far from each other as a jump puts them."""
+    positive = ordered[np.searchsorted(ordered, 0.0, side="right") :]
+    last = len(positive) - BESIDE
+    return bool((positive[BESIDE : last + 1] > FAR * positive[BESIDE - 1 : last]).any())
 
 
 def _jump(values: FloatArray, role: Role) -> float:
@@ -86,15 +97,13 @@ def _jump(values: FloatArray, role: Role) -> float:
     return next((one for one in FACTORS[role] if any(abs(r / one - 1) <= NEAR[role] for r in ratios)), 0.0)
 
 
-def _has_code(values: FloatArray) -> bool:
+def _has_code(values: FloatArray, ordered: FloatArray) -> bool:
     """Whether the largest value comes several times, apart from each other, and all others are far below."""
-    most = float(values.max())
-    same = values == most
-    count = int(same.sum())
+    most = ordered[-1]
+    count = len(ordered) - int(np.searchsorted(ordered, most))
     if not 2 < count <= RARE * len(values):
         return False
-    rest = float(values[~same].max(initial=0.0))
-    return 0 < rest * FAR < most and _between(same)
+    return bool(0 < ordered[-count - 1] * FAR < most) and _between(values == most)
 
 
 def _between(marked: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> bool:

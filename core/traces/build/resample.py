@@ -124,6 +124,8 @@ def usual_steps(time: FloatArray, offsets: IntArray) -> FloatArray:
     firsts, lengths = offsets[:-1], np.diff(offsets)
     steps = np.diff(time, prepend=time[:1])
     steps[firsts] = np.nan
+    if np.fmin.reduce(steps) == np.fmax.reduce(steps):
+        return medians
     beside = np.abs(steps - np.repeat(medians, lengths))
     around = beside <= WHOLE_SECONDS
     if not (around & (beside > 0)).any():
@@ -205,13 +207,16 @@ def _pace(time: FloatArray, offsets: IntArray, period: float, max_gap: float) ->
     firsts, lengths = offsets[:-1], np.diff(offsets)
     steps = np.diff(time, prepend=time[:1])
     steps[firsts] = period
+    low, high = float(steps.min()), float(steps.max())
+    if high <= max_gap * period and max(period - low, high - period) <= TOLERANCE * period:
+        return _in_time(np.empty(0, dtype=np.int64), time, len(lengths))
     longer = steps > max_gap * period
     gaps = np.flatnonzero(longer)
     steps[longer] = period
     off = np.abs(steps - period)
     odd = off > TOLERANCE * period
     if not odd.any():
-        return _Pace(gaps, np.ones(len(time)), np.ones(len(lengths), dtype=bool), 0)
+        return _in_time(gaps, time, len(lengths))
     passed = np.floor(steps / period + 0.5)
     whole = np.logical_and.reduceat(time == np.floor(time), firsts)
     far = off > TOLERANCE * period + np.repeat(np.where(whole, WHOLE_SECONDS, 0.0), lengths)
@@ -222,6 +227,11 @@ def _pace(time: FloatArray, offsets: IntArray, period: float, max_gap: float) ->
     steady |= ~np.logical_or.reduceat(odd, firsts)
     as_it_was = steady & (np.maximum.reduceat(passed, firsts) == 1)
     return _Pace(gaps, passed, steady, int((~as_it_was).sum()))
+
+
+def _in_time(gaps: IntArray, time: FloatArray, n: int) -> _Pace:
+    """The pace of executions that are as they were."""
+    return _Pace(gaps, np.broadcast_to(1.0, time.shape), np.ones(n, dtype=bool), 0)
 
 
 def _cells(

@@ -59,6 +59,8 @@ def mixtures(recorded: TraceSet) -> Iterator[str]:
 def _alternate(steps: FloatArray) -> bool:
     """Whether steps of different lengths come in the same turns throughout."""
     usual = float(steps.mean())
+    if np.ptp(steps) <= 0.25 * usual:
+        return False  # as nearly always
     unit = next((one for one in UNITS if np.allclose(steps / one, np.round(steps / one), atol=1e-3)), 0.0)
     if np.quantile(steps, 0.95) - np.quantile(steps, 0.05) <= max(1.01 * unit, 0.25 * usual):
         return False
@@ -79,7 +81,7 @@ def _jump(values: FloatArray) -> bool:
         return False
     for k in range(2, MOST_SERIES + 1):
         far = np.abs(values[k:] - values[:-k])
-        if np.median(far) < 0.2 * np.median(near) and (far < near[: len(far)]).mean() > THROUGHOUT:
+        if (far < near[: len(far)]).mean() > THROUGHOUT and np.median(far) < 0.2 * np.median(near):
             return True
     return False
 

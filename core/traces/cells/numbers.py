@@ -28,6 +28,8 @@ _PARTS = re.compile(
 )
 _BARE = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?")
 _POINTED = re.compile(r"\d+\.\d+")
+_SURELY_POINTED = re.compile(r"\d{1,30}\.(?:\d{1,2}|\d{4,40})")
+"""Other than three digits behind a point: nearly every decimal of nearly every file."""
 _WEAK = re.compile(r"\d{1,3}\.\d{3}")
 _THOUSANDS = re.compile(r"\d{1,3}(?:([.,' \u00a0\u202f])\d{3})(?:\1\d{3})*")
 _LAKHS = re.compile(r"\d{1,2}(,)(?:\d{2},)+\d{3}")
@@ -110,13 +112,18 @@ def style_of(cells: Iterable[str]) -> NumberStyle:
 
 
 def style_of_rows(rows: Iterable[Iterable[str]]) -> NumberStyle:
-    """How a table writes numbers, from its first rows; found once, however many ask for it."""
-    return _style_of_rows(tuple(map(tuple, rows)))
+    """How a table writes numbers, from its first rows."""
+    return style_and_evidence_of_rows(rows)[0]
+
+
+def style_and_evidence_of_rows(rows: Iterable[Iterable[str]]) -> tuple[NumberStyle, bool]:
+    """As `style_and_evidence`, from a table's first rows; found once, however many ask for it."""
+    return _of_rows(tuple(map(tuple, rows)))
 
 
 @lru_cache(maxsize=2)
-def _style_of_rows(rows: tuple[tuple[str, ...], ...]) -> NumberStyle:
-    return style_of(cell for row in rows for cell in row)
+def _of_rows(rows: tuple[tuple[str, ...], ...]) -> tuple[NumberStyle, bool]:
+    return style_and_evidence(cell for row in rows for cell in row)
 
 
 def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
@@ -126,8 +133,11 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
     copied a column of another program.
     """
     votes: dict[tuple[str, str], int] = {}
-    weak = 0
+    sure = weak = 0
     for cell in cells:
+        if _SURELY_POINTED.fullmatch(cell):
+            sure += 1
+            continue
         digits = _marked_digits(cell.strip())
         if digits is None:
             continue
@@ -135,6 +145,8 @@ def style_and_evidence(cells: Iterable[str]) -> tuple[NumberStyle, bool]:
         if vote is not None:
             votes[vote] = votes.get(vote, 0) + 1
         weak += vote is None and bool(_WEAK.fullmatch(digits))
+    if sure:
+        votes[".", ""] = votes.get((".", ""), 0) + sure
     points = sum(count for (decimal, _), count in votes.items() if decimal == ".")
     commas = sum(count for (decimal, _), count in votes.items() if decimal == ",")
     decimal = "," if commas > points else "."

@@ -7,15 +7,17 @@ is 536,870,912 bytes. A unit of another kind (``5%`` among bytes) is no value of
 from __future__ import annotations
 
 import re
+from collections import Counter
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.traces.cells.numbers import EMPTY, POINT, read
+from core.traces.cells.numbers import EMPTY, POINT, Number, read
 from core.units import GIB, KIB, MIB, FileUnit, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from core.traces.cells.numbers import Number, NumberStyle
+    from core.traces.cells.numbers import NumberStyle
 
 PERCENT = "%"
 WRITTEN = "written"
@@ -180,9 +182,19 @@ def value_in(number: Number, unit: FileUnit) -> tuple[float, bool] | None:
     return None if factor is None else (number.value * factor.factor, factor.sure)
 
 
+_OF_BARE = re.compile(r"[0-9.eE+-]*")
+"""The characters of numbers without units: what `float` makes of such a text, `read` makes of it."""
+
+
 def numbers_of(cells: Iterable[str], style: NumberStyle = POINT) -> list[Number]:
     """The numbers among cells; what is empty is none."""
-    found = (read(cell, style) for cell in cells if cell.strip() not in EMPTY)
+    filled = [bare for cell in cells if (bare := cell.strip()) not in EMPTY]
+    if style.decimal == "." and _OF_BARE.fullmatch("".join(filled)):
+        try:
+            return list(map(Number, map(float, filled), repeat("")))
+        except ValueError:
+            pass  # a date, or a word of these letters
+    found = (read(cell, style) for cell in filled)
     return [one for one in found if one is not None]
 
 
@@ -191,12 +203,10 @@ def written_unit(numbers: Iterable[Number]) -> Unit | None:
 
     `Unit.SHARE` stands for percent signs.
     """
-    counts: dict[Unit | None, int] = {}
-    for found in numbers:
-        if not found.suffix and found.value == 0:
-            continue
-        kind = _kind(found.suffix)
-        counts[kind] = counts.get(kind, 0) + 1
+    suffixes = Counter(found.suffix for found in numbers if found.suffix or found.value != 0)
+    counts: Counter[Unit | None] = Counter()
+    for suffix, count in suffixes.items():
+        counts[_kind(suffix)] += count
     return max(counts, key=lambda key: counts[key], default=None)
 
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import CLOCK, MINUTES, is_clock, is_date
-from core.traces.cells.numbers import EMPTY, style_of
+from core.traces.cells.numbers import EMPTY, style_of_rows
 from core.traces.guessing import usage
 from core.traces.guessing.context import in_context
 from core.traces.guessing.further import further_role
@@ -53,7 +53,7 @@ def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnM
     whole = header
     if header[:1] == (INDEX,) and not _mostly(is_date, cells[INDEX]):
         header = header[1:]  # it numbers or names the rows
-    style = style_of(cell for column in cells.values() for cell in column)
+    style = style_of_rows(rows)
     columns = {name: Column(name, cells[name], style) for name in header}
     numeric = [name for name in header if columns[name].numeric]
     timed = (*_TIME, INDEX)

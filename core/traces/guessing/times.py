@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.traces.cells.dates import in_several_zones, kind_of
 from core.traces.cells.numbers import EMPTY, POINT, NumberStyle, read, style_of
+from core.traces.cells.quantities import numbers_of
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 # Seconds since 1970 of the years 2000 to 2033: what is outside counts from a boot or a start of its own, or
 # is a date in digits (2024011500), and nobody can tell its unit. A scale is how many of a unit make a second.
@@ -96,12 +97,19 @@ def _of_epoch(numbers: Sequence[float]) -> str | None:
 
 def _numbers(filled: Sequence[str]) -> list[float]:
     """The magnitudes of cells, in the first style in which most of them are numbers; empty if in none."""
-    for style in (POINT, style_of(filled), NumberStyle(",", "."), NumberStyle(".", ",")):
-        read_so = (read(cell, style) for cell in filled)
-        numbers = [abs(found.value) for found in read_so if found is not None and not found.suffix]
+    for style in _styles(filled):
+        numbers = [abs(found.value) for found in numbers_of(filled, style) if not found.suffix]
         if len(numbers) * 2 > len(filled):
             return numbers
     return []
+
+
+def _styles(filled: Sequence[str]) -> Iterator[NumberStyle]:
+    """The styles that cells may be written in, the likeliest one first."""
+    yield POINT
+    yield style_of(filled)
+    yield NumberStyle(",", ".")
+    yield NumberStyle(".", ",")
 
 
 def _step(numbers: Sequence[float]) -> float | None:

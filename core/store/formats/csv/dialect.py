@@ -13,7 +13,14 @@ from core.store.formats.csv.annotations import first_table, is_annotation
 from core.store.formats.csv.index_column import lacks_first_name, may_split_numbers
 from core.store.formats.opening import GZIP, HEAD_BYTES, magic, read_head
 from core.traces.cells.dates import is_date
-from core.traces.cells.numbers import EMPTY, NumberStyle, ambiguous, is_number, read, style_and_evidence
+from core.traces.cells.numbers import (
+    EMPTY,
+    NumberStyle,
+    ambiguous,
+    is_number,
+    read,
+    style_and_evidence_of_rows,
+)
 from core.traces.guessing import INDEX
 from core.traces.layouts import headerless
 from core.traces.validation import Problem, many, problem
@@ -128,7 +135,7 @@ def look(path: Path) -> CsvHead:
         problems.append(problem("unnamed_index", message, row=header_lines, column=INDEX))
     header = _names(names, body, problems)
     sample = tuple(tuple(cells) for _, cells in body[:EVIDENCE_ROWS])
-    style, shown = style_and_evidence(cell for row in sample for cell in row)
+    style, shown = style_and_evidence_of_rows(sample)
     if not shown and separator != ",":  # where a comma separates cells, it is no decimal mark
         problems.append(_assumed_points(style, header_lines + 1))
     problems.extend(_ambiguous(header, sample, style, header_lines))
@@ -161,9 +168,9 @@ def _ambiguous(
     """Columns whose numbers can be read in two ways, as ``1,234`` can."""
     found = []
     for i, name in enumerate(header[:MOST_NAMED]):
-        cells = [row[i] for row in rows if i < len(row) and row[i].strip() not in EMPTY]
+        cells = [row[i] for row in rows if i < len(row)]
         doubtful = [cell for cell in cells if "," in cell and ambiguous(cell, style)]
-        if len(doubtful) * 2 > len(cells):
+        if doubtful and len(doubtful) * 2 > sum(cell.strip() not in EMPTY for cell in cells):
             message = f"Column “{name}” has “{doubtful[0].strip()}” and the like, which can be two numbers."
             found.append(
                 problem("ambiguous_number", message, row=header_lines + 1, column=name, count=len(doubtful))

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from core.traces.raw import RawTable
     from core.traces.validation import Problem
 
-SEGMENT_BYTES = 16 * 2**20
+SEGMENT_BYTES = 8 * 2**20
 PIECE_BYTES = BLOCK_BYTES = 2**20
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 
