@@ -193,7 +193,7 @@ def _of_limits(traces: TraceSet) -> Iterator[Doubt]:
 def _share_above(values: FloatArray, bounds: FloatArray) -> float:
     known = np.isfinite(values) & np.isfinite(bounds) & (bounds > 0)
     above = known & (values > 1.25 * bounds)
-    return np.count_nonzero(above) / max(np.count_nonzero(known), 1)
+    return int(np.count_nonzero(above)) / max(int(np.count_nonzero(known)), 1)
 
 
 def _of_time(traces: TraceSet) -> Iterator[Doubt]:
