@@ -14,7 +14,7 @@ from tests.browser.test_sequences import emit
 from tests.browser.test_sequences import open_samples as open_sequences
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.usefixtures("stocked")
 SETTINGS = (
@@ -216,6 +216,25 @@ def test_tables_and_pictures_can_be_taken_away(page: Page, samples: str) -> None
     with page.expect_download() as report:
         page.get_by_role("link", name="Everything, JSON").click()
     assert set(json.loads(report.value.path().read_text())["resources"]) == {"cpu", "memory"}
+
+
+def test_policies_are_chosen_though_the_server_is_slow(page: Page, samples: str) -> None:
+    """Evaluate, clicked at once, takes what was just ticked."""
+    open_samples(page, samples, "cycle=100000")
+    page.locator("details.settings > summary").click()
+    held = []
+
+    def hold(route: Route) -> None:
+        chosen = "evaluate-policies.value" in json.loads(route.request.post_data or "{}").get("output", "")
+        held.append(route) if chosen else route.continue_()
+
+    page.route(re.compile(r"/_dash-update-component\b"), hold)
+    page.get_by_role("button", name="None", exact=True).click()
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.get_by_text("No policy is chosen.")).to_be_visible(timeout=10_000)
+    page.get_by_role("button", name="The usual policies").click()
+    expect(page.get_by_role("checkbox", checked=True)).to_have_count(9)
+    assert not held
 
 
 def test_what_cannot_be_compared_is_said_in_place(page: Page, samples: str) -> None:

@@ -12,6 +12,11 @@
   });
 
   api.provisioning = {
+    /* The usual policies, all, or none are ticked. */
+    choose: function (_usual, _all, _none, groups) {
+      const clicked = api.callback_context.triggered.find(function (each) { return each.value; });
+      return clicked ? groups[clicked.prop_id.split(".")[0]] : api.no_update;
+    },
     /* The policy that is drawn over the timeline goes into the address; the zoom stays. */
     overlay: function (policy) {
       const url = new URL(window.location.href);

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import dash
-from dash import ALL, Input, Output, State, set_props
+from dash import ALL, ClientsideFunction, Input, Output, State, set_props
 
 from app.context import LOCATION, chosen
 from app.pages.provisioning import results
@@ -21,7 +21,6 @@ from app.ui.forms import text_of as own_text
 from app.ui.links import Query
 from core.errors import PhaseDockError
 from core.provisioning.evaluation.evaluate import EvaluationSettings
-from core.provisioning.policies import POLICIES, usual
 from core.provisioning.verdict.savings import PriceSettings
 
 if TYPE_CHECKING:
@@ -77,13 +76,16 @@ def _register_start(app: Dash) -> None:
         prevent_initial_call=True,
         running=[(Output(f"evaluate-{name}", "disabled"), True, False) for name in ("start", "again")],
     )(start)
-    app.callback(
+    # by the browser, so that who evaluates at once evaluates what was just chosen
+    app.clientside_callback(
+        ClientsideFunction("provisioning", "choose"),
         Output("evaluate-policies", "value"),
         Input("evaluate-usual", "n_clicks"),
         Input("evaluate-all", "n_clicks"),
         Input("evaluate-none", "n_clicks"),
+        State("evaluate-groups", "data"),
         prevent_initial_call=True,
-    )(choose)
+    )
     app.callback(
         Output("prices-problem", "children"),
         Output(LOCATION, "search", allow_duplicate=True),
@@ -138,14 +140,6 @@ def _asked(
     pair = {name: about[name] for name in ("traces", "model")}
     values = {**pair, **address_values(settings, policies), "own": text_of(own)}
     return Query.parse(PATH, query.search(**values, task=None, **dict.fromkeys(TAKEN.values())))
-
-
-def choose(usual_clicks: int | None, all_clicks: int | None, none_clicks: int | None) -> Any:
-    """Tick the usual policies, all, or none."""
-    if not (usual_clicks or all_clicks or none_clicks):
-        return dash.no_update
-    named = {"evaluate-usual": usual(), "evaluate-all": list(POLICIES)}
-    return named.get(str(dash.ctx.triggered_id), [])
 
 
 def read_prices(ids: list[dict[str, str]], values: list[Any]) -> tuple[PriceSettings | None, dict[str, str]]:

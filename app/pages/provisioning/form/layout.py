@@ -200,6 +200,10 @@ def _body(
         html.Div(_buttons(), className="row wrap"),
         _prices(view),
         dcc.Store(id="evaluate-about", data=pair),
+        dcc.Store(
+            id="evaluate-groups",
+            data={"evaluate-usual": usual(), "evaluate-all": list(POLICIES), "evaluate-none": []},
+        ),
     ]
 
 
