@@ -59,6 +59,20 @@
     new MutationObserver(opened).observe(field, { attributes: true, attributeFilter: ["aria-controls"] });
   });
 
+  /* What is wrong with what a button was asked may be said far from it, as below a long form on a phone. */
+  document.addEventListener("click", function (event) {
+    if (!dom.closest(event, "#page button")) return;
+    const faults = () => dom.all("#page .notice.bad"), before = new Set(faults());
+    const watch = new MutationObserver(function () {
+      const said = faults().find((each) => !before.has(each));
+      if (!said) return;
+      said.scrollIntoView({ block: "nearest" });
+      watch.disconnect();
+    });
+    watch.observe(dom.element("page"), { childList: true, subtree: true });
+    setTimeout(() => watch.disconnect(), 3000);
+  });
+
   function click(id) {
     const element = document.getElementById(id);
     if (element) element.click();

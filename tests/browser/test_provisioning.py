@@ -249,6 +249,15 @@ def test_what_cannot_be_compared_is_said_in_place(page: Page, samples: str) -> N
     expect(page.get_by_text("No policy is chosen.")).to_be_visible()
 
 
+def test_on_a_phone_what_is_wrong_is_shown_though_the_form_is_long(page: Page, samples: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_samples(page, samples, "cycle=100000")
+    page.locator("details.settings > summary").click()
+    page.get_by_role("button", name="None", exact=True).click()
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.get_by_text("No policy is chosen.")).to_be_in_viewport()
+
+
 def test_the_page_is_accessible_and_fits(page: Page, samples: str) -> None:
     evaluate(page, samples)
     page.wait_for_timeout(500)
