@@ -163,6 +163,26 @@ def test_a_recording_counts_and_ends_in_a_trace_set(page: Page, live: Server) ->
     expect(page.get_by_text("From the page").first).to_be_visible()
 
 
+def test_what_was_typed_stays_while_containers_come_and_go(
+    page: Page, live: Server, containers: dict[str, Container]
+) -> None:
+    named = [each for name, each in containers.items() if name != "page-foreign"]
+    record, name = page.locator("#live-record-start"), page.locator("#live-record-name")
+    opened(page, live)
+    name.fill("Tonight")
+    for each in named:
+        each.stop(timeout=0)
+    try:
+        expect(record).to_be_disabled(timeout=60_000)
+        expect(page.locator("#live-attach")).to_be_disabled()
+    finally:
+        for each in named:
+            each.start()
+    expect(record).to_be_enabled(timeout=60_000)
+    expect(page.locator("#live-attach")).to_be_enabled()
+    expect(name).to_have_value("Tonight")
+
+
 @pytest.mark.usefixtures("containers")
 def test_pause_filter_csv_and_keys(page: Page, live: Server) -> None:
     opened(page, live)

@@ -31,14 +31,15 @@ def live_tick(engine: str) -> Response:
     """What is new on an engine since the page asked last."""
     space = workspace()
     view = space.live.look(engine, request.args.get("model") or None)
+    queue = Queue.of(engine)
     panels = panels_of(
         view,
         control=space.live.may_change(engine),
         working=space.tasks.worker().alive,
         beside=beside_demo(view.engine),
-        queue=Queue.of(engine),
+        queue=queue,
     )
-    answer = tick(space.live, view, Asked.read(request.args), panels)
+    answer = tick(space.live, view, Asked.read(request.args), panels, queue)
     body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
     return Response(body, mimetype="application/json", headers={"Cache-Control": "no-store"})
 

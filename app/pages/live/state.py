@@ -113,7 +113,10 @@ def command(text: str) -> html.Div:
 def signatures(
     view: LiveView, *, control: bool, working: bool, beside: Beside = None, queue: Queue = NO_QUEUE
 ) -> dict[str, Any]:
-    """What each panel that the server draws depends on; arguments as for `notices`."""
+    """What each panel that the server draws depends on; arguments as for `notices`.
+
+    A form depends on nothing that comes and goes while a person fills it in: to draw it again is to empty it.
+    """
     engine, attached, recording = view.engine, view.attached, view.recording
     usable = engine.state is EngineState.READY
     return {
@@ -127,14 +130,18 @@ def signatures(
             not view.rows and not queue.active,
             None if beside is None else tuple((each.name, each.state) for each in beside),
         ),
-        "policy": _attached_signature(attached)
-        if attached
-        else (control, usable, bool(view.rows or queue.active)),
+        "policy": _attached_signature(attached) if attached else (control, usable),
         "queue": (engine.state, control, queue),
-        "record": (recording.task, recording.name) if recording else (bool(view.rows),),
+        "record": (recording.task, recording.name) if recording else (),
         "others": tuple((each.id, each.name, each.state) for each in view.foreign)
         + tuple(row.id for row in view.rows if row.picked),
     }
+
+
+def able(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
+    """Which buttons of the forms can do something now, by their ids."""
+    there = bool(view.rows)
+    return {"live-record-start": there, "live-attach": there or bool(queue.active)}
 
 
 def _attached_signature(attached: Attached) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from hashlib import blake2s
 from typing import TYPE_CHECKING, Any
 
 from app.pages.live.buckets import CHART, SPAN, SPARK, first_bucket, number_of, table
-from app.pages.live.state import NO_QUEUE, is_control, signatures
+from app.pages.live.state import NO_QUEUE, able, is_control, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -84,7 +84,9 @@ def slow(row: ContainerRow) -> dict[str, Any]:
     }
 
 
-def tick(live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str]) -> dict[str, Any]:
+def tick(
+    live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str], queue: Queue = NO_QUEUE
+) -> dict[str, Any]:
     """The answer to one tick.
 
     Parameters
@@ -97,6 +99,8 @@ def tick(live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str]) ->
         What the page has already.
     panels
         The signatures of the panels that the server draws.
+    queue
+        The jobs that were submitted to the engine.
     """
     rows = [slow(row) for row in view.rows]
     shape = digest(rows)
@@ -107,6 +111,7 @@ def tick(live: Live, view: LiveView, asked: Asked, panels: Mapping[str, str]) ->
         "at": view.at,
         "state": str(view.engine.state),
         "panels": dict(panels),
+        "able": able(view, queue),
         "shape": shape,
         "rows": None if known else rows,
         "columns": {name: [getattr(row, name) for row in view.rows] for name in _COLUMNS},

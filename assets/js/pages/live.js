@@ -21,7 +21,7 @@
   function begin(node) {
     live.page = {
       node, engine: node.dataset.engine, every: +node.dataset.every, shape: "", since: null, at: null,
-      heard: 0, skew: 0, busy: false, next: 0, failed: 0, rows: [], byId: new Map(), panels: {}, totals: {},
+      heard: 0, skew: 0, busy: false, next: 0, failed: 0, rows: [], byId: new Map(), panels: {}, able: {}, totals: {},
       together: {}, counts: new Map(), charts: new Map(), shown: [], chosen: 0, sorted: 0, wake: null, drawn: false,
     };
     live.table.begin();
@@ -136,6 +136,7 @@
     live.charts.choose(page);
     live.charts.draw(page);
     panels(page, news.panels);
+    able(page, news.able);
     moving(page);
     page.drawn = true;
     performance.clearMeasures("phasedock-tick");
@@ -173,6 +174,16 @@
     if (JSON.stringify(now) === JSON.stringify(page.panels)) return;
     page.panels = now;
     api.set_props("live-panels", { data: Object.assign({ engine: page.engine, model: page.node.dataset.model }, now) });
+  }
+  /* Buttons of the server's forms that need containers, or jobs that wait, and have none; told once of each change,
+     since a button is also disabled while the server works for it. */
+  function able(page, now) {
+    for (const id in now) {
+      const button = document.getElementById(id), had = page.able[id];
+      if (!button || (had && had.button === button && had.may === now[id])) continue;
+      page.able[id] = { button: button, may: now[id] };
+      api.set_props(id, { disabled: !now[id] });
+    }
   }
   /* Texts in the server's panels that keep changing: the countdown, and how much was recorded. */
   function moving(page) {

@@ -15,7 +15,7 @@ from app.main import create_app
 from app.pages.live import actions, limit, others, page, policy, record
 from app.pages.live.callbacks import drawn, show_mode, view_of
 from app.pages.live.layout import body, every
-from app.pages.live.state import model_of, notices, signatures
+from app.pages.live.state import able, model_of, notices, signatures
 from app.pages.live.table import columns
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options
@@ -226,6 +226,15 @@ def test_signatures_stay_while_nothing_changes_and_move_with_a_decision() -> Non
     more = replace(attached, said=(replace(SAID[0], at=2e9), *SAID))
     assert signatures(view(attached=more), control=True, working=True)["policy"] != first["policy"]
     assert signatures(view(recording=Recording("t", "a")), control=True, working=True)["record"]
+
+
+def test_forms_are_not_drawn_again_when_containers_come_and_go() -> None:
+    """What a person has typed would be gone."""
+    before, after = (signatures(view(rows=rows), control=True, working=True) for rows in ((), view().rows))
+    assert before["record"] == after["record"]
+    assert before["policy"] == after["policy"]
+    assert able(view(rows=())) == {"live-record-start": False, "live-attach": False}
+    assert able(view()) == {"live-record-start": True, "live-attach": True}
 
 
 def test_an_attached_policy_shows_settings_and_decisions_with_names() -> None:
