@@ -98,8 +98,9 @@ def _of_one_time(traces: TraceSet) -> IntArray:
     n, middle = traces.n_samples, traces.n_executions // 2
     if n <= MOST_SAMPLES:
         return np.arange(n)
-    apart = np.abs(traces.time - traces.time[traces.offsets[middle : middle + 2].sum() // 2])
-    return np.flatnonzero(apart <= np.quantile(apart[:: n // 10_000 + 1], MOST_SAMPLES / n))
+    then = traces.time[traces.offsets[middle : middle + 2].sum() // 2]
+    apart = np.quantile(np.abs(traces.time[:: n // 10_000 + 1] - then), MOST_SAMPLES / n)
+    return np.flatnonzero((traces.time >= then - apart) & (traces.time <= then + apart))
 
 
 def _left(traces: TraceSet, kept: IntArray) -> tuple[tuple[str, ...], IntArray]:

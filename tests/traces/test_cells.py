@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.dates import clock_time, day_first_time, is_date, kind_of, month_first_time, named_time
 from core.traces.cells.numbers import (
     EMPTY,
@@ -19,9 +20,12 @@ from core.traces.cells.numbers import (
     style_of,
     style_of_rows,
 )
-from core.traces.cells.quantities import numbers_of, quantity, written_unit
+from core.traces.cells.quantities import numbers_of, quantity, value_in, written_unit
+from core.traces.guessing.order import by_execution
+from core.traces.guessing.units import Column
 from core.units import FILE_UNITS, GIB, MIB, Unit
 
+PLAIN = FILE_UNITS["plain"]
 COMMA, GROUPED = NumberStyle(",", "."), NumberStyle(".", ",")
 
 
@@ -254,6 +258,33 @@ def test_the_numbers_of_a_column_are_those_of_its_cells(texts, style):
     assert numbers_of(texts, style) == [
         found for text in texts if text.strip() not in EMPTY and (found := read(text, style)) is not None
     ]
+
+
+@given(st.lists(BARE | TEXTS, max_size=8).map(lambda texts: tuple(map(str.strip, texts))))
+def test_a_column_of_bare_numbers_is_read_as_any_other(texts):
+    column = Column("cpu", texts, NumberStyle())
+    found = numbers_of(texts)
+    assert column.numeric == (2 * len(found) > sum(text not in EMPTY for text in texts))
+    assert column.values() == [value[0] for one in found if (value := value_in(one, PLAIN))]
+    assert column.written is written_unit(found)
+
+
+ROWS = st.lists(st.lists(st.sampled_from(["a", " b", "1 ", ""]), max_size=4), max_size=6)
+
+
+@given(ROWS, st.integers(0, 4))
+def test_columns_are_those_of_the_rows(rows, width):
+    wanted = [tuple(row[i].strip() for row in rows if i < len(row)) for i in range(width)]
+    assert columns_of_rows(rows, width) == wanted
+
+
+@given(ROWS, st.sampled_from([(), ("y",), ("x", "z")]))
+def test_the_rows_of_an_execution_are_those_with_its_names(rows, names):
+    header, found = ("x", "y", "z"), {}
+    for row in rows:
+        if len(row) == len(header):
+            found.setdefault(tuple(row[header.index(name)] for name in names), []).append(row)
+    assert by_execution(names, header, rows) == list(found.values())
 
 
 def slow_vote(digits):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from core.traces import evidence
 from core.traces.evidence import doubts
 from core.traces.guessing import guess
 from core.traces.layouts import recognise
@@ -273,3 +274,12 @@ def test_the_containers_of_a_pod_are_told_apart():
     mapping = guess(*table("time,pod,container,cpu_cores\n1,a,x,1\n1,a,y,2\n2,a,x,1\n2,a,y,2"))
     assert mapping.executions == ("pod", "container")
     assert guess(*table("time,pod,container,cpu_cores\n1,a,x,1\n2,b,x,2")).executions == ("pod",)
+
+
+def test_use_above_limits_is_counted_in_blocks():
+    chance = np.random.default_rng(1)
+    used, most = chance.random(100_000), np.round(chance.random(100_000), 1)
+    used[::7], most[::11] = np.nan, np.nan
+    known = np.isfinite(used) & np.isfinite(most) & (most > 0)
+    wanted = (used[known] > 1.25 * most[known]).mean()
+    assert evidence._share_above(used, most) == pytest.approx(wanted, rel=1e-12)

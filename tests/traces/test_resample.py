@@ -55,6 +55,15 @@ def test_median_steps_equal_the_slow_twin(parts):
     np.testing.assert_allclose(median_steps(time, offsets), wanted)
 
 
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=4), st.sampled_from([0.5, 2.0, 10.0]))
+def test_where_all_steps_are_one_it_is_the_usual_one(lengths, step):
+    time = np.concatenate([100.0 * i + step * np.arange(n) for i, n in enumerate(lengths)])
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    wanted = [step if n > 1 else np.nan for n in lengths]
+    np.testing.assert_array_equal(usual_steps(time, offsets), wanted)
+    np.testing.assert_array_equal(median_steps(time, offsets), wanted)
+
+
 @settings(max_examples=100, deadline=None)
 @given(executions(), st.sampled_from([Resampling.HOLD, Resampling.MEAN]))
 def test_once_is_enough(parts, rule):

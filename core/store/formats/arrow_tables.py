@@ -16,14 +16,15 @@ from core.traces.raw import Coded, RawTable
 from core.units import file_unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from core.traces.cells.numbers import NumberStyle
     from core.traces.mapping import ColumnMapping, MappedColumn
     from core.traces.model import FloatArray
 
 
-LARGE = 200_000
+RELEASED_BYTES = 2**25
+"""Freed memory is given back in parts of about this size: each time takes a few milliseconds."""
 
 
 def columns_of(table: pa.Table) -> dict[str, pa.ChunkedArray]:
@@ -64,7 +65,7 @@ def raw_from_arrow(
     time = None
     if mapping.time is not None:
         time = seconds(columns.pop(mapping.time), mapping.time_unit)
-    features = tuple(_taken(columns, one, style) for one in mapping.features)
+    features = _taken(columns, mapping.features, style)
     parts = tuple(coded[key] for key in mapping.executions)
     return RawTable(
         n_rows=n,
@@ -78,17 +79,27 @@ def raw_from_arrow(
     )
 
 
-def _taken(columns: dict[str, pa.ChunkedArray], one: MappedColumn, style: NumberStyle) -> FloatArray:
-    """A column as floats, its old memory freed at once: this is where an import needs most."""
-    column = columns.pop(one.column)
-    if pa.types.is_dictionary(column.type):
-        unit = file_unit(one.unit_key)
-        return _decoded(column, lambda text: _sure(number(text, unit, style)))
-    values = floats(column)
-    del column
-    if len(values) > LARGE:
-        pa.default_memory_pool().release_unused()
-    return values
+def _taken(
+    columns: dict[str, pa.ChunkedArray], features: Sequence[MappedColumn], style: NumberStyle
+) -> tuple[FloatArray, ...]:
+    """Columns as floats, their old memory freed on the way: this is where an import needs most."""
+    taken, freed = [], 0
+    for one in features:
+        column = columns.pop(one.column)
+        freed += column.nbytes
+        taken.append(_read(column, one, style))
+        del column
+        if freed >= RELEASED_BYTES:
+            pa.default_memory_pool().release_unused()
+            freed = 0
+    return tuple(taken)
+
+
+def _read(column: pa.ChunkedArray, one: MappedColumn, style: NumberStyle) -> FloatArray:
+    if not pa.types.is_dictionary(column.type):
+        return floats(column)
+    unit = file_unit(one.unit_key)
+    return _decoded(column, lambda text: _sure(number(text, unit, style)))
 
 
 def _sure(value: tuple[float, bool] | None) -> float | None:

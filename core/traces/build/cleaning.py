@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.traces.build.resample import steps_before
 from core.traces.cells.dates import CLOCK
 from core.traces.guessing.order import MOST_FALLS
 from core.traces.model import BESIDE, ROLE_UNITS, Role
@@ -118,8 +119,7 @@ def _past_midnight(work: Working) -> None:
 
 
 def _sort_by_time(work: Working) -> None:
-    steps = np.diff(work.time, prepend=work.time[:1])
-    steps[work.offsets[:-1]] = 1.0
+    steps = steps_before(work.time, work.offsets, 1.0)
     if steps.min() > 0:
         return
     column, back = work.mapping.time, steps < 0
@@ -158,10 +158,9 @@ def _say_restarts(work: Working, steps: FloatArray) -> None:
 
 
 def _infinite_to_missing(work: Working, index: int) -> None:
+    if np.isfinite(work.extent(index)).all():
+        return
     values = work.columns[index]
-    with np.errstate(over="ignore"):  # a sum beyond all numbers only means that the cells are looked at
-        if np.isfinite(values.sum()):
-            return
     bad = np.isinf(values)
     if bad.any():
         name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
@@ -176,7 +175,8 @@ def _limitless_to_missing(work: Working, index: int) -> None:
     """Read a limit of 0, −1, or of more than any machine has as none: so kernels and tools write it."""
     name, values = work.features[index].name, work.columns[index]
     most = MOST[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
-    if np.fmin.reduce(values) > 0 and np.fmax.reduce(values) <= most:
+    low, high = work.extent(index)
+    if low > 0 and high <= most:
         return
     bad = (values <= 0) | (values > most)
     if bad.any():
@@ -192,8 +192,7 @@ def _drop_impossible(work: Working) -> None:
     gone = np.zeros(work.n, dtype=bool)
     for index, feature in enumerate(work.features):
         values, factor = work.columns[index], work.mapping.factor(work.mapping.features[index])
-        low = float(np.fmin.reduce(values, initial=np.inf))
-        high = float(np.fmax.reduce(values, initial=-np.inf))
+        low, high = work.extent(index)
         most = np.inf if file_unit(work.units[index]).cumulative else MOST[feature.unit]
         if feature.role in USAGE and low < 0:
             _reject(work, index, "negative", values < 0, gone)

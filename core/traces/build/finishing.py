@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,13 +45,16 @@ def finished(
     row_of
         The number in the file of a recorded sample; None where there is no one file.
     """
-    traces = resampled(recorded, mapping, log)
-    _say_single(recorded, mapping.execution, log)
-    traces, kept = _long_enough(traces, recorded, mapping, log, row_of)
-    _say_doubts(traces, mapping, log)
-    for column, sentence in changed(recorded):
+    with ThreadPoolExecutor(1) as pool:  # of a large file, half of the work is passes over whole columns
+        beside = pool.submit(lambda: (list(changed(recorded)), list(mixtures(recorded))))
+        traces = resampled(recorded, mapping, log)
+        _say_single(recorded, mapping.execution, log)
+        traces, kept = _long_enough(traces, recorded, mapping, log, row_of)
+        _say_doubts(traces, mapping, log)
+        levels, mixed = beside.result()
+    for column, sentence in levels:
         log.add("doubtful", sentence, column=column)
-    for sentence in mixtures(recorded):
+    for sentence in mixed:
         log.add("doubtful", sentence, column=mapping.execution)
     return traces, kept
 

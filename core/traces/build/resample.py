@@ -92,6 +92,14 @@ def steps_within(time: FloatArray, offsets: IntArray) -> FloatArray:
     return steps if inner.all() else steps[inner]
 
 
+def steps_before(time: FloatArray, offsets: IntArray, first: float) -> FloatArray:
+    """The step before each sample, shape (n_samples,): `first` at the beginning of an execution."""
+    steps = np.empty_like(time)
+    np.subtract(time[1:], time[:-1], out=steps[1:])
+    steps[offsets[:-1]] = first
+    return steps
+
+
 def median_steps(time: FloatArray, offsets: IntArray) -> FloatArray:
     """The median step of each execution, shape (n_executions,); NaN where there is one sample only."""
     lengths = np.diff(offsets) - 1
@@ -118,14 +126,14 @@ def usual_steps(time: FloatArray, offsets: IntArray) -> FloatArray:
     It is the median, but the mean of the steps a second around it where stamps were cut to whole seconds: a
     loop of 2.7 s has steps of 2 and 3 s.
     """
-    medians = median_steps(time, offsets)
-    if not len(time):
-        return medians
     firsts, lengths = offsets[:-1], np.diff(offsets)
-    steps = np.diff(time, prepend=time[:1])
-    steps[firsts] = np.nan
-    if np.fmin.reduce(steps) == np.fmax.reduce(steps):
-        return medians
+    if not len(time):
+        return np.full(len(lengths), np.nan)
+    steps = steps_before(time, offsets, np.nan)
+    usual = np.fmin.reduce(steps)
+    if usual == np.fmax.reduce(steps):  # as nearly always
+        return np.where(lengths > 1, usual, np.nan)
+    medians = median_steps(time, offsets)
     beside = np.abs(steps - np.repeat(medians, lengths))
     around = beside <= WHOLE_SECONDS
     if not (around & (beside > 0)).any():
@@ -205,8 +213,7 @@ def resample(
 def _pace(time: FloatArray, offsets: IntArray, period: float, max_gap: float) -> _Pace:
     """How executions keep time between their gaps."""
     firsts, lengths = offsets[:-1], np.diff(offsets)
-    steps = np.diff(time, prepend=time[:1])
-    steps[firsts] = period
+    steps = steps_before(time, offsets, period)
     low, high = float(steps.min()), float(steps.max())
     if high <= max_gap * period and max(period - low, high - period) <= TOLERANCE * period:
         return _in_time(np.empty(0, dtype=np.int64), time, len(lengths))

@@ -15,7 +15,7 @@ from core.traces.cells.numbers import EMPTY, POINT, Number, read
 from core.units import GIB, KIB, MIB, FileUnit, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from core.traces.cells.numbers import NumberStyle
 
@@ -186,16 +186,32 @@ _OF_BARE = re.compile(r"[0-9.eE+-]*")
 """The characters of numbers without units: what `float` makes of such a text, `read` makes of it."""
 
 
+def bare_numbers(filled: Sequence[str], style: NumberStyle = POINT) -> list[float] | None:
+    """What `read` makes of cells that all are numbers without units; None where one may be something else.
+
+    Parameters
+    ----------
+    filled
+        Cells that are not empty, without blanks around them.
+    style
+        How their table writes numbers.
+    """
+    if style.decimal != "." or not _OF_BARE.fullmatch("".join(filled)):
+        return None
+    try:
+        return list(map(float, filled))
+    except ValueError:
+        return None  # a date, or a word of these letters
+
+
 def numbers_of(cells: Iterable[str], style: NumberStyle = POINT) -> list[Number]:
     """The numbers among cells; what is empty is none."""
-    filled = [bare for cell in cells if (bare := cell.strip()) not in EMPTY]
-    if style.decimal == "." and _OF_BARE.fullmatch("".join(filled)):
-        try:
-            return list(map(Number, map(float, filled), repeat("")))
-        except ValueError:
-            pass  # a date, or a word of these letters
-    found = (read(cell, style) for cell in filled)
-    return [one for one in found if one is not None]
+    filled = [text for cell in cells if (text := cell.strip()) not in EMPTY]
+    bare = bare_numbers(filled, style)
+    if bare is not None:
+        return list(map(Number, bare, repeat("")))
+    known = {text: read(text, style) for text in set(filled)}
+    return [found for text in filled if (found := known[text]) is not None]
 
 
 def written_unit(numbers: Iterable[Number]) -> Unit | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.dates import CLOCK, MINUTES, is_clock, is_date
 from core.traces.cells.numbers import EMPTY, style_of_rows
 from core.traces.guessing import usage
@@ -49,7 +50,7 @@ _TOGETHER = {"pod": ("container", "container_name"), "pod_name": ("container", "
 
 def guess(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> ColumnMapping | None:
     """A mapping from names and values; None where no column has numbers."""
-    cells = {name: tuple(row[i].strip() for row in rows if i < len(row)) for i, name in enumerate(header)}
+    cells = dict(zip(header, columns_of_rows(rows, len(header)), strict=True))
     whole = header
     if header[:1] == (INDEX,) and not _mostly(is_date, cells[INDEX]):
         header = header[1:]  # it numbers or names the rows

@@ -86,7 +86,7 @@ def _of_pods(columns: Mapping[str, Column], names: Collection[str]) -> bool:
     """Whether a table is of containers that request shares of a machine, by its columns or by their names."""
     if any(_REQUESTED & set(words(name)) for name in columns):
         return True
-    return any(_POD.fullmatch(cell.strip()) for name in names for cell in columns[name].cells)
+    return any(_POD.fullmatch(cell.strip()) for name in names for cell in set(columns[name].cells))
 
 
 def _meant(columns: Mapping[str, Column]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from core.traces.cells.dates import is_clock, is_date
@@ -74,11 +75,13 @@ def by_execution(
     names: Sequence[str], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> list[list[Sequence[str]]]:
     """The rows of each execution, which some columns name together, in the order of the file."""
-    places = [header.index(name) for name in names]
-    found: dict[tuple[str, ...], list[Sequence[str]]] = {}
-    for row in rows:
-        if len(row) == len(header):
-            found.setdefault(tuple(row[place] for place in places), []).append(row)
+    whole = [row for row in rows if len(row) == len(header)]
+    if not names:
+        return [whole] if whole else []
+    named = itemgetter(*(header.index(name) for name in names))
+    found: dict[object, list[Sequence[str]]] = {}
+    for row in whole:
+        found.setdefault(named(row), []).append(row)
     return list(found.values())
 
 

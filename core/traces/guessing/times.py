@@ -6,8 +6,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from core.traces.cells.dates import in_several_zones, kind_of
-from core.traces.cells.numbers import EMPTY, POINT, NumberStyle, read, style_of
-from core.traces.cells.quantities import numbers_of
+from core.traces.cells.numbers import EMPTY, POINT, NumberStyle, style_of
+from core.traces.cells.quantities import bare_numbers, numbers_of
 from core.traces.guessing.words import words
 from core.traces.mapping import UNKNOWN
 
@@ -98,7 +98,10 @@ def _of_epoch(numbers: Sequence[float]) -> str | None:
 def _numbers(filled: Sequence[str]) -> list[float]:
     """The magnitudes of cells, in the first style in which most of them are numbers; empty if in none."""
     for style in _styles(filled):
-        numbers = [abs(found.value) for found in numbers_of(filled, style) if not found.suffix]
+        bare = bare_numbers(filled, style)
+        if bare is None:
+            bare = [found.value for found in numbers_of(filled, style) if not found.suffix]
+        numbers = list(map(abs, bare))
         if len(numbers) * 2 > len(filled):
             return numbers
     return []
@@ -164,5 +167,5 @@ def without_unit(name: str) -> tuple[str, ...]:
 def is_time(cells: Sequence[str]) -> bool:
     """Whether the cells of a column can be times: dates, times of day, or numbers."""
     filled = [cell.strip() for cell in cells if cell.strip() not in EMPTY]
-    numbers = sum(read(cell) is not None for cell in filled)
-    return bool(filled) and (numbers * 2 > len(filled) or bool(kind_of(filled)))
+    numbers = bare_numbers(filled) or numbers_of(filled)
+    return bool(filled) and (len(numbers) * 2 > len(filled) or bool(kind_of(filled)))

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from core.traces.cells.numbers import EMPTY
-from core.traces.cells.quantities import BINARY, numbers_of, value_in, written_unit
+from core.traces.cells.quantities import BINARY, bare_numbers, numbers_of, value_in, written_unit
 from core.traces.evidence import LEAST_MEMORY, MOST_CORES, MOST_MEMORY
 from core.traces.guessing.percentages import KEYS, PERCENT, are_shares, of_cpu
 from core.traces.guessing.words import words
@@ -77,18 +77,30 @@ class Column:
     style: NumberStyle
 
     @cached_property
+    def filled(self) -> list[str]:
+        """Its cells that are not empty."""
+        return [cell for cell in self.cells if cell not in EMPTY]
+
+    @cached_property
+    def bare(self) -> list[float] | None:
+        """Its numbers where all of its cells are numbers without units, as those of most columns are."""
+        return bare_numbers(self.filled, self.style)
+
+    @cached_property
     def numbers(self) -> list[Number]:
         """Its numbers as they are written; cells that are none are left out."""
-        return numbers_of(self.cells, self.style)
+        return numbers_of(self.filled, self.style)
 
     @property
     def numeric(self) -> bool:
         """Whether most of its cells are numbers."""
-        filled = sum(cell not in EMPTY for cell in self.cells)
-        return len(self.numbers) * 2 > filled
+        found: Sequence[object] = self.numbers if self.bare is None else self.bare
+        return len(found) * 2 > len(self.filled)
 
     def values(self, unit_key: str = "plain") -> list[float]:
         """Its numbers in a unit; those of another quantity are left out."""
+        if self.bare is not None:
+            return self.bare
         unit = FILE_UNITS[unit_key]
         found = (value_in(number, unit) for number in self.numbers)
         return [one[0] for one in found if one is not None]
@@ -96,7 +108,7 @@ class Column:
     @cached_property
     def written(self) -> Unit | None:
         """The quantity that its cells write behind their numbers; `Unit.SHARE` is a percent sign."""
-        return written_unit(self.numbers)
+        return None if self.bare is not None else written_unit(self.numbers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from core.errors import InputError
 from core.store.formats.csv.annotations import first_table, is_annotation
 from core.store.formats.csv.index_column import lacks_first_name, may_split_numbers
 from core.store.formats.opening import GZIP, HEAD_BYTES, magic, read_head
+from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.dates import is_date
 from core.traces.cells.numbers import (
     EMPTY,
@@ -167,11 +168,12 @@ def _ambiguous(
 ) -> list[Problem]:
     """Columns whose numbers can be read in two ways, as ``1,234`` can."""
     found = []
-    for i, name in enumerate(header[:MOST_NAMED]):
-        cells = [row[i] for row in rows if i < len(row)]
+    for name, cells in zip(header, columns_of_rows(rows, min(len(header), MOST_NAMED)), strict=False):
+        if "," not in "".join(cells):
+            continue  # as nearly always
         doubtful = [cell for cell in cells if "," in cell and ambiguous(cell, style)]
-        if doubtful and len(doubtful) * 2 > sum(cell.strip() not in EMPTY for cell in cells):
-            message = f"Column “{name}” has “{doubtful[0].strip()}” and the like, which can be two numbers."
+        if doubtful and len(doubtful) * 2 > sum(cell not in EMPTY for cell in cells):
+            message = f"Column “{name}” has “{doubtful[0]}” and the like, which can be two numbers."
             found.append(
                 problem("ambiguous_number", message, row=header_lines + 1, column=name, count=len(doubtful))
             )
@@ -239,7 +241,7 @@ def _rows(lines: list[str], separator: str, name: str) -> list[tuple[int, list[s
     reader = csv.reader(lines, delimiter=separator)
     try:
         for cells in reader:
-            if any(cell.strip() for cell in cells):
+            if any(map(str.strip, cells)):
                 found.append((reader.line_num, cells))
             if len(found) > EVIDENCE_ROWS + SAMPLE_ROWS:
                 break

@@ -30,8 +30,10 @@ from core.store.formats.csv.parse_exact import (
     whole_table,
 )
 from core.store.formats.opening import GZIP, magic, open_content
+from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.dates import READERS
 from core.traces.cells.numbers import EMPTY
+from core.traces.cells.quantities import bare_numbers
 from core.traces.validation import ProblemLog
 
 if TYPE_CHECKING:
@@ -181,16 +183,18 @@ class CsvParser:
 
     def _cells(self, column: str) -> list[str]:
         """The first cells of a column that are not empty."""
-        position = self.head.header.index(column)
-        cells = (row[position].strip() for row in self.head.rows if position < len(row))
+        cells = self._first_rows[self.head.header.index(column)]
         return [cell for cell in cells if cell not in EMPTY]
+
+    @cached_property
+    def _first_rows(self) -> list[tuple[str, ...]]:
+        return columns_of_rows(self.head.rows, len(self.head.header))
 
     def _plain(self, column: str) -> bool:
         """Whether a column's first cells are numbers without units and thousands, as pyarrow reads them."""
-        number = re.compile(
-            rf"[+-]?\d*(?:{re.escape(self.head.style.decimal)}\d*)?(?:[eE][+-]?\d+)?|[+-]?inf"
-        )
-        return all(number.fullmatch(cell) for cell in self._cells(column))
+        style, cells = self.head.style, self._cells(column)
+        number = re.compile(rf"[+-]?\d*(?:{re.escape(style.decimal)}\d*)?(?:[eE][+-]?\d+)?|[+-]?inf")
+        return bare_numbers(cells, style) is not None or all(number.fullmatch(cell) for cell in cells)
 
     def _time_type(self, column: str, unit: str, coded: pa.DataType) -> pa.DataType:
         """Dates as ISO 8601 has them are read by pyarrow, others as distinct texts."""

@@ -22,6 +22,7 @@ from core.store.formats.series.long_table import check_written, legend
 from core.store.formats.series.names import of_containers
 from core.store.formats.series.series_table import coded, gather
 from core.store.formats.series.turned import TurnedTable
+from core.traces.cells.columns import columns_of_rows
 from core.traces.cells.numbers import EMPTY
 from core.traces.cells.quantities import WRITTEN
 from core.traces.guessing.further import further_role
@@ -33,7 +34,7 @@ from core.traces.mapping import ColumnMapping, MappedColumn
 from core.traces.model import Role
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Sequence
+    from collections.abc import Callable, Collection, Container, Mapping, Sequence
 
     from core.store.formats.opening import Beginning
     from core.traces.raw import RawTable
@@ -150,7 +151,7 @@ class _Shape:
     said: dict[str, tuple[str, dict[str, str]]]
 
 
-def _shape(cells: dict[str, list[str]]) -> _Shape | None:
+def _shape(cells: Mapping[str, Sequence[str]]) -> _Shape | None:
     """What the columns of a table are; None where they are no series."""
     chart = _chart(cells)
     if chart is not None:
@@ -168,7 +169,7 @@ def _shape(cells: dict[str, list[str]]) -> _Shape | None:
     return None
 
 
-def _chart(cells: dict[str, list[str]]) -> _Shape | None:
+def _chart(cells: Mapping[str, Sequence[str]]) -> _Shape | None:
     """The shape of a chart that W&B exported, None where it is none."""
     axis, *others = cells
     names = [name for name in others if not _is_extreme(name, cells)]
@@ -199,14 +200,12 @@ class WideSource(TurnedTable):
     @classmethod
     def of(cls, source: CsvSource) -> WideSource | None:
         """The same file with one column per metric, where it is a table with one column per container."""
-        cells = {
-            name: [row[i] for row in source.rows if i < len(row)] for i, name in enumerate(source.header)
-        }
+        cells = dict(zip(source.header, columns_of_rows(source.rows, len(source.header)), strict=True))
         shape = _shape(cells)
         if shape is None:
             return None
         style = source.head.style
-        columns = (Column(name, tuple(map(str.strip, cells[name])), style) for name in shape.said)
+        columns = (Column(name, cells[name], style) for name in shape.said)
         if not all(column.numeric for column in columns if _filled(column.cells)):
             return None
         said = tuple(shape.said.values())
@@ -263,13 +262,13 @@ class WideSource(TurnedTable):
 
 
 def _rows(
-    cells: dict[str, list[str]],
+    cells: Mapping[str, Sequence[str]],
     time: str | None,
     series: Sequence[tuple[str, tuple[str, str]]],
     metrics: Sequence[str],
 ) -> tuple[tuple[str, ...], ...]:
     """The first rows as they will be, container by container."""
-    columns: dict[str, dict[str, list[str]]] = {}
+    columns: dict[str, dict[str, Sequence[str]]] = {}
     for name, (execution, metric) in series:
         columns.setdefault(execution, {})[metric] = cells[name]
     few = max(20, 2_000 // max(len(columns), 1))
