@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import nnls
 
-from core.scheduling.forecasting.loss_curve import FEWEST, PRIOR, chances, reached
+from core.scheduling.forecasting.loss_curve import FEWEST, PRIOR, Floats, _curves, chances, reached
 
 
 def exponential(x: float, speed: float) -> float:
@@ -40,6 +41,55 @@ def test_noise_does_not_lead_far_away() -> None:
     x = np.linspace(0.4 / 80, 0.4, 80)
     values = [1 - 0.9 * exponential(each, 8.0) + chance.normal(0, 0.01) for each in x]
     assert expected(values, 0.4, 0.9) == pytest.approx(truth(0.9, 8.0), rel=0.3)
+
+
+def by_least_squares(values: list[float], done: float) -> Floats | None:
+    """The same chances, one curve at a time: a level and a height of at least zero, found by iteration."""
+    losses, n = np.array(values), len(values)
+    missed = []
+    for curve in _curves(np.linspace(done / n, done, n)):
+        above, height = nnls(np.column_stack([np.ones(n), 1 - curve]), losses)[0]
+        rest = losses - above - height * (1 - curve)
+        missed.append(rest @ rest if height > 0 else math.inf)
+    least = np.maximum(missed, 1e-9 * ((losses - losses.mean()) @ (losses - losses.mean())))
+    if not math.isfinite(least.min()) or least.min() <= 0:
+        return None
+    weights = (least.min() / least) ** (n / 4)
+    return weights / weights.sum()
+
+
+@given(
+    st.floats(1.0, 50.0),
+    st.floats(0.001, 0.05),
+    st.floats(0.0, 0.5),
+    st.floats(0.001, 0.1),
+    st.integers(FEWEST, 20),
+    st.integers(0, 2**32 - 1),
+)
+def test_chances_are_those_of_least_squares_with_an_end_of_at_least_zero(
+    speed: float, first: float, end: float, noise: float, n: int, seed: int
+) -> None:
+    chance, done = np.random.default_rng(seed), n * first
+    exact = [end + (1 - end) * (1 - exponential(x, speed)) for x in np.linspace(done / n, done, n)]
+    values = [abs(one + chance.normal(0, noise)) for one in exact]
+    found, twin = chances(values, done), by_least_squares(values, done)
+    assert (found is None) == (twin is None)
+    if found is not None and twin is not None:
+        assert np.array(found) == pytest.approx(twin, abs=1e-6)
+
+
+def test_a_loss_that_ends_at_zero_at_best_shows_its_curve_soon() -> None:
+    chance = np.random.default_rng(5)
+    x = np.arange(1, 13) / 200
+    values = [abs(1 - 0.97 * exponential(each, 20.0) + chance.normal(0, 0.01)) for each in x]
+    assert expected(values, 12 / 200, 0.9) == pytest.approx(truth(0.9, 20.0), rel=0.35)
+
+
+def test_what_may_be_negative_may_end_anywhere() -> None:
+    x = np.linspace(0.5 / 80, 0.5, 80)
+    losses = [1 - 1.5 * exponential(each, 3.0) for each in x]
+    assert min(losses) < 0
+    assert expected(losses, 0.5, 0.9) == pytest.approx(truth(0.9, 3.0), rel=0.1)
 
 
 def test_with_too_few_values_every_curve_is_as_likely() -> None:

@@ -2,8 +2,9 @@
 
 With x the share of its steps, a loss follows E(x) = a - b*r(x), where r grows from 0 to 1 as an
 exponential, a hyperbola or a Weibull curve of unknown speed. For each speed of a fixed grid a and b are a
-least-squares line in closed form, so that a fit is one small matrix product. Each curve says where a share
-of the reduction is reached, and the printed values say how likely each curve is.
+least-squares line in closed form, so that a fit is one small matrix product. A loss that was never negative
+does not end below zero, a >= b: a fit that would is the best one that ends at zero. Each curve says where a
+share of the reduction is reached, and the printed values say how likely each curve is.
 """
 
 from __future__ import annotations
@@ -100,9 +101,20 @@ def chances(values: Sequence[float], done: float) -> Chances | None:
     drop = -(centred @ (losses - losses.mean())) / spread
     whole = losses - losses.mean()
     missed = whole @ whole - drop**2 * spread
+    if losses.min() >= 0:
+        below = losses.mean() < drop * (1 - curves.mean(axis=1))
+        missed = np.where(below, _missed_to_zero(curves, losses), missed)
     missed = np.where(drop > 0, np.maximum(missed, 1e-9 * (whole @ whole)), np.inf)
     least = float(missed.min())
     if not math.isfinite(least) or least <= 0:
         return None
     weights = (least / missed) ** (n * _INDEPENDENT / 2)
     return tuple((weights / weights.sum()).tolist())
+
+
+def _missed_to_zero(curves: Floats, losses: Floats) -> Floats:
+    """Sum of squares that each curve misses the losses by, shape (curves,), if it ends at zero."""
+    left = 1 - curves
+    spread = np.maximum(np.einsum("kn,kn->k", left, left), 1e-12)
+    missed: Floats = losses @ losses - (left @ losses) ** 2 / spread
+    return missed

@@ -19,11 +19,11 @@ class PhaseDockSettings:
         help="How much longer than under fair sharing a job may take.",
     )
     goal: float = setting(
-        1.4, label="Weight of 90%", low=0.0, high=100.0,
+        1.0, label="Weight of 90%", low=0.0, high=100.0,
         help="Worth of reaching 90% of the loss reduction, against 1 for ending.",
     )  # fmt: skip
     goal95: float = setting(
-        0.3, label="Weight of 95%", low=0.0, high=100.0,
+        0.4, label="Weight of 95%", low=0.0, high=100.0,
         help="Worth of reaching 95% of the loss reduction, against 1 for ending.",
     )  # fmt: skip
     goal99: float = setting(
