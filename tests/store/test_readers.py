@@ -1,6 +1,7 @@
 """Reading by two ways that must agree, with progress that may stop it, and looking without reading."""
 
 import gzip
+import io
 
 import numpy as np
 import pandas as pd
@@ -88,6 +89,16 @@ def test_a_clean_file_is_read_the_fast_way_in_parts(tmp_path, monkeypatch):
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
     assert len(told) > 10
+
+
+@given(st.lists(st.text("ab,", max_size=30)), st.booleans(), st.integers(1, 40), st.integers(1, 20))
+def test_segments_are_the_file_in_whole_lines(lines, ended, size, usual):
+    content = ("\n".join(lines) + "\n" * ended).encode()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(csv_files, "USUAL_LINE", usual)
+        parts = [bytes(one) for one in csv_files.segments(io.BufferedReader(io.BytesIO(content), 8), size)]
+    assert b"".join(parts) == content
+    assert all(part.endswith(b"\n") for part in parts[:-1])
 
 
 def write_table(folder, n, name="t.csv", cpu=lambda i: i / 40):

@@ -12,7 +12,7 @@ import re
 import zlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from core.errors import InputError, RefusedError
 
@@ -128,7 +128,7 @@ def foreign(start: bytes) -> str | None:
     return next((name for mark, name in OTHERS.items() if start.startswith(mark)), None)
 
 
-def open_content(path: Path) -> IO[bytes]:
+def open_content(path: Path) -> io.BufferedReader:
     """Open a file for reading its content, unpacked where it is gzip."""
     if magic(path).startswith(GZIP):
         return io.BufferedReader(Unpacked(path), 2**20)

@@ -14,8 +14,9 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 SEGMENT_BYTES = 8 * 2**20
 PIECE_BYTES = BLOCK_BYTES = 2**20
+USUAL_LINE = 2**16
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 
 
@@ -151,7 +153,7 @@ class CsvParser:
     head: CsvHead
     mapping: ColumnMapping
 
-    def parse(self, part: bytes, skip: int) -> pa.Table:
+    def parse(self, part: bytes | memoryview, skip: int) -> pa.Table:
         """The rows of a part of the file that ends with a whole line; `skip` lines are left out.
 
         Raises
@@ -209,7 +211,7 @@ class CsvParser:
         return "UTC" if first.endswith("Z") or "+" in first[10:] or "-" in first[10:] else None
 
 
-def segments(stream: IO[bytes], n_bytes: int) -> Iterator[bytes]:
+def segments(stream: io.BufferedReader, n_bytes: int) -> Iterator[bytes | memoryview]:
     """Parts of a file that end with whole lines; the next one is read while one is parsed.
 
     pyarrow reads a whole file as fast as the disk gives it, and a file that waits for its parser
@@ -222,9 +224,17 @@ def segments(stream: IO[bytes], n_bytes: int) -> Iterator[bytes]:
             yield segment
 
 
-def _segment(stream: IO[bytes], n_bytes: int) -> bytes:
-    data = stream.read(n_bytes)
-    return data + stream.readline(MOST_LINE) if len(data) == n_bytes else data
+def _segment(stream: io.BufferedReader, n_bytes: int) -> bytes | memoryview:
+    # room for the rest of a line, so that nearly no segment is copied; NumPy does not fill it with zeros
+    data = np.empty(n_bytes + USUAL_LINE, dtype=np.uint8).data
+    n = stream.readinto(data[:n_bytes])
+    if n < n_bytes:
+        return data[:n]
+    rest = stream.readline(MOST_LINE)
+    if len(rest) > USUAL_LINE:
+        return bytes(data[:n]) + rest
+    data[n : n + len(rest)] = rest
+    return data[: n + len(rest)]
 
 
 def tell_bytes(path: Path, progress: Callable[[float, str], None] | None) -> Callable[[int], None]:
@@ -259,7 +269,7 @@ def read_in_pieces(
     reader, parser = TableReader(mapping, head.header, log, head.style), CsvParser(head, mapping)
     tell, before = tell_bytes(path, progress), 0
     with open_content(path) as stream:
-        for piece in segments(stream, PIECE_BYTES):
+        for piece in map(bytes, segments(stream, PIECE_BYTES)):
             if piece.count(b'"') % 2 or piece.count(b"\r") > piece.count(b"\r\n"):
                 return None
             skip = 0 if before else head.header_lines
