@@ -106,8 +106,7 @@ def _group_and_sort(work: Working) -> None:
 
 def _past_midnight(work: Working) -> None:
     """Let times of day go on into the next day: they fall by most of a day where midnight passes."""
-    falls = np.diff(work.time, prepend=work.time[:1]) < -_HALF_DAY
-    falls[work.offsets[:-1]] = False
+    falls = steps_before(work.time, work.offsets, 0.0) < -_HALF_DAY
     if not falls.any():
         return
     days = np.cumsum(falls)
@@ -158,9 +157,9 @@ def _say_restarts(work: Working, steps: FloatArray) -> None:
 
 
 def _infinite_to_missing(work: Working, index: int) -> None:
-    if np.isfinite(work.extent(index)).all():
-        return
     values = work.columns[index]
+    if np.isfinite(_extent(values)).all():
+        return
     bad = np.isinf(values)
     if bad.any():
         name, count, rows = work.features[index].name, int(bad.sum()), work.first_rows(bad)
@@ -171,11 +170,17 @@ def _infinite_to_missing(work: Working, index: int) -> None:
         work.mark_reported(bad, name)
 
 
+def _extent(values: FloatArray) -> tuple[float, float]:
+    """The lowest and the highest number; infinite where there is none."""
+    low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
+    return float(low), float(high)
+
+
 def _limitless_to_missing(work: Working, index: int) -> None:
     """Read a limit of 0, −1, or of more than any machine has as none: so kernels and tools write it."""
     name, values = work.features[index].name, work.columns[index]
     most = MOST[work.features[index].unit] / work.mapping.factor(work.mapping.features[index])
-    low, high = work.extent(index)
+    low, high = _extent(values)
     if low > 0 and high <= most:
         return
     bad = (values <= 0) | (values > most)
@@ -192,7 +197,7 @@ def _drop_impossible(work: Working) -> None:
     gone = np.zeros(work.n, dtype=bool)
     for index, feature in enumerate(work.features):
         values, factor = work.columns[index], work.mapping.factor(work.mapping.features[index])
-        low, high = work.extent(index)
+        low, high = _extent(values)
         most = np.inf if file_unit(work.units[index]).cumulative else MOST[feature.unit]
         if feature.role in USAGE and low < 0:
             _reject(work, index, "negative", values < 0, gone)
@@ -219,11 +224,10 @@ def _counters_to_rates(work: Working) -> None:
     growing = [i for i, unit in enumerate(work.units) if file_unit(unit).cumulative]
     if not growing:
         return
-    steps = np.diff(work.time, prepend=work.time[0])
+    steps = steps_before(work.time, work.offsets, 0.0)
     for index in growing:
         values = work.columns[index]
-        rise = np.diff(values, prepend=values[0])
-        rise[work.offsets[:-1]] = 0.0
+        rise = steps_before(values, work.offsets, 0.0)
         fell = rise < 0
         if fell.any():
             name, count, rows = work.features[index].name, int(fell.sum()), work.first_rows(fell)

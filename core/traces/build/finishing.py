@@ -45,7 +45,7 @@ def finished(
     row_of
         The number in the file of a recorded sample; None where there is no one file.
     """
-    with ThreadPoolExecutor(1) as pool:  # of a large file, half of the work is passes over whole columns
+    with ThreadPoolExecutor(1) as pool:  # passes over whole columns leave a processor to what looks at few
         beside = pool.submit(lambda: (list(changed(recorded)), list(mixtures(recorded))))
         traces = resampled(recorded, mapping, log)
         _say_single(recorded, mapping.execution, log)

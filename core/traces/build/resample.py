@@ -92,10 +92,10 @@ def steps_within(time: FloatArray, offsets: IntArray) -> FloatArray:
     return steps if inner.all() else steps[inner]
 
 
-def steps_before(time: FloatArray, offsets: IntArray, first: float) -> FloatArray:
-    """The step before each sample, shape (n_samples,): `first` at the beginning of an execution."""
-    steps = np.empty_like(time)
-    np.subtract(time[1:], time[:-1], out=steps[1:])
+def steps_before(values: FloatArray, offsets: IntArray, first: float) -> FloatArray:
+    """The step to each sample from the one before, shape (n_samples,): `first` where an execution begins."""
+    steps = np.empty_like(values)
+    np.subtract(values[1:], values[:-1], out=steps[1:])
     steps[offsets[:-1]] = first
     return steps
 

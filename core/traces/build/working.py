@@ -41,7 +41,6 @@ class Working:
     offsets: IntArray
     ids: tuple[str, ...] = ()
     flawed: dict[str, IntArray] = field(default_factory=dict)
-    extents: dict[int, tuple[FloatArray, float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, raw: RawTable, mapping: ColumnMapping, log: ProblemLog) -> Working:
@@ -66,15 +65,6 @@ class Working:
     def n(self) -> int:
         """Rows that are left."""
         return len(self.codes)
-
-    def extent(self, index: int) -> tuple[float, float]:
-        """The lowest and the highest number of a column; each array is looked through once."""
-        values = self.columns[index]
-        known = self.extents.get(index)
-        if known is None or known[0] is not values:
-            low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
-            known = self.extents[index] = (values, float(low), float(high))
-        return known[1:]
 
     def row_of(self, index: int) -> int:
         """The number in the file of a row that is left."""

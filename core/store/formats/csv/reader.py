@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 SEGMENT_BYTES = 8 * 2**20
 PIECE_BYTES = BLOCK_BYTES = 2**20
 USUAL_LINE = 2**16
+"""Room behind each part for the rest of its last line; a longer one is copied."""
 _ISO = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
 
 
