@@ -236,6 +236,21 @@ def test_an_upload_waits_until_it_is_taken_or_discarded(place: Workspace) -> Non
     assert task in back_again
 
 
+def test_a_file_whose_import_has_doubts_is_not_called_not_imported(place: Workspace) -> None:
+    """It stays so that other columns can be chosen, as long as its set is there."""
+    made = upload(place, GOOD + "a,9,oops,2048\n")
+    run(place, place.uploads.accept(made, None, "Flawed"))
+    text = shown(page.layout())
+    assert "Not imported yet" not in text
+    assert "imported as “Flawed”" in text
+    assert "Choose other columns: a.csv" in text
+    upload(place, GOOD, "b.csv")
+    assert "Continue: b.csv" in shown(page.layout())
+    place.traces.trash(place.traces.list()[0].id)
+    place.traces.delete(place.traces.list(trashed=True)[0].id)
+    assert "Continue: a.csv" in shown(page.layout())
+
+
 def test_a_set_in_the_trash_is_not_chosen(place: Workspace) -> None:
     run(place, place.uploads.accept(upload(place, GOOD), None, "One"))
     run(place, place.uploads.accept(upload(place, GOOD), None, "Two"))

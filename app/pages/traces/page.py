@@ -95,7 +95,7 @@ def _adding(query: Query) -> list[Node]:
         parts.append(mapping.mapping_view(upload, query.get("as") == "table"))
     if task and not upload:
         parts.append(import_card(task, known="traces" in query))
-    parts.append(html.Div(_pending(query), id="traces-pending"))
+    parts.append(html.Div(_pending(query), id="traces-pending", className="stack"))
     return parts
 
 
@@ -118,10 +118,10 @@ def refresh(query: Query) -> None:
     set_props("traces-head", {"children": _head(query)})
 
 
-def _pending(query: Query) -> Node:
+def _pending(query: Query) -> list[Node]:
     """The files that wait, except the one that the screen already shows."""
     if query.get("show") == "trash":
-        return None
+        return []
     return pending(query.get("upload") or upload_of(query.get("task")))
 
 

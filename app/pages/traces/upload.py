@@ -11,9 +11,11 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from app.context import workspace
+from app.pages.traces.import_card import trace_set_of
 from app.pages.traces.listing import does
 from app.ui.basics import Node, aria, button, card, data, icon, link_button
 from app.ui.errors import notify
+from app.ui.tasks import kinds
 from app.ui.tasks.words import when
 from core.runtime.infos import TaskState
 from core.runtime.storage.uploads.trace_uploads import readable, readable_suffixes
@@ -78,15 +80,33 @@ def waiting_uploads(but: str | None = None) -> list[UploadInfo]:
     return [info for info in space.uploads.list() if info.id not in taken]
 
 
-def pending(but: str | None = None) -> Node:
-    """The files that wait for their columns to be chosen, with “Continue” and “Discard”."""
+def pending(but: str | None = None) -> list[Node]:
+    """The files that wait for their columns to be chosen, and those whose import asked to be looked at."""
     found = waiting_uploads(but)
-    if not found:
-        return None
-    several = len(found) > 1
-    rows = [_pending_row(info, several) for info in found]
-    tools = [button("Join the ticked files", "link", "small", id="join-uploads")] if several else ()
-    return card("Not imported yet", *rows, note="uploaded, waiting for you", tools=tools, flush=True)
+    sets = _sets_of_uploads() if found else {}
+    new = [info for info in found if info.id not in sets]
+    again = [info for info in found if info.id in sets]
+    cards: list[Node] = []
+    if new:
+        several = len(new) > 1
+        rows = [_row(info, "Continue", ticked=several) for info in new]
+        tools = [button("Join the ticked files", "link", "small", id="join-uploads")] if several else ()
+        cards.append(
+            card("Not imported yet", *rows, note="uploaded, waiting for you", tools=tools, flush=True)
+        )
+    if again:
+        rows = [_row(info, "Choose other columns", f"imported as “{sets[info.id]}” · ") for info in again]
+        cards.append(
+            card("Imported, with doubts", *rows, note="kept so that you can import again", flush=True)
+        )
+    return cards
+
+
+def _sets_of_uploads() -> dict[str, str]:
+    """The name of the trace set that was last made of each upload."""
+    done = workspace().tasks.list(_MOST_TASKS, [TaskState.DONE], kinds.importing())
+    found = {task.params.get("upload"): trace_set_of(task) for task in reversed(done)}
+    return {str(upload): info.name for upload, info in found.items() if info is not None}
 
 
 def joined(uploads: Sequence[str]) -> list[str]:
@@ -99,29 +119,31 @@ def joined(uploads: Sequence[str]) -> list[str]:
     return found
 
 
-def _pending_row(info: UploadInfo, several: bool) -> html.Div:
+def _row(info: UploadInfo, way: str, became: str = "", ticked: bool = False) -> html.Div:
+    """A file with the way on, and what became of it before; those that can be `ticked` can be joined."""
     box = dmc.Checkbox(
         id={"type": PICKED, "upload": info.id}, checked=False, size="xs", **aria(label=f"Pick {info.name}")
     )
     return html.Div(
         [
-            box if several else None,
+            box if ticked else None,
             icon("file-text"),
             html.Div(
                 [
                     html.Div(info.name, className="strong truncate"),
                     html.Div(
-                        [format_bytes(info.size), " · uploaded ", when(info.created)], className="small ink3"
+                        [format_bytes(info.size), f" · {became}uploaded ", when(info.created)],
+                        className="small ink3",
                     ),
                 ],
                 className="grow",
             ),
             link_button(
-                "Continue",
+                way,
                 f"/traces?upload={info.id}",
                 "arrow-right",
                 "small",
-                title=f"Continue with {info.name}",
+                title=f"{way}: {info.name}",
             ),
             button(
                 "Discard",
