@@ -1,28 +1,58 @@
-"""Where a job delays the others least: sums of completion times when the shortest goes first.
+"""Where a job delays the others least: sums of the times at which jobs reach their points and their ends.
 
 On a machine that serves the shortest remaining work first, a job of p core-seconds beside jobs of p_k adds
 p + sum of min(p, p_k) to the sum of completion times (Smith 1956, preemptive): its own work, the work of the
-shorter ones before it, and its own work once for each longer one that it delays.
+shorter ones before it, and its own work once for each longer one that it delays. That is all that can be said
+of a job that has just come. Of jobs whose points and demands are known, the whole course of a worker can be:
+it serves the best block first (`core.scheduling.forecasting.chains`), each job up to what it can use, and
+gives what is left to the next.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from heapq import nlargest, nsmallest
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling.forecasting.chains import blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-_DONORS = 3
+    from core.scheduling.forecasting.chains import Way
+
+_TRIED = 8
+_FULL = 0.999
+"""Share of a worker that counts as all of it: what is less than the rest would end nothing."""
+_ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A job that would be better off elsewhere, and by how many seconds the sum of completion times falls."""
+class Move(NamedTuple):
+    """A job that would be better off elsewhere, and by how much the weighted sum of times falls."""
 
     job: str
     to: str
     gain: float
+
+
+class Served(NamedTuple):
+    """A job as the course of its worker depends on it.
+
+    Parameters
+    ----------
+    way
+        What is ahead of it; its last point is its end.
+    demand
+        Most cores that it can use, above zero.
+    """
+
+    way: Way
+    demand: float
+
+    @property
+    def work(self) -> float:
+        """Core-seconds to its end."""
+        return self.way[-1][0]
 
 
 def added(work: float, others: Sequence[float], capacity: float) -> float:
@@ -45,15 +75,65 @@ def best_place(work: float, loads: Mapping[str, Sequence[float]], capacities: Ma
     return min(loads, key=lambda name: (added(work, loads[name], capacities[name]), len(loads[name]), name))
 
 
-def best_move(
-    lefts: Mapping[str, Mapping[str, float]], capacities: Mapping[str, float], able: Collection[str]
-) -> Move | None:
-    """The best single move from one of the fullest workers to the emptiest one.
+class _Running:
+    """A job while the course of its worker is followed."""
+
+    def __init__(self, job: Served, capacity: float) -> None:
+        self.demand, self.done = min(job.demand, capacity), 0.0
+        self.points, self.blocks = list(reversed(job.way)), list(reversed(blocks(job.way)))
+
+    def serve(self, cores: float, now: float, seconds: float) -> float:
+        """Serve it for some time from `now` on; returns the worth of each point reached, times its moment."""
+        begun, summed = self.done, 0.0
+        self.done += cores * seconds
+        reached = self.done * (1 + _ROUNDING)
+        while self.points and self.points[-1][0] <= reached:
+            work, worth = self.points.pop()
+            summed += worth * (now + (work - begun) / cores)
+        while self.blocks and self.blocks[-1][1] <= reached:
+            self.blocks.pop()
+        return summed
+
+
+def weighted_times(jobs: Iterable[Served], capacity: float) -> float:
+    """Sum over all points of all jobs of worth times the seconds until it is reached, best block first.
 
     Parameters
     ----------
-    lefts
-        For each worker, the core-seconds left of each of its jobs.
+    jobs
+        Those on one worker.
+    capacity
+        Its cores.
+    """
+    left, now, summed = [_Running(job, capacity) for job in jobs], 0.0, 0.0
+    while left:
+        left.sort(key=lambda job: -job.blocks[-1][0])
+        served, free, seconds = [], capacity, inf
+        for job in left:
+            if free <= (1 - _FULL) * capacity:
+                break
+            cores = min(job.demand, free)
+            served.append((job, cores))
+            free -= cores
+            seconds = min(seconds, (job.blocks[-1][1] - job.done) / cores)
+        for job, cores in served:
+            summed += job.serve(cores, now, seconds)
+        now += seconds
+        left = [job for job in left if job.blocks]
+    return summed
+
+
+def best_move(
+    jobs: Mapping[str, Mapping[str, Served]], capacities: Mapping[str, float], able: Collection[str]
+) -> Move | None:
+    """The best single move that leaves no worker fuller than the fullest one is.
+
+    It is looked for between the workers on which jobs lose most by being together and the emptiest ones.
+
+    Parameters
+    ----------
+    jobs
+        Those on each worker, by their names.
     capacities
         Cores of each worker.
     able
@@ -64,18 +144,24 @@ def best_move(
     Move or None
         None if nothing may move.
     """
-    load = {name: sum(jobs.values()) / capacities[name] for name, jobs in lefts.items()}
-    order = sorted(load, key=lambda name: (load[name], name))
-    target, donors = order[0], order[-_DONORS:]
-    there = list(lefts[target].values())
-    moves = [
-        Move(name, target, _gain(name, work, lefts[donor], capacities[donor])
-             - added(work, there, capacities[target]))
-        for donor in donors if donor != target
-        for name, work in lefts[donor].items() if name in able
-    ]  # fmt: skip
-    return max(moves, key=lambda move: (move.gain, move.job), default=None)
-
-
-def _gain(name: str, work: float, jobs: Mapping[str, float], capacity: float) -> float:
-    return added(work, [each for other, each in jobs.items() if other != name], capacity)
+    now = {name: weighted_times(on.values(), capacities[name]) for name, on in jobs.items()}
+    lost = {
+        name: now[name] - sum(weighted_times([job], capacities[name]) for job in on.values())
+        for name, on in jobs.items()
+    }
+    load = {name: sum(job.work for job in on.values()) / capacities[name] for name, on in jobs.items()}
+    donors = nlargest(_TRIED, jobs, key=lambda name: (lost[name], name))
+    targets = nsmallest(_TRIED, jobs, key=lambda name: (load[name], name))
+    fullest = max(load.values())
+    moves = []
+    for donor in donors:
+        for name, job in jobs[donor].items():
+            if name not in able:
+                continue
+            rest = [each for other, each in jobs[donor].items() if other != name]
+            saved = now[donor] - weighted_times(rest, capacities[donor])
+            for to in targets:
+                if to != donor and load[to] + job.work / capacities[to] <= fullest:
+                    with_it = weighted_times([*jobs[to].values(), job], capacities[to])
+                    moves.append(Move(name, to, saved + now[to] - with_it))
+    return max(moves, key=lambda move: (move.gain, move.job, move.to), default=None)

@@ -1,12 +1,17 @@
-"""Sums of completion times when the shortest goes first."""
+"""Sums of the times at which jobs reach their points and their ends, on one worker and over all."""
 
 from __future__ import annotations
 
+from itertools import accumulate, pairwise
+
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.scheduling.queueing import added, best_move, best_place
+from core.scheduling.forecasting.chains import best_prefix, blocks
+from core.scheduling.queueing import Served, added, best_move, best_place, weighted_times
+from tests.oracles import slow_chains, slow_course
 
 works = st.lists(st.floats(0.1, 100.0), max_size=7)
 
@@ -34,20 +39,84 @@ def test_a_place_without_jobs_is_best_unless_it_is_slow() -> None:
     assert best_place(10.0, {"a": [5.0], "b": []}, {"a": 8.0, "b": 1.0}) == "a"
 
 
-@given(works, works)
-def test_the_move_that_is_found_saves_what_it_says(here: list[float], there: list[float]) -> None:
-    lefts = {
-        "a": {f"a{k}": each for k, each in enumerate(here)},
-        "b": {f"b{k}": each for k, each in enumerate(there)},
-    }
-    every = {*lefts["a"], *lefts["b"]}
-    move = best_move(lefts, {"a": 1.0, "b": 1.0}, every)
-    if move is None:
-        assert not every or not (lefts["a"] if sum(here) > sum(there) else lefts["b"])
+POINTS = st.lists(st.tuples(st.floats(0.5, 20.0), st.floats(0.01, 3.0)), min_size=1, max_size=4)
+
+
+@st.composite
+def served(draw: st.DrawFn, demands: st.SearchStrategy[float]) -> Served:
+    tasks = draw(POINTS)
+    works = accumulate(work for work, _ in tasks)
+    return Served(tuple(zip(works, (worth for _, worth in tasks), strict=True)), draw(demands))
+
+
+ANY = st.floats(0.3, 4.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(served(ANY), max_size=4), st.sampled_from([1.0, 2.0]))
+def test_the_course_of_a_worker_is_that_of_small_steps(jobs: list[Served], capacity: float) -> None:
+    step = 0.005
+    worths = sum(worth for job in jobs for _, worth in job.way)
+    slow = slow_course.weighted_times(jobs, capacity, step)
+    assert weighted_times(jobs, capacity) == pytest.approx(slow, rel=0.02, abs=10 * step * worths)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(served(st.just(1.0)), min_size=1, max_size=3))
+def test_who_can_use_all_of_a_worker_is_served_in_the_best_of_all_orders(jobs: list[Served]) -> None:
+    works = [[0.0, *(work for work, _ in job.way)] for job in jobs]
+    chains = [
+        [(after - before, worth) for (before, after), (_, worth) in zip(pairwise(at), job.way, strict=True)]
+        for at, job in zip(works, jobs, strict=True)
+    ]
+    if sum(map(len, chains)) <= 8:
+        assert weighted_times(jobs, 1.0) == pytest.approx(slow_chains.least(chains), rel=1e-6)
+
+
+@given(served(ANY))
+def test_the_blocks_of_a_chain_have_falling_ratios_and_the_first_is_the_best_prefix(job: Served) -> None:
+    found = blocks(job.way)
+    ratios = [ratio for ratio, _ in found]
+    assert ratios == sorted(ratios, reverse=True)
+    assert found[-1][1] == job.work
+    works, worths = zip(*job.way, strict=True)
+    assert ratios[0] == pytest.approx(best_prefix(np.array(works), np.array(worths)))
+
+
+@given(st.lists(st.lists(served(ANY), max_size=3), min_size=2, max_size=3))
+def test_the_best_move_saves_what_it_says_and_no_other_saves_more(there: list[list[Served]]) -> None:
+    jobs = {f"w{k}": {f"j{k}{i}": job for i, job in enumerate(on)} for k, on in enumerate(there)}
+    sizes = {name: 1.0 + place for place, name in enumerate(jobs)}
+    able = {name for on in jobs.values() for name in on if not name.endswith("0")}
+
+    def total(places: dict[str, dict[str, Served]]) -> float:
+        return sum(weighted_times(on.values(), sizes[name]) for name, on in places.items())
+
+    def moved(job: str, to: str) -> dict[str, dict[str, Served]]:
+        every = {name: each for on in jobs.values() for name, each in on.items()}
+        without = {name: {k: v for k, v in on.items() if k != job} for name, on in jobs.items()}
+        return {name: {**on, job: every[job]} if name == to else on for name, on in without.items()}
+
+    def fullest(places: dict[str, dict[str, Served]]) -> float:
+        return max(sum(job.work for job in on.values()) / sizes[name] for name, on in places.items())
+
+    saved = {
+        (job, to): total(jobs) - total(moved(job, to))
+        for home, on in jobs.items() for job in on if job in able for to in jobs
+        if to != home and fullest(moved(job, to)) <= fullest(jobs)
+    }  # fmt: skip
+    best = best_move(jobs, sizes, able)
+    if best is None:
+        assert not saved
         return
-    before = total(here, 1.0) + total(there, 1.0)
-    donor = "a" if move.job in lefts["a"] else "b"
-    work = lefts[donor].pop(move.job)
-    lefts["b" if donor == "a" else "a"][move.job] = work
-    after = total(list(lefts["a"].values()), 1.0) + total(list(lefts["b"].values()), 1.0)
-    assert before - after == pytest.approx(move.gain, rel=1e-9, abs=1e-6)
+    assert best.gain == pytest.approx(saved[best.job, best.to], rel=1e-9, abs=1e-6)
+    assert best.gain == pytest.approx(max(saved.values()), rel=1e-9, abs=1e-6)
+
+
+def test_a_job_beside_one_that_leaves_cores_idle_is_worth_a_move_to_an_empty_worker() -> None:
+    """Each could use 0.8 cores: beside each other the second has 0.2."""
+    jobs = {"a": {"x": Served(((80.0, 1.0),), 0.8), "y": Served(((80.0, 1.0),), 0.8)}, "b": {}}
+    best = best_move(jobs, {"a": 1.0, "b": 1.0}, {"x", "y"})
+    # both end at 100 s instead of at 100 and 175 s: after 20 core-seconds at 0.2 cores 60 are left at 0.8
+    assert best is not None
+    assert best.gain == pytest.approx(75.0)

@@ -67,7 +67,7 @@ class View:
     worth
         What a core-second is worth for each job of which that is known.
     typical
-        Core-seconds assumed for a job of unknown size: the mean of the known ones.
+        Core-seconds assumed for a job of unknown size, above zero: the mean of the known ones.
     """
 
     seen: Observation
@@ -97,7 +97,8 @@ def look(state: State, seen: Observation) -> View:
     worth = {name: index(each, state.settings.weights) for name, each in lefts.items() if each}
     totals = dict(state.totals) | {name: each.total for name, each in lefts.items() if each}
     totals |= {job.id: job.cpu_seconds for job in seen.ended}
-    typical = sum(totals.values()) / len(totals) if totals else 1.0
+    sizes = [each for each in totals.values() if each > 0]
+    typical = sum(sizes) / len(sizes) if sizes else 1.0
     view = View(seen, replace(state, known=known, totals=totals), lefts, worth, typical)
     fair: dict[str, Mapping[str, Fair]] = {}
     promised = {job.id: state.promised[job.id] for job in seen.jobs if job.id in state.promised}

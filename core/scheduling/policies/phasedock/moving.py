@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Action, Migrate, Reason, Resume, Start
 from core.scheduling.model import JobState
-from core.scheduling.queueing import best_move, best_place
+from core.scheduling.policies.phasedock.worth import way
+from core.scheduling.queueing import Served, best_move, best_place
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from core.scheduling.model import Job
     from core.scheduling.policies.phasedock.knowing import State, View
 
-_MOST_MOVES = 2
+_MOST_MOVES, _TIMES = 4, 3
 
 
 def place(view: View, here: Mapping[str, list[Job]]) -> list[Action]:
@@ -34,21 +35,25 @@ def place(view: View, here: Mapping[str, list[Job]]) -> list[Action]:
 
 
 def move(view: View, here: Mapping[str, list[Job]], busy: bool) -> tuple[list[Action], list[Reason], State]:
-    """Move at most one job, if the sum of completion times falls by more than three times the cost."""
+    """Move at most one job, if that saves more than three times what the move costs it.
+
+    Both are sums of the times at which jobs reach their points and their ends, each times what it is worth.
+    """
     state, seen = view.state, view.seen
     in_flight = any(job.state is JobState.MIGRATING for job in seen.jobs)
     if not state.settings.migrate or busy or in_flight or len(seen.workers) == 1:
         return [], [], state
-    lefts = {
-        name: {job.id: each.end for job in jobs if (each := view.lefts[job.id])}
-        for name, jobs in here.items()
+    capacities = {each.id: each.capacity for each in seen.workers}
+    served = {
+        name: {job.id: _served(view, job, capacities[name]) for job in jobs} for name, jobs in here.items()
     }
     able = {
         job.id for job in seen.jobs
-        if job.can_migrate and job.id in state.known and state.known[job.id].moves < _MOST_MOVES
+        if job.can_migrate and view.lefts[job.id] is not None and state.known[job.id].moves < _MOST_MOVES
     }  # fmt: skip
-    best = best_move(lefts, {each.id: each.capacity for each in seen.workers}, able)
-    if best is None or best.gain <= 3 * state.settings.cost:
+    best = best_move(served, capacities, able)
+    cost = state.settings.cost * (1 + sum(state.settings.weights))
+    if best is None or best.gain <= _TIMES * cost:
         return [], [], state
     known = dict(state.known)
     known[best.job] = replace(known[best.job], moves=known[best.job].moves + 1)
@@ -57,8 +62,14 @@ def move(view: View, here: Mapping[str, list[Job]], busy: bool) -> tuple[list[Ac
         "Moving it saves more than three times its cost.",
         best.job,
         best.to,
-        (("saved", best.gain), ("cost", state.settings.cost)),
+        (("saved", best.gain), ("cost", cost)),
     )
     paused = any(job.id == best.job and job.state is JobState.PAUSED for job in seen.jobs)
     wakes: list[Action] = [Resume(best.job)] if paused else []  # it cannot write a checkpoint while paused
     return [*wakes, Migrate(best.job, best.to)], [why], replace(state, known=known)
+
+
+def _served(view: View, job: Job, capacity: float) -> Served:
+    known = view.lefts[job.id]
+    ahead = ((view.typical, 1.0),) if known is None else way(known, view.state.settings.weights)
+    return Served(ahead, view.demand(job.id, capacity))

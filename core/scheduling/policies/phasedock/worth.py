@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from core.scheduling.forecasting.forecast import Left
 
+_UNLIKELY = 0.02
+
 
 def index(known: Left, weights: Sequence[float]) -> float:
     """Worth per core-second of serving a job to its best point (`core.scheduling.forecasting.chains`).
@@ -28,3 +30,22 @@ def index(known: Left, weights: Sequence[float]) -> float:
     """
     works, chance = known.ahead()
     return best_prefix(np.append(works, known.end), np.append(chance * np.array(weights), 1.0))
+
+
+def way(known: Left, weights: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """What is ahead of a job: where each point is on average, and its worth times the chance that it is.
+
+    Parameters
+    ----------
+    known, weights
+        As in `index`.
+    """
+    works, chance = known.ahead()
+    likely = chance.sum(axis=0)
+    places = (works * chance).sum(axis=0) / np.maximum(likely, _UNLIKELY)
+    points = [
+        (min(place, known.end), weight * chance)
+        for place, weight, chance in zip(places.tolist(), weights, likely.tolist(), strict=True)
+        if chance > _UNLIKELY
+    ]
+    return (*sorted(points), (known.end, 1.0))
