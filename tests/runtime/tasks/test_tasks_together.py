@@ -115,10 +115,14 @@ def test_two_lasting_tasks_that_begin_at_once_are_both_done(workspace, monkeypat
             super().__init__(*args, **kwargs)
 
     kinds = kinds_for_tests()
-    done = []
-    kinds.add(
-        "stay", kind_for_tests("stay", lambda context, _: done.append(context.task) or {}, lasting=True)
-    )
+    done, seen = [], threading.Event()  # a worker forgets threads that have ended
+
+    def stay(context, _):
+        assert seen.wait(10)
+        done.append(context.task)
+        return {}
+
+    kinds.add("stay", kind_for_tests("stay", stay, lasting=True))
     worker = Worker(workspace, kinds=kinds)
     tasks = [workspace.tasks.submit("count", "Count", {"steps": 1}) for _ in range(2)]
     with workspace.database.write() as session:
@@ -129,5 +133,6 @@ def test_two_lasting_tasks_that_begin_at_once_are_both_done(workspace, monkeypat
         thread.start()
     for thread in beginning:
         thread.join(10)
-    until(lambda: sorted(done) == sorted(tasks), 5)
     assert len(worker._lasting) == 2
+    seen.set()
+    until(lambda: sorted(done) == sorted(tasks), 5)
