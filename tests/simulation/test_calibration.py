@@ -198,3 +198,20 @@ def test_what_no_family_describes_is_replayed():
 
 def test_the_golden_section_finds_a_valley():
     assert golden_section(lambda x: (x - 0.3) ** 2, 0.0, 2.0) == pytest.approx(0.3, abs=1e-6)
+
+
+def threads_follow(scenario):
+    jobs = (replace(job, threads=None, resizable=True, follows=True) for job in scenario.jobs)
+    return replace(scenario, jobs=tuple(jobs))
+
+
+def test_what_following_threads_save_is_predicted_from_runs_in_which_they_stayed():
+    """Five real runs of three jobs with two threads each on two cores; following took 73% less."""
+    static, following, predicted = [], [], []
+    for repeat in range(1, 6):
+        seen, took = real(f"threads_on_docker/static-{repeat}.ledger")
+        static.append(np.mean([*took.values()]))
+        following.append(np.mean([*real(f"threads_on_docker/following-{repeat}.ledger")[1].values()]))
+        predicted.append(np.mean([*simulated(threads_follow(calibrate(seen).scenario)).values()]))
+    assert 1 - np.mean(following) / np.mean(static) == pytest.approx(0.73, abs=0.01)
+    assert 1 - np.mean(predicted) / np.mean(static) == pytest.approx(0.73, abs=0.2)
