@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from core.scheduling.forecasting.chains import Way
 
 _TRIED = 8
-_FULL = 0.999
-"""Share of a worker that counts as all of it: what is less than the rest would end nothing."""
+"""Workers of either kind between which a move is looked for."""
+FULL = 0.999
+"""Share of a worker that counts as all of it: nobody is served from the rest."""
 _ROUNDING = 1e-9
 
 
@@ -110,7 +111,7 @@ def weighted_times(jobs: Iterable[Served], capacity: float) -> float:
         left.sort(key=lambda job: -job.blocks[-1][0])
         served, free, seconds = [], capacity, inf
         for job in left:
-            if free <= (1 - _FULL) * capacity:
+            if free <= (1 - FULL) * capacity:
                 break
             cores = min(job.demand, free)
             served.append((job, cores))
@@ -154,14 +155,11 @@ def best_move(
     targets = nsmallest(_TRIED, jobs, key=lambda name: (load[name], name))
     fullest = max(load.values())
     moves = []
-    for donor in donors:
-        for name, job in jobs[donor].items():
-            if name not in able:
-                continue
-            rest = [each for other, each in jobs[donor].items() if other != name]
-            saved = now[donor] - weighted_times(rest, capacities[donor])
-            for to in targets:
-                if to != donor and load[to] + job.work / capacities[to] <= fullest:
-                    with_it = weighted_times([*jobs[to].values(), job], capacities[to])
-                    moves.append(Move(name, to, saved + now[to] - with_it))
+    for donor, name in [(home, name) for home in donors for name in jobs[home] if name in able]:
+        job, rest = jobs[donor][name], [each for other, each in jobs[donor].items() if other != name]
+        saved = now[donor] - weighted_times(rest, capacities[donor])
+        for to in targets:
+            if to != donor and load[to] + job.work / capacities[to] <= fullest:
+                with_it = weighted_times([*jobs[to].values(), job], capacities[to])
+                moves.append(Move(name, to, saved + now[to] - with_it))
     return max(moves, key=lambda move: (move.gain, move.job, move.to), default=None)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from core.scheduling.actions import Action, Pause, Reason, Resume, SetLimit
 from core.scheduling.model import JobState
+from core.scheduling.queueing import FULL
 from core.scheduling.shares.fair_share import slack
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 _BEHIND = 32.0
 _LEAST_WEIGHT = 0.001
-_FULL = 0.999
 _WHY = {
     "new": "It is new, and its size is not known yet.",
     "promise": "Its promise, or one after it, leaves no time for others.",
@@ -143,7 +143,7 @@ def _weights(view: View, worker: Worker, order: Order) -> dict[str, float]:
     weights = dict.fromkeys(order.blind, 1.0)
     filled, weight = 0.0, float(max(len(order.names), 1))
     for name in order.names:
-        if filled >= worker.capacity * _FULL:
+        if filled >= worker.capacity * FULL:
             break
         weights[name] = max(weight, _LEAST_WEIGHT)
         weight /= _BEHIND
