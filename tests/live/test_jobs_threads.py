@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,42 +65,37 @@ def test_static_threads_stay_and_say_so(light_image: str, start_job: Start, fold
     assert now["threads"] == 2
 
 
-def seconds_per_step(start: Start, image: str, folder: Folder, threads: int) -> float:
-    """Wall seconds of a step under half a core."""
-    run = ["python3", "-m", "phasedock_jobs", "vae", "--steps", "100000", "--size", "0.05", "--every", "0"]
-    folder.want(threads=threads)
-    half = {"cpuset_cpus": "0,1", "cpu_period": 100_000, "cpu_quota": 50_000}
-    job = start(image, run, **half, **folder.options)
-    first = folder.wait(lambda now: now["state"] == "running" and now["step"] >= 3)["step"]
-    began = time.monotonic()
-    last = folder.wait(lambda now: now["step"] >= first + 40 or time.monotonic() > began + 8)["step"]
-    took = time.monotonic() - began
-    job.kill()
-    return took / max(1, last - first)
+def processor_seconds(job: Container) -> float:
+    """Processor seconds that a container has used so far, from its control group through Docker."""
+    stats = job.client.api.stats(job.id, stream=False, one_shot=True)
+    return float(stats["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
 
 
-def test_under_half_a_core_one_thread_is_faster_than_two(
-    torch_image: str, start_job: Start, tmp_path: Path
+def test_beside_others_a_step_costs_more_with_two_threads_than_with_one(
+    torch_image: str, start_job: Start, folder: Folder
 ) -> None:
-    folders = [Folder(tmp_path / name) for name in ("one", "two")]
-    for folder in folders:
-        folder.path.mkdir()
-    one = seconds_per_step(start_job, torch_image, folders[0], threads=1)
-    two = seconds_per_step(start_job, torch_image, folders[1], threads=2)
-    print(f"seconds a step under half a core: {one:.3f} with one thread, {two:.3f} with two")
-    assert two > 1.1 * one
+    run = ["python3", "-m", "phasedock_jobs", "vae", "--steps", "100000", "--size", "0.05", "--every", "0"]
+    for _ in range(2):
+        start_job(torch_image, [*run, "--threads", "2"], cpuset_cpus="0,1")
+    job = start_job(torch_image, run, cpuset_cpus="0,1", **folder.options)
+    # the first steps warm caches up and cost twice as much
+    folder.wait(lambda now: now["state"] == "running" and now["step"] >= 20)
+    costs: dict[int, list[float]] = {1: [], 2: []}
+    for threads in (1, 2) * 3:  # in turns: whatever else the machine does falls on both
+        version = folder.want(threads=threads)
+        first = folder.wait(lambda now, version=version: now["version"] >= version)["step"]
+        before = processor_seconds(job)
+        last = folder.wait(lambda now, first=first: now["step"] >= first + 50)["step"]
+        costs[threads].append((processor_seconds(job) - before) / (last - first))
+    # 5 to 20 times as much was measured
+    assert median(costs[2]) > 2 * median(costs[1]), f"processor seconds of a step, by threads: {costs}"
 
 
 def cores_used(job: Container, seconds: float) -> float:
-    """Processor seconds that a container uses per second, from its control group through Docker."""
-
-    def used() -> float:
-        stats = job.client.api.stats(job.id, stream=False, one_shot=True)
-        return float(stats["cpu_stats"]["cpu_usage"]["total_usage"]) / 1e9
-
-    before, began = used(), time.monotonic()
+    """Processor seconds that a container uses per second."""
+    before, began = processor_seconds(job), time.monotonic()
     time.sleep(seconds)
-    return (used() - before) / (time.monotonic() - began)
+    return (processor_seconds(job) - before) / (time.monotonic() - began)
 
 
 def test_tensorflow_uses_no_more_processors_than_threads_were_asked_for(
