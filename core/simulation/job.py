@@ -170,6 +170,10 @@ class SimulatedJob:
         What its owner says of it beside its request, or None.
     begin, each
         Core-seconds of work before its training begins, and for each printed value after that.
+    trains
+        Whether all of its threads compute; before its training and after it only one does.
+    turn
+        Core-seconds of work at which that changes next, or it ends.
     steps_per_work, claimed_steps
         Training steps for each core-second of training, and how many it says it has in all, true or not.
     """
@@ -196,6 +200,8 @@ class SimulatedJob:
     goal: float = field(init=False)
     begin: float = field(init=False)
     each: float = field(init=False)
+    trains: bool = field(init=False)
+    turn: float = field(init=False)
     terms: Terms | None = field(init=False)
     steps_per_work: float | None = field(init=False, default=None)
     claimed_steps: int | None = field(init=False, default=None)
@@ -205,6 +211,8 @@ class SimulatedJob:
         spec = self.spec
         self.goal = spec.work * (spec.crash_at or 1.0)
         self.begin, self.each, self.terms = spec.prepare, spec.training / spec.values, spec.terms
+        self.trains = spec.prepare == 0
+        self.turn = min(spec.work - spec.finish if self.trains else spec.prepare, self.goal)
         self.follows = spec.follows
         if spec.steps is not None:
             self.steps_per_work = spec.steps / spec.training
@@ -216,16 +224,28 @@ class SimulatedJob:
         most = inf if self.limit is None else self.limit
         if self.spec.demand is not None and self.spec.demand < most:
             most = self.spec.demand
-        return most if self.threads is None or self.follows else min(most, float(self.threads))
+        if self.threads is None and not self.follows:
+            return most
+        if not self.trains:
+            return min(most, 1.0)
+        return most if self.follows else min(most, float(self.threads or 1))
 
     def told(self, threads: int) -> None:
         """Compute with so many threads from now on, as its policy says."""
         self.threads, self.follows = threads, False
 
     @property
-    def finish(self) -> float:
-        """When it ends if nothing changes; infinite while it does not run."""
-        return self.at + (self.goal - self.done) / self.rate if self.rate > 0 else inf
+    def turns(self) -> float:
+        """When it comes to its next turn if nothing changes; infinite while it does not run."""
+        return self.at + (self.turn - self.done) / self.rate if self.rate > 0 else inf
+
+    def take_turn(self) -> bool:
+        """Go on to its training or to what comes after it, and return whether it has ended instead."""
+        if self.turn >= self.goal:
+            return True
+        self.trains = not self.trains
+        self.turn = min(self.spec.work - self.spec.finish, self.goal) if self.trains else self.goal
+        return False
 
     def done_at(self, now: float) -> float:
         """Core-seconds of work done by `now`."""

@@ -182,12 +182,13 @@ class World:
         soonest = inf
         for job, share in zip(jobs, shares, strict=True):
             spec, threads = job.spec, threads_for(share) if job.follows else job.threads
-            rate = eta * speed_of(share, spec.speedup, threads, spec.thread_penalty)
+            busy = threads if job.trains or threads is None else 1
+            rate = eta * speed_of(share, spec.speedup, busy, spec.thread_penalty)
             if rate != job.rate or share != job.share or threads != job.threads:
                 self.touch(job)
                 job.settle(self.now, share, rate)
                 job.threads = threads
-            soonest = min(soonest, job.finish)
+            soonest = min(soonest, job.turns)
         self.workers[node.place] = _worker(node, sum(shares))
         node.plan += 1
         if soonest < inf:
@@ -224,10 +225,11 @@ class World:
 
     def _complete(self, node: Node) -> None:
         self.change(node)
-        for job in [job for job in node.running if job.finish <= self.now + NANOSECOND]:
-            self.touch(job)
-            job.reach_goal(self.now)
-            self.end(job, JobState.DONE if job.spec.crash_at is None else JobState.FAILED)
+        for job in [job for job in node.running if job.turns <= self.now + NANOSECOND]:
+            if job.take_turn():
+                self.touch(job)
+                job.reach_goal(self.now)
+                self.end(job, JobState.DONE if job.spec.crash_at is None else JobState.FAILED)
 
     def _endless(self, moment: float) -> ConflictError:
         waiting = ", ".join(list(self.jobs)[:5])

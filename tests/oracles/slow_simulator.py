@@ -44,7 +44,13 @@ def threads_of(spec, cores):
     return max(1, whole + (cores - whole > 0.05))
 
 
-def speed(spec, cores):
+def trains(job):
+    """Before and after its training a job computes with one thread."""
+    return job.spec.prepare <= job.done < job.spec.work - job.spec.finish
+
+
+def speed(job, cores):
+    spec = job.spec
     if cores <= 0:
         return 0.0
     curve = spec.speedup
@@ -54,7 +60,7 @@ def speed(spec, cores):
         whole = curve.fixed + curve.parallel + curve.overhead
         plain = whole / (curve.fixed + curve.parallel / cores + curve.overhead * cores)
     threads = threads_of(spec, cores)
-    if threads is not None and threads > max(cores, 1):
+    if trains(job) and threads is not None and threads > max(cores, 1):
         plain /= 1 + spec.thread_penalty * (threads / max(cores, 1) - 1)
     return plain
 
@@ -117,6 +123,8 @@ def pass_step(scenario, worker, jobs, now, step):
     caps = []
     for job in jobs:
         threads = None if job.spec.follows else job.spec.threads
+        if (job.spec.follows or threads is not None) and not trains(job):
+            threads = 1
         caps.append(
             min(cap for cap in (job.limit, job.spec.demand, threads, worker.cores) if cap is not None)
         )
@@ -125,6 +133,6 @@ def pass_step(scenario, worker, jobs, now, step):
     n = len(jobs) if scenario.contention == "count" else effective
     for job, cores in zip(jobs, given, strict=True):
         job.cpu += cores * step
-        job.done += speed(job.spec, cores) / (1 + scenario.gamma * (n - 1)) * step
+        job.done += speed(job, cores) / (1 + scenario.gamma * (n - 1)) * step
         if job.done >= job.spec.work:
             job.state, job.ended = "done", now + step

@@ -106,6 +106,24 @@ def test_before_and_after_its_training_a_job_prints_nothing_and_does_no_step():
     assert readings[-1][1] == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("follows", [False, True])
+def test_before_and_after_its_training_a_job_computes_with_one_thread(follows):
+    """Alone on 2 cores it prepares 10 s on one, trains 20 s on two and finishes 5 s on one.
+
+    Beside another whose two threads train it has one core each; with one thread that is no thread too many.
+    """
+    spec = JobSpec("j", 55.0, threads=2, follows=follows, prepare=10.0, finish=5.0, thread_penalty=3.0)
+    looks = scripted([(at, SetLimit("j", None)) for at in (5.0, 15.0, 32.0)], {"j": Start("j", "node")})
+    two = (WorkerSpec("node", 2.0),)
+    seen = [entry.observation for entry in run(Scenario(two, (spec,)), looks)]
+    used = {round(each.time, 6): each.workers[0].used for each in seen if each.jobs}
+    assert [used[at] for at in (5.0, 15.0, 32.0)] == [1.0, 2.0, 1.0]
+    assert ends(run(Scenario(two, (spec,)))) == {"j": pytest.approx(35.0)}
+    other = JobSpec("k", 1000.0, threads=2, thread_penalty=3.0)
+    expected = 10 + 40 * (1.0 if follows else 4.0) + 5
+    assert ends(run(Scenario(two, (other, spec))))["j"] == pytest.approx(expected)
+
+
 def test_a_job_that_never_trains_is_refused():
     with pytest.raises(InputError, match="take all of its work"):
         JobSpec("j", 5.0, prepare=3.0, finish=2.0)

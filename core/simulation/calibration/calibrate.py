@@ -2,10 +2,11 @@
 
 What a run shows is usage C(t), which contention does not change, and printed values, which come at even
 shares of the training. With n_e jobs on a worker, dC core-seconds of usage do dC/(1 + γ(n_e − 1)) of work,
-and 1/(1 + p·x) of that with x threads too many for each core; γ and p are those for which the values of every
-job come as evenly in its work as they should. A job's work is then what it did from its start to its end, of
-which it prepared until one value's worth before the first and finished after the last. The run must be one
-without limits, pauses and migrations, so that usage and neighbours are those of free competition.
+and in training 1/(1 + p·x) of that with x threads too many for each core; γ and p are those for which the
+values of every job come as evenly in its work as they should, γ only where neighbours also come without such
+threads. A job's work is then what it did from its start to its end, of which it prepared until one value's
+worth before the first and finished after the last. The run must be one without limits, pauses and migrations,
+so that usage and neighbours are those of free competition.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ if TYPE_CHECKING:
 
 _FEWEST_READINGS: Final = 5
 _LARGEST_GAMMA: Final = 2.0
-_LARGEST_PENALTY: Final = 10.0
+_LARGEST_PENALTY: Final = 30.0  # up to 19 was measured (docs/docker/jobs.md)
 _STEPS: Final = 25
-"""Of the search for p: it is then known to 10·0.618²⁵ = 0.00006."""
+"""Of the search for p: it is then known to 30·0.618²⁵ = 0.0002."""
 
 _NOTHING: Final = 1e-6
 _CHANGES: Final = 0.05
@@ -59,9 +60,10 @@ class Calibration:
     progress_error
         Root mean square of the printed values' distances from even positions, as shares of the work.
     gamma_known
-        False where no job's number of neighbours ever changed during its life, so that γ is only assumed 0.
+        False where no job's number of neighbours ever changed while it trained with no thread too many, so
+        that γ is only assumed 0: what comes with threads too many is put down to them.
     penalty_known
-        False where no job's threads too many changed in number during its life, so that p is only assumed.
+        False where no job's threads too many changed in number while it trained, so that p is only assumed.
     left_out
         Jobs that did not complete, printed too little, or all at one moment.
     """
@@ -97,8 +99,8 @@ def calibrate(observations: Sequence[Observation], contention: Contention = "cou
             f"None of the run's {len(every)} jobs completed with at least {_FEWEST_READINGS} printed values.",
             "Record a run in which jobs print their loss and end by themselves.",
         )
-    crowds = any(np.ptp(one.crowd) > _CHANGES for one in used)
-    exceeds = any(np.ptp(one.excess) > _CHANGES for one in used)
+    crowds = any(_changes(one.crowd[one.trains & (one.excess == 0)]) for one in used)
+    exceeds = any(_changes(one.excess[one.trains]) for one in used)
     costs = _costs(used, crowds, exceeds)
     trained = [_training(one, costs) for one in used]
     fits = [
@@ -137,6 +139,10 @@ def _costs(used: Sequence[History], crowds: bool, exceeds: bool) -> Costs:
 
     penalty = golden_section(left, 0.0, _LARGEST_PENALTY, _STEPS) if exceeds else PENALTY
     return Costs(gamma(penalty), penalty)
+
+
+def _changes(values: Floats) -> bool:
+    return len(values) > 0 and float(np.ptp(values)) > _CHANGES
 
 
 def _usable(one: History) -> bool:

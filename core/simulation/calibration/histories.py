@@ -56,7 +56,10 @@ class History:
     crowd
         n_e in each stretch, the job included, shape (n,).
     excess
-        Threads too many for each core that it could have (`core.simulation.speedup.excess`), shape (n,).
+        Threads too many for each core that it could have (`core.simulation.speedup.excess`), shape (n,);
+        none while it does not train, since only one computes then.
+    trains
+        Whether a stretch lies in its training, shape (n,).
     idle
         Whether its worker had cores to spare, shape (n,).
     read_at, values
@@ -68,6 +71,7 @@ class History:
     usage: Floats
     crowd: Floats
     excess: Floats
+    trains: np.ndarray[tuple[int], np.dtype[np.bool_]]
     idle: np.ndarray[tuple[int], np.dtype[np.bool_]]
     read_at: Floats
     values: Floats
@@ -176,13 +180,24 @@ def _stretches(
 
 
 def _history(job: Job, lines: Sequence[_Stretch], readings: Sequence[Reading]) -> History:
+    """One job's arrays; its stretches are parted where its training began and ended."""
+    read_at = np.array([when for when, _ in readings])
+    edges = np.array([lines[0].begun, *(line.until for line in lines)])
+    # its first value took as long as its second
+    begin, end = (2 * read_at[0] - read_at[1], read_at[-1]) if len(read_at) > 1 else (edges[-1], edges[-1])
+    time = np.union1d(edges, np.clip([begin, end], edges[0], edges[-1]))
+    middle = (time[:-1] + time[1:]) / 2
+    trains = (begin < middle) & (middle < end)
+    part_of = np.searchsorted(edges, middle) - 1
+    used = np.cumsum([0.0, *(line.usage for line in lines)])
     return History(
         job,
-        np.array([lines[0].begun, *(line.until for line in lines)]),
-        np.array([line.usage for line in lines]),
-        np.array([line.crowd for line in lines]),
-        np.array([line.excess for line in lines]),
-        np.array([line.idle for line in lines]),
-        np.array([when for when, _ in readings]),
+        time,
+        np.diff(np.interp(time, edges, used)),
+        np.array([line.crowd for line in lines])[part_of],
+        np.where(trains, np.array([line.excess for line in lines])[part_of], 0.0),
+        trains,
+        np.array([line.idle for line in lines])[part_of],
+        read_at,
         np.array([value for _, value in readings]),
     )
