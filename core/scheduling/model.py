@@ -79,8 +79,24 @@ class Worker:
 
 
 @dataclass(frozen=True, slots=True)
+class Profile:
+    """How fast earlier runs of a job's kind were.
+
+    Parameters
+    ----------
+    points
+        (cores, seconds per step) as measured, by rising cores, each above zero.
+    startup
+        Seconds until the first step.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    startup: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Terms:
-    """What the owner of a job said of it beside its request.
+    """What is known of a job beforehand beside its request: what its owner said, and earlier runs.
 
     Parameters
     ----------
@@ -92,6 +108,8 @@ class Terms:
         From 0 to 9; the higher, the sooner.
     deadline
         Seconds after its submission within which it should end, or None.
+    profile
+        How fast its kind was before, or None.
     """
 
     min: float | None = None
@@ -99,6 +117,7 @@ class Terms:
     memory: float | None = None
     priority: int = 0
     deadline: float | None = None
+    profile: Profile | None = None
 
 
 HIGHEST_PRIORITY = 9

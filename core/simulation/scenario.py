@@ -11,7 +11,7 @@ from math import inf, isfinite
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from core.errors import InputError
-from core.scheduling.model import HIGHEST_PRIORITY, NO_TERMS, Terms
+from core.scheduling.model import HIGHEST_PRIORITY, NO_TERMS, Profile, Terms
 from core.simulation.loss import FAMILIES
 from core.simulation.speedup import PENALTY
 
@@ -130,6 +130,8 @@ class JobSpec:
         Share of the work at which it fails by itself, or None.
     model
         Name of its kind in tables.
+    profile
+        What schedulers are told of the speed of its kind, true or not, or None.
     """
 
     id: str
@@ -159,6 +161,7 @@ class JobSpec:
     max: float | None = None
     memory: float | None = None
     priority: int = 0
+    profile: Profile | None = None
 
     def __post_init__(self) -> None:
         owner = f"Job {self.id}"
@@ -189,7 +192,7 @@ class JobSpec:
     @property
     def terms(self) -> Terms | None:
         """What its owner says of it beside its request; None if nothing."""
-        said = Terms(self.min, self.max, self.memory, self.priority, self.deadline)
+        said = Terms(self.min, self.max, self.memory, self.priority, self.deadline, self.profile)
         return None if said == NO_TERMS else said
 
 

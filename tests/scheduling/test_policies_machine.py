@@ -203,7 +203,7 @@ class Chaos(RuleBasedStateMachine):
         self.look(Trigger.TICK)
 
 
-QUEUEING = ("elastic", "resizes")
+QUEUEING = ("elastic", "resizes", "deadline")
 """Policies that let jobs wait while others run."""
 
 CASES = {

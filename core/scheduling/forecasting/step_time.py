@@ -43,6 +43,25 @@ class StepTime:
         return 1.0 - self.seconds(cores + more) / self.seconds(cores)
 
 
+@dataclass(frozen=True, slots=True)
+class MeasuredTime:
+    """Time per step as it was measured: between two numbers of cores the speed lies on a straight line.
+
+    Parameters
+    ----------
+    points
+        (cores, seconds per step) by rising cores, each above zero. With fewer cores than the first the speed
+        is in proportion, with more than the last it is that of the last.
+    """
+
+    points: tuple[tuple[float, float], ...]
+
+    def seconds(self, cores: float) -> float:
+        """Seconds per step on `cores` > 0."""
+        measured = [0.0, *(at for at, _ in self.points)]
+        return 1.0 / float(np.interp(cores, measured, [0.0, *(1.0 / each for _, each in self.points)]))
+
+
 def fitted(measured: Sequence[tuple[float, float]]) -> StepTime:
     """The curve through what was measured, with the least squared relative error.
 

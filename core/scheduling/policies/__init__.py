@@ -21,6 +21,7 @@ for _policies in declared(
     "slaq",
     "phasedock",
     "elastic",
+    "deadline",
     "resizes",
 ):
     for _policy in _policies:

@@ -1,0 +1,88 @@
+"""What is expected of a job's time per step, and how far to trust that.
+
+Earlier runs of its kind, or else its own steps, give t(c), the seconds per step on c cores. The job's own
+steps correct that: with every half-life of them, half of what was wrong is forgotten. Until then a reserve is
+kept: nine of ten jobs seen lately were predicted too fast by that factor at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.scheduling.forecasting.step_time import MeasuredTime, fitted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.scheduling.model import Profile
+
+HALF_LIFE: Final = 50.0
+"""Own steps after which half of an error is forgotten,"""
+SECONDS: Final = 30.0
+"""or seconds, where they are long."""
+REMEMBERED: Final = 50
+"""Predictions by which others are judged."""
+_FEWEST, _SHARE = 5, 0.9
+_POINTS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Foresight:
+    """What is expected of one job.
+
+    Parameters
+    ----------
+    points
+        (cores, seconds per step) by rising cores: of earlier runs, or its own where there are none.
+    profiled
+        Whether they are of earlier runs.
+    startup
+        Seconds from its start to its first step.
+    factor
+        Its own time per step in relation to what these points say.
+    lives
+        Half-lives of its own steps that this rests on.
+    """
+
+    points: tuple[tuple[float, float], ...]
+    profiled: bool = True
+    startup: float = 0.0
+    factor: float = 1.0
+    lives: float = 0.0
+
+    def seconds(self, cores: float) -> float:
+        """Seconds per step on `cores` > 0 by the points alone, without `factor`."""
+        return (MeasuredTime(self.points) if self.profiled else fitted(self.points)).seconds(cores)
+
+    def after(self, cores: float, seconds: float, steps: float) -> Foresight:
+        """Also knowing that it did `steps` on `cores` in so many seconds each."""
+        lives = max(steps / HALF_LIFE, steps * seconds / SECONDS)
+        if not self.profiled:
+            points = {at: each for at, each in self.points if at != cores} | {cores: seconds}
+            kept = tuple(points.items())[-_POINTS:]
+            return replace(self, points=tuple(sorted(kept)), lives=self.lives + lives)
+        ratio = seconds / (self.seconds(cores) * self.factor)
+        return replace(self, factor=self.factor * ratio ** (1.0 - 0.5**lives), lives=self.lives + lives)
+
+    def doubt(self) -> float:
+        """How much of the reserve is still kept: 1 before its first own step, half after each half-life."""
+        return float(0.5**self.lives)
+
+
+def foreseen(profile: Profile | None) -> Foresight | None:
+    """What a job's earlier runs say; None without any."""
+    return None if profile is None else Foresight(profile.points, startup=profile.startup)
+
+
+def reserve(ratios: Sequence[float]) -> float:
+    """By how much time per step may exceed a prediction: the 90th percentile of how others did, at least 1.
+
+    Parameters
+    ----------
+    ratios
+        Observed over predicted, of the latest `REMEMBERED` jobs; with fewer than five nothing is known.
+    """
+    return max(1.0, float(np.quantile(ratios, _SHARE))) if len(ratios) >= _FEWEST else 1.0

@@ -1,0 +1,81 @@
+"""How fast a job is with how many cores, as a table over multiples of a grain.
+
+A plan asks this thousands of times, so it is computed once. More cores than a job is fastest with are never
+of use to it: the table does not fall, and says with how few cores the same speed is had.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+Counts: TypeAlias = "NDArray[np.int64]"
+
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rates:
+    """Training steps per second with k grains of cores.
+
+    Parameters
+    ----------
+    speed
+        Shape (most + 1,): steps per second with k grains or fewer; 0 below the fewest that it runs with.
+    useful
+        Shape (most + 1,): the fewest grains with that speed.
+    """
+
+    speed: Floats
+    useful: Counts
+
+    @property
+    def least(self) -> int:
+        """The fewest grains that it runs with."""
+        return int(self.speed.searchsorted(0.0, side="right"))
+
+    @property
+    def most(self) -> int:
+        """Grains beyond which it is not faster."""
+        return int(self.useful[-1])
+
+
+def rates(seconds: Callable[[float], float], least: float, most: float, grain: float) -> Rates:
+    """Make the table of one job.
+
+    Parameters
+    ----------
+    seconds
+        Seconds per step on so many cores, above zero.
+    least, most
+        Cores that it can run with, least ≤ most; the table begins with the first multiple of the grain that
+        is not below `least`, and ends with the last one that is not above `most`.
+    grain
+        Cores are given in multiples of this, above zero.
+
+    Raises
+    ------
+    InputError
+        If no multiple of the grain lies between `least` and `most`.
+    """
+    first, last = int(np.ceil(least / grain - _ROUNDING)), int(np.floor(most / grain + _ROUNDING))
+    first = max(first, 1)
+    if last < first:
+        raise InputError(
+            f"A job that runs with {least:g} to {most:g} cores has none in steps of {grain:g}.",
+            "Choose a smaller step of cores.",
+        )
+    speed = np.zeros(last + 1)
+    speed[first:] = [1.0 / seconds(k * grain) for k in range(first, last + 1)]
+    speed = np.maximum.accumulate(speed)
+    return Rates(speed, np.searchsorted(speed, speed))

@@ -1,0 +1,191 @@
+"""What ``deadline`` remembers of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import ceil, floor, inf
+from typing import TYPE_CHECKING, Final
+
+from core.scheduling.deadlines.foresight import Foresight, foreseen
+from core.scheduling.deadlines.plan import Wish
+from core.scheduling.deadlines.rates import Rates, rates
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from core.scheduling.model import Job
+    from core.scheduling.policies.deadline.settings import DeadlineSettings
+
+_SETTLED: Final = 5.0
+"""Seconds with the same cores after which a measured time per step belongs to them."""
+_ROUNDING: Final = 1e-9
+_PAUSE, _DOUBLINGS, _PATIENCE = 5.0, 7, 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One job.
+
+    Parameters
+    ----------
+    job
+        Its name.
+    until
+        Its deadline on the run's clock, seconds; infinite without one.
+    rates
+        How fast it is by its foresight, or as fast as its cores up to its request while that is not known.
+    first
+        Grains with which it begins where it was promised nothing.
+    foresight
+        What is expected of its time per step; None while nothing is known.
+    memory
+        Bytes.
+    left
+        Steps left; None if it does not say.
+    done
+        Steps that it had done when it was looked at last.
+    cores, given
+        Cores that it has, or was given by the last decision, and since when.
+    waits
+        Whether it has not run yet.
+    worker
+        Where it is, or where it was promised to begin.
+    promised
+        Whether it is to end in time.
+    late
+        Whether it was promised to and will not end in time.
+    judged
+        Whether others are judged by its prediction already.
+    asked
+        Grains with which its start was asked for; 0 once it runs, or where that failed.
+    again, refusals
+        When it may be started again after a start that failed or was not confirmed, and how many failed.
+    avoids
+        The worker on which it could not be started last.
+    told
+        What was last said of it.
+    """
+
+    job: str
+    until: float
+    rates: Rates = field(compare=False)  # follows from the foresight
+    first: int
+    foresight: Foresight | None = None
+    memory: float = 0.0
+    left: float | None = None
+    done: int = 0
+    cores: float = 0.0
+    given: float = 0.0
+    waits: bool = True
+    worker: str | None = None
+    promised: bool = False
+    late: bool = False
+    judged: bool = False
+    asked: int = 0
+    again: float = 0.0
+    refusals: int = 0
+    avoids: str | None = None
+    told: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether its end can be predicted."""
+        return self.foresight is not None and self.left is not None
+
+    def wish(self, general: float) -> Wish:
+        """To end in time, with the reserve that is kept for wrong predictions; only of one that is known."""
+        foresight = self.foresight or Foresight(())
+        need = (self.left or 0.0) * foresight.factor * general ** foresight.doubt()
+        return Wish(
+            self.job, max(need, 1e-9), self.rates, self.until - (foresight.startup if self.waits else 0.0)
+        )
+
+    @property
+    def work(self) -> float:
+        """Grain-seconds that it takes with as few cores as it runs with; infinite where that is not known."""
+        if self.left is None:
+            return inf
+        least = self.rates.least
+        factor = 1.0 if self.foresight is None else self.foresight.factor
+        return float(self.left * factor * least / self.rates.speed[least])
+
+    def failed(self, now: float) -> Known:
+        """After a start that failed: it is tried again after a pause that doubles, elsewhere if possible."""
+        again = now + _PAUSE * 2.0 ** min(self.refusals, _DOUBLINGS)
+        after = replace(self, again=again, refusals=self.refusals + 1, asked=0, promised=False)
+        return replace(after, worker=None, avoids=self.worker) if self.waits else after
+
+    def tried(self, worker: str, grains: int, now: float) -> Known:
+        """After a start was asked for: it is not asked for again at once."""
+        return replace(self, worker=worker, asked=grains, again=now + _PATIENCE)
+
+    def with_cores(self, cores: float, now: float) -> Known:
+        """After other cores were asked for."""
+        return self if cores == self.cores else replace(self, cores=cores, given=now)
+
+
+def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
+    """A job that is seen for the first time; `largest`: cores of the largest worker."""
+    said = job.said
+    until = inf if said.deadline is None else job.arrived + said.deadline
+    foresight = foreseen(said.profile)
+    table = _table(job, foresight, settings, largest)
+    grain = min(settings.grain, largest)
+    wanted = min(job.request or settings.unasked, 1.0)
+    return Known(
+        job.id,
+        until,
+        table,
+        min(max(round(wanted / grain), table.least), table.most),
+        foresight,
+        said.memory or 0.0,
+    )
+
+
+def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, largest: float) -> Known:
+    """With what a job shows now."""
+    left = None if job.total_steps is None or job.steps is None else float(job.total_steps - job.steps)
+    waits = job.state is JobState.WAITING
+    cores, given = known.cores, known.given
+    if not waits and (now_has := _cores_of(job)) != cores:
+        cores, given = now_has, now
+    foresight, table = known.foresight, known.rates
+    steps = float((job.steps or 0) - known.done)
+    if job.step_seconds is not None and cores > 0 and steps > 0 and now - given >= _SETTLED:
+        before = foresight or Foresight((), profiled=False)
+        foresight = before.after(cores, job.step_seconds, steps)
+        if not foresight.profiled:
+            table = _table(job, foresight, settings, largest)
+    return replace(
+        known,
+        rates=table,
+        foresight=foresight,
+        left=left,
+        done=job.steps or 0,
+        cores=cores,
+        given=given,
+        waits=waits,
+        asked=known.asked if waits else 0,
+        worker=known.worker if waits else job.worker,
+    )
+
+
+def _cores_of(job: Job) -> float:
+    return (job.limit or 0.0) if job.state is JobState.RUNNING else 0.0
+
+
+def _table(job: Job, foresight: Foresight | None, settings: DeadlineSettings, largest: float) -> Rates:
+    """How fast a job is with which cores; one that cannot change its threads has those of its request."""
+    said, grain = job.said, min(settings.grain, largest)
+    # the cores that can be given, which may be a little less than there are
+    largest = floor(largest / grain + _ROUNDING) * grain
+    request = min(job.request or settings.unasked, largest)
+    most, least = min(said.max or largest, largest), min(said.min or grain, largest)
+    if not job.can_resize:
+        most = min(most, job.request or float(job.threads or most))
+        least = most if job.request is not None else least
+    if foresight is None:
+        most = min(most, request)
+    # a request between two multiples of the grain is given as the one above
+    most = max(most, ceil(least / grain - _ROUNDING) * grain)
+    seconds = (lambda cores: 1.0 / cores) if foresight is None else foresight.seconds
+    return rates(seconds, least, most, grain)

@@ -1,0 +1,63 @@
+"""``deadline``: as many jobs as possible end before their deadlines, and every promise that was made is kept.
+
+After the framework for deep learning with deadlines, which gives the goal, and ElasticFlow (ASPLOS 2023),
+which gives minimum satisfactory shares and diminishing returns; what is ours is named in
+docs/scheduling/deadlines.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from core.scheduling.policies.deadline.promises import Promises
+from core.scheduling.policies.deadline.scene import DeadlineState, Scene
+from core.scheduling.policies.deadline.settings import DeadlineSettings
+from core.scheduling.policies.deadline.sharing import Sharing
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.shares.resizing import changes
+
+if TYPE_CHECKING:
+    from core.scheduling.model import Observation
+
+__all__ = ["DEADLINE", "POLICIES", "DeadlineSettings"]
+
+
+def begin(settings: DeadlineSettings, seed: int) -> DeadlineState:  # noqa: ARG001 - nothing is left to chance
+    """The state before the first observation."""
+    return DeadlineState(settings)
+
+
+def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
+    """Promise what can be promised, and give every job its cores."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    scene = Scene(state, seen)
+    promises = Promises(scene, state.costs)
+    promises.make()
+    sharing = Sharing(scene, promises)
+    sharing.share()
+    again = [scene.known[name].again for name in scene.waiting if scene.known[name].again > scene.now]
+    wake = min([*(home.due for home in scene.homes.values()), *again], default=inf)
+    after = replace(
+        state,
+        number=seen.number,
+        known=scene.known,
+        homes=scene.homes,
+        costs=promises.costs,
+        ratios=scene.ratios,
+        wake=None if wake == inf else wake,
+    )
+    return Decision(after, changes(sharing.wanted, scene.refused), tuple(scene.reasons), wake=after.wake)
+
+
+DEADLINE = SchedulingPolicy(
+    name="deadline",
+    title="Deadline",
+    about="Jobs say when they have to end; those that can are promised to, and cores follow from that.",
+    begin=begin,
+    decide=decide,
+    settings=DeadlineSettings,
+)
+POLICIES = (DEADLINE,)

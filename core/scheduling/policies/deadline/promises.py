@@ -1,0 +1,216 @@
+"""Whom ``deadline`` promises to end in time.
+
+A promise is made where a plan of a worker has room for it beside all that were made before
+(`core.scheduling.deadlines.plan`), so a later job never breaks an earlier promise. While more is asked for
+than there is, those that need most core-time are promised nothing: for each of them several others end in
+time. The bound is the largest cost such that all jobs seen lately that cost no more would together have
+fitted into what there was since the first of them came.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from heapq import merge
+from itertools import islice
+from math import inf
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.scheduling.deadlines.plan import least_share, planned, slot_edges
+from core.units import format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from core.scheduling.deadlines.plan import Plan
+    from core.scheduling.policies.deadline.known import Known
+    from core.scheduling.policies.deadline.scene import Scene
+
+COSTS: Final = 500
+"""Jobs that the bound is found from, the latest."""
+_FEWEST: Final = 10
+_TRIES: Final = 8
+"""Workers on which a job is tried at most, those with the least promised first."""
+_MISFITS: Final = 3
+"""Jobs that do not fit after which no further one is tried again."""
+_WORK = attrgetter("work", "job")
+
+
+class Promises:
+    """The promises of one decision.
+
+    Parameters
+    ----------
+    scene
+        What is seen.
+    costs
+        Of the latest jobs.
+
+    Attributes
+    ----------
+    begin
+        Jobs that wait for their beginning on a worker, by workers.
+    """
+
+    def __init__(self, scene: Scene, costs: tuple[tuple[float, float], ...]) -> None:
+        self.scene, self.costs = scene, costs
+        self._plans: dict[str, Plan] = {}
+        self.begin: dict[str, dict[str, None]] = {}
+        for name in scene.waiting:
+            known = scene.known[name]
+            if known.worker is not None:
+                self.begin.setdefault(known.worker, {})[name] = None
+
+    def make(self) -> None:
+        """Promise what can be promised: to new jobs, and to others where something ended."""
+        for name in self.scene.new:
+            if self.scene.known[name].until < inf:
+                self._first(self.scene.known[name])
+        bound, queue = self.bound(), self._able(self.scene.waiting)
+        for worker in [name for name in self.scene.stirred if name not in self.scene.looked]:
+            self._again(worker, queue, bound)
+
+    def bound(self) -> float:
+        """Grain-seconds beyond which a job is promised nothing now."""
+        if not self.scene.settings.choosy or len(self.costs) < _FEWEST:
+            return inf
+        costs = np.sort([cost for _, cost in self.costs])
+        grains = sum(self.scene.grains(name) for name in self.scene.workers)
+        passed = max(self.scene.now - self.costs[0][0], 1.0)
+        fit = int(np.searchsorted(np.cumsum(costs), grains * passed, side="right"))
+        return inf if fit >= len(costs) else float(costs[max(fit - 1, 0)])
+
+    def plan(self, worker: str) -> Plan:
+        """The plan of a worker with those whom it promised to."""
+        if worker not in self._plans:
+            self._plans[worker] = self._planned(worker, self.of(worker))
+        return self._plans[worker]
+
+    def of(self, worker: str) -> list[Known]:
+        """Jobs to which a worker is promised."""
+        known = self.scene.known
+        names = (*self.scene.read(worker), *self.begin.get(worker, ()))
+        return [known[name] for name in names if known[name].promised]
+
+    def _planned(self, worker: str, jobs: Iterable[Known]) -> Plan:
+        scene = self.scene
+        wishes = [known.wish(scene.reserve) for known in jobs]
+        edges = slot_edges(scene.now, [wish.deadline for wish in wishes], scene.settings.interval)
+        return planned(wishes, np.full(len(edges) - 1, scene.grains(worker)), edges)
+
+    def _first(self, known: Known) -> None:
+        """Try a new job on some workers."""
+        scene = self.scene
+        if not known.known:
+            scene.tell("not profiled", f"Nothing is known yet of the speed of {known.job}.", known.job)
+            return
+        cost = self._cost_alone(known)
+        self.costs = (*self.costs, (scene.now, 0.0 if cost is None else cost))[-COSTS:]
+        if cost is None:
+            self._out_of_reach(known)
+            return
+        if cost > self.bound():
+            self._too_dear(known, cost)
+            return
+        for worker in self._candidates(known):
+            if self._promised(known, worker, inf):
+                return
+        text = f"{known.job} is promised nothing: with it, others that were promised would end too late."
+        scene.tell("no promise", text, known.job, cost=cost * scene.grain)
+
+    def _promised(self, known: Known, worker: str, bound: float) -> bool | None:
+        """Promise a job on a worker; False if it does not fit there, None if it costs more than the bound."""
+        plan = self._planned(worker, [*self.of(worker), known])
+        if known.job in plan.late or not set(plan.late) <= set(self.plan(worker).late):
+            return False
+        share, scene = plan.shares[known.job], self.scene
+        cost = float(share.used @ np.diff(plan.edges))
+        if cost > bound:
+            return None
+        scene.known[known.job] = replace(scene.known[known.job], promised=True, worker=worker)
+        self._plans[worker] = plan
+        if known.waits:
+            self.begin.setdefault(worker, {})[known.job] = None
+        scene.stir(worker)
+        cores, left = share.grains * scene.grain, known.until - scene.now
+        text = f"{known.job} is promised to end within {format_duration(left)}: {cores:g} cores suffice."
+        scene.tell("promise", text, known.job, cores=cores, cost=cost * scene.grain, left=left)
+        return True
+
+    def _candidates(self, known: Known) -> Iterator[str]:
+        """Workers to try: where the least is promised first, and last where it could not be started."""
+        scene = self.scene
+
+        def load(name: str) -> tuple[bool, float]:
+            home = scene.homes.get(name)
+            return name == known.avoids, home.promised / max(home.capacity, scene.grain) if home else 0.0
+
+        able = (name for name in sorted(scene.workers, key=load) if self.has_memory(name, known))
+        return islice(able, _TRIES)
+
+    def has_memory(self, worker: str, known: Known) -> bool:
+        """Whether a job that waits finds the memory that it needs on a worker."""
+        there = self.scene.workers[worker]
+        if there.memory is None or known.memory <= 0:
+            return True
+        names = {*self.scene.read(worker), *self.begin.get(worker, ())} - {known.job}
+        said = sum(self.scene.known[name].memory for name in names)
+        used = max(there.memory_used or 0.0, said)
+        return bool(used + known.memory <= self.scene.settings.memory * there.memory)
+
+    def _able(self, names: Iterable[str]) -> list[Known]:
+        """Those of these jobs that were promised nothing and could end in time, the least work first."""
+        now, every = self.scene.now, (self.scene.known[name] for name in names)
+        able = [
+            each
+            for each in every
+            if not each.promised and each.known and now < each.until < inf and self._possible(each)
+        ]
+        return sorted(able, key=_WORK)
+
+    def _again(self, worker: str, queue: Sequence[Known], bound: float) -> None:
+        """Promise those that were promised nothing where something changed, those with least work first."""
+        scene, misfits = self.scene, 0
+        for each in merge(self._able(scene.read(worker)), queue, key=_WORK):
+            waits = each.waits and (each.again > scene.now or not self.has_memory(worker, each))
+            if waits or scene.known[each.job].promised:
+                continue
+            if self._promised(each, worker, bound) is False:
+                misfits += 1
+                if misfits >= _MISFITS:
+                    return
+
+    def _possible(self, known: Known) -> bool:
+        wish = known.wish(self.scene.reserve)
+        return wish.steps <= float(wish.rates.speed[-1]) * (wish.deadline - self.scene.now)
+
+    def _cost_alone(self, known: Known) -> float | None:
+        """Grain-seconds that a deadline needs on the largest worker, were it empty; None if that is small."""
+        scene, wish = self.scene, known.wish(self.scene.reserve)
+        edges = slot_edges(scene.now, [wish.deadline], scene.settings.interval)
+        most = max(scene.grains(name) for name in scene.workers)
+        share = least_share(wish, np.full(len(edges) - 1, most), edges)
+        return None if share is None else float(share.used @ np.diff(edges))
+
+    def _out_of_reach(self, known: Known) -> None:
+        scene, wish = self.scene, known.wish(self.scene.reserve)
+        startup = known.until - wish.deadline
+        soonest = wish.steps / float(wish.rates.speed[-1]) + startup
+        text = (
+            f"{known.job} cannot end within {format_duration(known.until - scene.now)} with any number of "
+            f"cores: {format_duration(soonest)} would be possible."
+        )
+        scene.tell("out of reach", text, known.job, soonest=soonest)
+        if scene.settings.infeasible == "refuse":
+            scene.refused[known.job] = text
+
+    def _too_dear(self, known: Known, cost: float) -> None:
+        scene, bound = self.scene, self.bound()
+        hour = 3600 / scene.grain
+        text = (
+            f"{known.job} is promised nothing: it needs {cost / hour:.3g} core-hours, and while more is "
+            f"asked for than there is, a job is promised at most {bound / hour:.3g}."
+        )
+        scene.tell("no promise", text, known.job, cost=cost * scene.grain, bound=bound * scene.grain)

@@ -1,0 +1,226 @@
+"""What ``deadline`` sees at one decision, and what it remembers between two.
+
+Only workers on which something may have changed are read: where a job ended, where a look is due, where
+something failed, and those that a new job is tried on. So a decision costs as much with a thousand workers as
+with ten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import floor, inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling import lookup
+from core.scheduling.actions import Reason, Resume, Start
+from core.scheduling.deadlines.foresight import REMEMBERED, reserve
+from core.scheduling.policies.deadline.known import Known, met, seen_again
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.model import Job, Observation
+    from core.scheduling.policies.deadline.settings import DeadlineSettings
+
+_JUDGED = 0.5
+"""Doubt below which a job's own steps say how well it was predicted."""
+_ROUNDING = 1e-9
+
+
+class Home(NamedTuple):
+    """What is remembered of a worker.
+
+    Parameters
+    ----------
+    capacity
+        Its cores when it was looked at last.
+    promised
+        Grain-seconds that its jobs were promised then.
+    spare
+        Grains that were left over.
+    due
+        When it is looked at again.
+    since
+        When something last happened there.
+    wishes
+        Whether the last look would have changed something.
+    blocked
+        Whether a start was not confirmed then, so that its cores could not be touched.
+    """
+
+    capacity: float
+    promised: float = 0.0
+    spare: int = 0
+    due: float = inf
+    since: float = 0.0
+    wishes: bool = False
+    blocked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlineState:
+    """What ``deadline`` remembers.
+
+    Parameters
+    ----------
+    settings
+        As chosen.
+    number
+        Of the last observation.
+    known
+        Every job that has not ended.
+    homes
+        Every worker.
+    costs
+        (when it came, grain-seconds that its deadline needs at least) of the latest jobs.
+    ratios
+        Observed over predicted time per step of the latest jobs.
+    wake
+        When it last asked to be woken.
+    """
+
+    settings: DeadlineSettings
+    number: int = -1
+    known: Mapping[str, Known] = field(default_factory=dict)
+    homes: Mapping[str, Home] = field(default_factory=dict)
+    costs: tuple[tuple[float, float], ...] = ()
+    ratios: tuple[float, ...] = ()
+    wake: float | None = None
+
+
+class Scene:
+    """What is seen, beside what is remembered; decisions change it.
+
+    Parameters
+    ----------
+    state
+        What is remembered; unchanged.
+    seen
+        What is seen now.
+
+    Attributes
+    ----------
+    known, homes, ratios
+        As in `DeadlineState`, brought up to date.
+    jobs
+        Jobs that were looked at, as they are seen.
+    on
+        Names of the jobs on each worker that was read.
+    waiting
+        Names of the jobs that wait, in order of submission.
+    new
+        Those of them that were not seen before.
+    stirred
+        Workers whose cores are shared anew.
+    looked
+        Those of them that are merely looked at, because it is time.
+    refused
+        Why jobs are turned away, by their names.
+    reasons
+        What was found, for the ledger.
+    """
+
+    def __init__(self, state: DeadlineState, seen: Observation) -> None:
+        self.settings, self.seen, self.now = state.settings, seen, seen.time
+        self.workers = {worker.id: worker for worker in seen.workers}
+        self.known, self.homes, self.ratios = dict(state.known), dict(state.homes), state.ratios
+        self.jobs: dict[str, Job] = {}
+        self.on: dict[str, tuple[str, ...]] = {}
+        self.stirred: dict[str, None] = {}
+        self.looked: set[str] = set()
+        self.refused: dict[str, str] = {}
+        self.reasons: list[Reason] = []
+        for job in seen.ended:
+            self.known.pop(job.id, None)
+        for name in self._changed(state.known):
+            self.stir(name)
+        due = [name for name, home in self.homes.items() if home.due <= self.now and name not in self.stirred]
+        for name in due:
+            self.stir(name)
+        self.looked.update(due)
+        self.waiting = self._wait()
+        self.new = [name for name in self.waiting if name not in state.known]
+        self._take_failures()
+
+    @cached_property
+    def largest(self) -> float:
+        """Cores of the largest worker."""
+        return max((worker.capacity for worker in self.seen.workers), default=1.0)
+
+    @cached_property
+    def grain(self) -> float:
+        """Cores are given in multiples of this."""
+        return min(self.settings.grain, self.largest)
+
+    @cached_property
+    def reserve(self) -> float:
+        """By how much jobs may be slower than was predicted."""
+        return reserve(self.ratios)
+
+    def grains(self, worker: str) -> int:
+        """How many grains a worker has."""
+        return floor(self.workers[worker].capacity / self.grain + _ROUNDING)
+
+    def tell(self, rule: str, text: str, job: str, **values: float) -> None:
+        """Say something of a job, unless it was said last."""
+        known = self.known[job]
+        if text != known.told:
+            self.known[job] = replace(known, told=text)
+            self.reasons.append(Reason(f"deadline, {rule}", text, job, known.worker, tuple(values.items())))
+
+    def stir(self, worker: str) -> None:
+        """Share the cores of a worker anew at this decision."""
+        self.read(worker)
+        self.stirred[worker] = None
+        self.looked.discard(worker)
+
+    def read(self, worker: str) -> tuple[str, ...]:
+        """Names of the jobs on a worker, looked at once."""
+        if worker not in self.on:
+            jobs = lookup.on(self.seen, worker)
+            for job in jobs:
+                self._look(job)
+            self.on[worker] = tuple(job.id for job in jobs)
+        return self.on[worker]
+
+    def _look(self, job: Job) -> None:
+        self.jobs[job.id] = job
+        known = self.known.get(job.id) or met(job, self.settings, self.largest)
+        known = seen_again(known, job, self.now, self.settings, self.largest)
+        if not known.judged and known.foresight is not None and known.foresight.doubt() < _JUDGED:
+            known = replace(known, judged=True)
+            if known.foresight is not None and known.foresight.profiled:
+                self.ratios = (*self.ratios, known.foresight.factor)[-REMEMBERED:]
+        self.known[job.id] = known
+
+    def _changed(self, before: Mapping[str, Known]) -> list[str]:
+        """Workers on which something happened."""
+        changed: set[str | None] = {
+            name
+            for name, worker in self.workers.items()
+            if (home := self.homes.get(name)) is None or home.blocked or home.capacity != worker.capacity
+        }
+        for name in [name for name in self.homes if name not in self.workers]:
+            del self.homes[name]
+        acted = [job.id for job in self.seen.ended] + [failure.action.job for failure in self.seen.failures]
+        changed |= {before[name].worker for name in acted if name in before}
+        return [name for name in self.workers if name in changed]
+
+    def _wait(self) -> list[str]:
+        """Jobs that wait; each is looked at, though nothing of it changes."""
+        waiting = lookup.waiting(self.seen)
+        for job in waiting:
+            self.jobs[job.id] = job
+            if job.id not in self.known:
+                self._look(job)
+        return [job.id for job in waiting]
+
+    def _take_failures(self) -> None:
+        for failure in self.seen.failures:
+            name = failure.action.job
+            if name in self.known and isinstance(failure.action, Start | Resume):
+                self.known[name] = self.known[name].failed(self.now)
+                self.tell("failed start", f"{name} could not start: {failure.why}", name)
+                if name in self.waiting and name not in self.new:
+                    self.new.append(name)

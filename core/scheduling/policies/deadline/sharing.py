@@ -1,0 +1,204 @@
+"""How many cores each job of a worker has now.
+
+Those that were promised to have the share of the plan's first slot; those that would end too late have as
+much as helps them, for they may still be in time. What is left goes to whom it helps most, promised or not.
+A mere look changes nothing while everybody has what the plan needs, unless two in a row say the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.scheduling.deadlines.spare import Taker, spread
+from core.scheduling.model import JobState
+from core.scheduling.policies.deadline.scene import Home
+from core.units import format_cores, format_duration
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.deadlines.plan import Plan
+    from core.scheduling.model import Job
+    from core.scheduling.policies.deadline.known import Known
+    from core.scheduling.policies.deadline.promises import Promises
+    from core.scheduling.policies.deadline.scene import Scene
+
+_GROWTH: Final = 0.05
+_LONGEST: Final = 20
+"""Looks become rarer with the time since something last happened, up to so many intervals."""
+
+
+class Sharing:
+    """The cores of the workers that are shared anew.
+
+    Parameters
+    ----------
+    scene
+        What is seen.
+    promises
+        As they are made.
+
+    Attributes
+    ----------
+    wanted
+        (job, worker, cores) of every job that is looked at; 0 cores: it rests.
+    """
+
+    def __init__(self, scene: Scene, promises: Promises) -> None:
+        self.scene, self.promises = scene, promises
+        self.wanted: list[tuple[Job, str, float]] = []
+        self._others = self._queue()
+
+    def share(self) -> None:
+        """Share the cores of all workers that are stirred, and of others as long as jobs can begin there."""
+        for worker in list(self.scene.stirred):
+            self._share(worker)
+        while self._others:
+            homes, first = self.scene.homes, next(iter(self._others.values()))
+            freest = max(homes, key=lambda name: homes[name].spare, default=None)
+            if freest is None or freest in self.scene.stirred or homes[freest].spare < first.first:
+                return
+            self.scene.stir(freest)
+            self._share(freest)
+
+    def _queue(self) -> dict[str, Known]:
+        """Those that wait and were promised nothing: whose deadline may still be met first, by their work."""
+        scene, now = self.scene, self.scene.now
+        able = [
+            known
+            for known in map(scene.known.__getitem__, scene.waiting)
+            if known.worker is None and known.again <= now and known.job not in scene.refused
+        ]
+        able.sort(key=lambda known: (known.until <= now, known.work, known.job))
+        return {known.job: known for known in able}
+
+    def _share(self, worker: str) -> None:
+        scene, plan = self.scene, self.promises.plan(worker)
+        before = scene.homes.get(worker, Home(scene.workers[worker].capacity, since=scene.now))
+        every = [*scene.read(worker), *self.promises.begin.get(worker, ())]
+        names = [name for name in every if self._able(name)]
+        had = {name: 0 if scene.known[name].waits else self._held(name) for name in names}
+        free = scene.grains(worker) - sum(self._held(name) for name in every if name not in had)
+        needed = self._needed(plan, names, free)
+        begins = self._beginning(worker, free - sum(needed.values()))
+        takers = [self._taker(name, needed.get(name, 0)) for name in (*names, *begins)]
+        given = needed | spread(takers, free - sum(needed.values()))
+        calm = worker in scene.looked and all(had[name] >= needed.get(name, 0) for name in names)
+        begun = [name for name in begins if given.get(name)]
+        wishes = any(had[name] != given.get(name, 0) for name in names)
+        if calm and wishes and not begun and not before.wishes and sum(had.values()) <= free:
+            given = had
+        else:
+            self._tell(plan, had, given)
+            wishes = False
+        for name in (*names, *begun):
+            self._give(name, worker, given.get(name, 0))
+        home = Home(
+            scene.workers[worker].capacity,
+            promised=sum(float(share.used @ np.diff(plan.edges)) for share in plan.shares.values()),
+            spare=free - sum(given.values()),
+            since=before.since if worker in scene.looked else scene.now,
+            wishes=wishes,
+            blocked=len(names) < len(every),
+        )
+        scene.homes[worker] = home._replace(due=self._due(worker, plan, home))
+
+    def _able(self, name: str) -> bool:
+        """Whether something can be done to a job: it is not on its way, and its start was not asked for."""
+        known = self.scene.known[name]
+        return known.again <= self.scene.now if known.waits else self._state(name) is not JobState.MIGRATING
+
+    def _state(self, name: str) -> JobState:
+        return self.scene.jobs[name].state
+
+    def _held(self, name: str) -> int:
+        known = self.scene.known[name]
+        return known.asked if known.waits else round(known.cores / self.scene.grain)
+
+    def _needed(self, plan: Plan, names: list[str], free: int) -> dict[str, int]:
+        """Grains of those that were promised to: in time first, then those that would be late."""
+        needed: dict[str, int] = {}
+        for name in (name for name in names if name in plan.shares):
+            needed[name] = min(int(plan.shares[name].used[0]), free)
+            free -= needed[name]
+        for name in (name for name in plan.late if name in names):
+            needed[name] = min(self.scene.known[name].rates.most, free)
+            free -= needed[name]
+        return needed
+
+    def _beginning(self, worker: str, free: int) -> list[str]:
+        """Those that could begin here with what is left."""
+        found: list[str] = []
+        for name, known in self._others.items():
+            if free <= 0:
+                break
+            if known.first <= free and self.promises.has_memory(worker, known):
+                found.append(name)
+                free -= known.first
+        return found
+
+    def _taker(self, name: str, grains: int) -> Taker:
+        known = self.scene.known[name]
+        one = min(max(round(1.0 / self.scene.grain), known.rates.least), known.rates.most)
+        return Taker(name, known.rates, grains, known.first, float(known.rates.speed[one]) / one)
+
+    def _give(self, name: str, worker: str, grains: int) -> None:
+        scene, known = self.scene, self.scene.known[name]
+        cores = grains * scene.grain
+        self.wanted.append((scene.jobs[name], worker, cores))
+        known = known.with_cores(cores, scene.now)
+        if known.waits and grains:
+            known = known.tried(worker, grains, scene.now)
+            self._others.pop(name, None)
+        scene.known[name] = known
+
+    def _due(self, worker: str, plan: Plan, home: Home) -> float:
+        """When a worker is looked at again: at an interval, or sooner where the plan changes."""
+        scene, interval = self.scene, self.scene.settings.interval
+        if home.spare == scene.grains(worker):
+            return inf
+        look = scene.now + min(max(_GROWTH * (scene.now - home.since), interval), _LONGEST * interval)
+        used = np.array([share.used for share in plan.shares.values()])
+        changes = np.flatnonzero((used != used[:, :1]).any(axis=0)) if len(used) else np.array([], int)
+        return min([look, *plan.edges[changes[:1]].tolist()])
+
+    def _tell(self, plan: Plan, had: Mapping[str, int], given: Mapping[str, int]) -> None:
+        """Say who gets cores from whom, and which deadlines that protects."""
+        scene = self.scene
+        gains = [
+            name
+            for name, share in plan.shares.items()
+            if name in had and had[name] < int(share.used[0]) <= given.get(name, 0)
+        ]
+        why = "".join(
+            f", which {name} needs to end in time{self._else(name, had[name])}" for name in gains[:1]
+        )
+        for name, before in had.items():
+            after = given.get(name, 0)
+            if after < before:
+                lost = format_cores((before - after) * scene.grain)
+                scene.tell("cores", f"{name} gives back {lost}{why}.", name, protects=float(len(gains)))
+            elif after > before > 0:
+                text = f"{name} has {format_cores(after * scene.grain)} instead of {before * scene.grain:g}."
+                scene.tell("cores", text, name)
+        for name in had:
+            known = scene.known[name]
+            if known.promised and known.late != (name in plan.late):
+                scene.known[name] = replace(known, late=name in plan.late)
+                text = f"{name} will end too late{self._else(name, given.get(name, 0))}."
+                if known.late:
+                    text = f"{name} will end in time again."
+                scene.tell("late" if name in plan.late else "in time", text, name)
+
+    def _else(self, name: str, grains: int) -> str:
+        """How much too late a job would end with so many grains."""
+        known = self.scene.known[name]
+        wish = known.wish(1.0)
+        if not grains or not wish.rates.speed[min(grains, wish.rates.most)]:
+            return ""
+        over = self.scene.now + wish.steps / wish.rates.speed[min(grains, wish.rates.most)] - wish.deadline
+        return f" (else {format_duration(over)} too late)" if over > 0 else ""

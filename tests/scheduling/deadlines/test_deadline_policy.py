@@ -1,0 +1,241 @@
+"""``deadline``: whom it promises, what that takes from others, and that promises are kept."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.engines.simulated import simulated
+from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, SetThreads, Start
+from core.scheduling.loop import drive
+from core.scheduling.model import Failure, JobState, Profile, Terms, Worker
+from core.scheduling.policies import POLICIES
+from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
+from core.simulation.speedup import SpeedUp
+from tests.scheduling.making import Table
+
+GIB = float(2**30)
+EVEN = ((1.0, 1.0), (4.0, 0.25))
+"""A step takes a core-second, on one core or on four."""
+
+
+def table(cores=4.0, **chosen):
+    return Table("deadline", {"grain": 1.0, **chosen}, (Worker("w", cores),))
+
+
+def asks(made, name, steps, deadline, at=0.0, points=EVEN, **more):
+    terms = Terms(deadline=deadline, profile=None if points is None else Profile(points), **more)
+    made.put(name, arrived=at, steps=0, total_steps=steps, terms=terms, can_resize=True)
+
+
+def follow(made):
+    """Do to the jobs what was decided."""
+    for action in made.answer.actions:
+        match action:
+            case Start(name, _, limit):
+                made.put(name, limit=limit)
+            case SetLimit(name, limit):
+                made.put(name, limit=limit)
+            case Pause(name):
+                made.put(name, state=JobState.PAUSED)
+            case Resume(name):
+                made.put(name, state=JobState.RUNNING)
+    return {name: job.limit for name, job in made.jobs.items() if job.state is JobState.RUNNING}
+
+
+def texts(made, job):
+    return [reason.text for reason in made.answer.reasons if reason.job == job]
+
+
+def test_a_job_has_all_that_helps_it_while_nobody_else_needs_it():
+    made = table()
+    asks(made, "a", 100, 100.0)
+    made.look(0.0)
+    assert follow(made) == {"a": 4.0}
+    assert texts(made, "a") == ["a is promised to end within 1 min 40 s: 1 cores suffice."]
+
+
+def test_cores_beyond_the_least_share_are_given_back_for_whom_needs_them():
+    """Of 4 cores a needs 1 for 100 s; b needs 3 of them to do 90 steps in 30 s."""
+    made = table()
+    asks(made, "a", 100, 100.0)
+    made.look(0.0)
+    follow(made)
+    asks(made, "b", 90, 30.0)
+    made.look(0.0)
+    assert [type(action) for action in made.answer.actions] == [SetThreads, SetLimit, Start]
+    assert follow(made) == {"a": 1.0, "b": 3.0}
+    assert texts(made, "a") == ["a gives back 3.00 cores, which b needs to end in time."]
+
+
+def test_a_promise_is_not_broken_for_a_later_job():
+    made = table()
+    asks(made, "a", 400, 100.0)
+    made.look(0.0)
+    follow(made)
+    asks(made, "b", 10, 50.0)
+    made.look(0.0)
+    assert follow(made) == {"a": 4.0}
+    assert "others that were promised would end too late" in texts(made, "b")[0]
+    assert "a" in made.state.known
+    assert [known.promised for known in made.state.known.values()] == [True, False]
+
+
+def test_what_no_number_of_cores_brings_to_its_end_is_said_with_what_would_be_possible():
+    made = table()
+    asks(made, "a", 400, 90.0)
+    made.look(0.0)
+    assert texts(made, "a") == [
+        "a cannot end within 1 min 30 s with any number of cores: 1 min 40 s would be possible."
+    ]
+    assert follow(made) == {"a": 4.0}, "with what is left over"
+    refusing = table(infeasible="refuse")
+    asks(refusing, "a", 400, 90.0)
+    answer = refusing.look(0.0)
+    assert [type(action) for action in answer.actions] == [Refuse]
+
+
+def test_a_job_that_slows_down_gets_more_cores_and_one_that_cannot_be_saved_is_said_early():
+    """At half its speed, 60 steps in 40 s take 3 of 4 cores; at an eighth it is lost."""
+    made = table()
+    asks(made, "a", 100, 100.0)
+    asks(made, "b", 1000, 1000.0)
+    made.look(0.0)
+    assert follow(made)["a"] == 2.0, "one would do; half of what is left over goes to each"
+    made.put("a", steps=30, step_seconds=2 / 2.0)
+    made.look(30.0)
+    made.put("a", steps=40, step_seconds=2 / 2.0)
+    made.look(60.0)
+    assert follow(made)["a"] == 3.0
+    made.put("a", steps=60, step_seconds=8 / 3.0)
+    made.look(90.0)
+    assert made.state.known["a"].late
+    assert "a will end too late" in " ".join(texts(made, "a"))
+
+
+def test_a_host_that_loses_cores_says_whom_it_cannot_serve_any_more():
+    made = table(4.0)
+    asks(made, "a", 190, 100.0)
+    asks(made, "b", 190, 100.0)
+    made.look(0.0)
+    assert follow(made) == {"a": 2.0, "b": 2.0}
+    made.workers = (Worker("w", 2.0),)
+    made.look(1.0)
+    assert follow(made) == {"a": 2.0}, "b is paused: half the cores for both would make both late"
+    assert "b will end too late." in texts(made, "b")
+    made.workers = (Worker("w", 4.0),)
+    made.look(2.0)
+    assert follow(made) == {"a": 2.0, "b": 2.0}
+    assert texts(made, "b")[-1] == "b will end in time again."
+
+
+def test_a_start_that_fails_is_tried_again():
+    made = table()
+    asks(made, "a", 100, 1000.0)
+    (start,) = made.look(0.0).actions
+    made.put("a", state=JobState.WAITING, worker=None)
+    answer = made.look(1.0, failures=(Failure(start, "The image is not there."),))
+    assert (answer.actions, answer.wake) == ((), 6.0)
+    assert texts(made, "a")[0] == "a could not start: The image is not there."
+    assert [type(action) for action in made.look(6.0).actions] == [Start]
+
+
+def test_a_start_that_was_not_confirmed_yet_keeps_its_cores():
+    made = table()
+    asks(made, "a", 290, 100.0)
+    made.look(0.0)
+    made.put("a", state=JobState.WAITING, worker=None)
+    asks(made, "b", 90, 100.0)
+    made.look(1.0)
+    assert made.limits == {}, "all four are given to a"
+    made.on("w", "a")
+    made.put("a", limit=4.0)
+    made.look(2.0)
+    assert follow(made) == {"a": 3.0, "b": 1.0}
+
+
+def test_a_job_that_cannot_change_its_threads_has_its_request():
+    made = table()
+    asks(made, "a", 100, 100.0)
+    made.put("a", can_resize=False, request=2.0)
+    made.look(0.0)
+    assert follow(made) == {"a": 2.0}
+
+
+def test_what_is_not_profiled_runs_with_what_is_left_and_is_promised_once_its_steps_are_seen():
+    made = table()
+    asks(made, "a", 100, 100.0, points=None)
+    made.put("a", request=2.0)
+    made.look(0.0)
+    assert texts(made, "a") == ["Nothing is known yet of the speed of a."]
+    assert follow(made) == {"a": 2.0}
+    made.put("a", steps=10, step_seconds=0.5)
+    made.look(30.0)
+    made.put("a", steps=20, step_seconds=0.5)
+    asks(made, "z", 1, 1e6)
+    made.look(60.0)
+    assert made.state.known["a"].promised
+
+
+def test_nobody_begins_where_memory_does_not_suffice():
+    made = table()
+    made.workers = (Worker("w", 4.0, memory=10 * GIB, memory_used=0.0), Worker("v", 4.0, memory=4 * GIB))
+    asks(made, "a", 100, 1000.0, memory=6 * GIB)
+    asks(made, "b", 100, 1000.0, memory=6 * GIB)
+    made.look(0.0)
+    assert made.jobs["a"].worker == "w"
+    assert made.jobs["b"].state is JobState.WAITING
+
+
+def test_while_too_much_is_asked_for_the_dearest_jobs_are_promised_nothing():
+    """Eleven jobs within 100 s ask four cores for more core-seconds than they have: half of them fit."""
+    made = table()
+    for k in range(11):
+        asks(made, f"j{k:02}", 400 if k % 2 else 20, 5000.0, at=float(k))
+        made.look(float(k))
+        follow(made)
+    asks(made, "dear", 400, 9000.0, at=100.0)
+    made.look(100.0)
+    assert "a job is promised at most" in texts(made, "dear")[0]
+    asks(made, "cheap", 20, 9000.0, at=100.0)
+    made.look(100.0)
+    assert made.state.known["cheap"].promised
+
+
+@st.composite
+def worlds(draw):
+    jobs = []
+    for k in range(draw(st.integers(1, 8))):
+        curve = SpeedUp(draw(st.sampled_from([0.0, 0.2, 1.0])), 1.0, draw(st.sampled_from([0.0, 0.02])))
+        steps, work = draw(st.integers(20, 400)), draw(st.floats(20.0, 600.0))
+        points = tuple((float(c), work / steps / curve.speed(c)) for c in range(1, 5))
+        jobs.append(
+            JobSpec(
+                f"j{k}", work, draw(st.floats(0.0, 300.0)), steps=steps, values=5, speedup=curve,
+                resizable=True, request=draw(st.none() | st.sampled_from([1.0, 2.0, 4.0])),
+                profile=Profile(points), deadline=draw(st.none() | st.floats(10.0, 2000.0)), max=4.0,
+            )
+        )  # fmt: skip
+    workers = [WorkerSpec(f"w{k}", draw(st.sampled_from([2.0, 4.0]))) for k in range(draw(st.integers(1, 2)))]
+    return Scenario(tuple(workers), tuple(jobs))
+
+
+@settings(max_examples=60, deadline=None)
+@given(worlds(), st.sampled_from([0.25, 1.0]))
+def test_every_promise_is_kept_where_predictions_are_right(scenario, grain):
+    policy, promised, ends = POLICIES["deadline"], {}, {}
+    for entry in drive(simulated(scenario, 1), policy, policy.chosen({"grain": grain}), 1):
+        seen = entry.observation
+        for reason in entry.reasons:
+            if reason.rule == "deadline, promise":
+                promised[reason.job] = seen.time
+            assert reason.rule != "deadline, late", reason.text
+        ends |= {job.id: seen.time for job in seen.ended}
+        for worker in seen.workers:
+            given = [job.limit or 0.0 for job in seen.jobs if job.worker == worker.id]
+            running = [job for job in seen.jobs if job.worker == worker.id and job.state is JobState.RUNNING]
+            assert sum(job.limit for job in running) <= worker.capacity + 1e-9 or not given
+    assert ends.keys() == {job.id for job in scenario.jobs}
+    for job in scenario.jobs:
+        if job.id in promised:
+            assert ends[job.id] <= job.arrival + job.deadline + 1e-6
