@@ -203,7 +203,18 @@ class Chaos(RuleBasedStateMachine):
         self.look(Trigger.TICK)
 
 
-QUEUEING = ("elastic", "resizes", "deadline")
+QUEUEING = (
+    "elastic",
+    "resizes",
+    "deadline",
+    "elasticflow",
+    "fifo",
+    "fifo.backfill",
+    "kube.default",
+    "edf",
+    "edf.preemptive",
+    "least.laxity",
+)
 """Policies that let jobs wait while others run."""
 
 CASES = {

@@ -10,7 +10,7 @@ to them. Every deadline is where a slot ends, so that no slot is counted for a j
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -47,8 +47,7 @@ def slot_edges(now: float, deadlines: Collection[float], length: float, growth: 
     return np.unique([*edges, *(each for each in deadlines if each > now)])
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """A job that is to end in time.
 
     Parameters

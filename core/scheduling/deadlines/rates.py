@@ -50,7 +50,9 @@ class Rates:
         return int(self.useful[-1])
 
 
-def rates(seconds: Callable[[float], float], least: float, most: float, grain: float) -> Rates:
+def rates(
+    seconds: Callable[[float], float], least: float, most: float, grain: float, *, powers: bool = False
+) -> Rates:
     """Make the table of one job.
 
     Parameters
@@ -62,6 +64,8 @@ def rates(seconds: Callable[[float], float], least: float, most: float, grain: f
         is not below `least`, and ends with the last one that is not above `most`.
     grain
         Cores are given in multiples of this, above zero.
+    powers
+        Whether it can only make use of 1, 2, 4, 8 … grains, if there is one of them between the bounds.
 
     Raises
     ------
@@ -76,6 +80,7 @@ def rates(seconds: Callable[[float], float], least: float, most: float, grain: f
             "Choose a smaller step of cores.",
         )
     speed = np.zeros(last + 1)
-    speed[first:] = [1.0 / seconds(k * grain) for k in range(first, last + 1)]
+    sizes = [k for k in range(first, last + 1) if not powers or k & (k - 1) == 0] or [first]
+    speed[sizes] = [1.0 / seconds(k * grain) for k in sizes]
     speed = np.maximum.accumulate(speed)
     return Rates(speed, np.searchsorted(speed, speed))

@@ -1,18 +1,25 @@
 """Cores that nobody needs, to whom they help most.
 
 One step of cores at a time goes to the job that it speeds up most, in relation to its own speed on one core:
-the first core of any job counts as 1, and every further one as much as it adds. Sources: ElasticFlow
-(ASPLOS 2023, section 4.2) gives spare processors by diminishing returns, too.
+the first core of any job counts as 1, and every further one as much as it adds (`spread`). As published by
+ElasticFlow (ASPLOS 2023, section 4.2, algorithm 2) it goes to the job whose core-time it saves most
+(`by_core_time`).
 """
 
 from __future__ import annotations
 
-from heapq import heapify, heappop, heapreplace
+from heapq import heapify, heappop, heappush, heapreplace
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from core.scheduling.deadlines.plan import least_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.scheduling.deadlines.plan import Plan, Wish
     from core.scheduling.deadlines.rates import Rates
 
 _NO_GAIN = 1e-9
@@ -91,3 +98,60 @@ def _next(taker: Taker, held: int) -> tuple[float, int]:
     if speed[after] <= speed[held]:  # the next number with which it is faster
         after = int(speed.searchsorted(speed[held], side="right"))
     return float(speed[after] - speed[held]) / ((after - held) * taker.unit), after - held
+
+
+def by_core_time(wishes: Sequence[Wish], plan: Plan, free: int) -> dict[str, int]:
+    """Give free grains of the first slot to jobs of a plan whose core-time that saves most.
+
+    Parameters
+    ----------
+    wishes
+        Jobs that have a share in the plan.
+    plan
+        What they have.
+    free
+        Grains to give.
+
+    Returns
+    -------
+    dict
+        What each has in the first slot then, of those that were given something.
+    """
+    given: dict[str, int] = {}
+    queue = []
+    for place, wish in enumerate(wishes):
+        used = plan.shares[wish.job].used
+        held = int(used[0])
+        cost = float(used @ np.diff(plan.edges))
+        after, then = _stepped(wish, plan, held)
+        if after > held:
+            queue.append((-(cost - then) / (after - held), place, held, after, then))
+    heapify(queue)
+    while free > 0 and queue:
+        _, place, held, after, cost = heappop(queue)
+        if after - held > free:
+            continue
+        free -= after - held
+        wish = wishes[place]
+        given[wish.job] = after
+        further, then = _stepped(wish, plan, after)
+        if further > after:
+            heappush(queue, (-(cost - then) / (further - after), place, after, further, then))
+    return given
+
+
+def _stepped(wish: Wish, plan: Plan, held: int) -> tuple[int, float]:
+    """The next useful number of grains in the first slot, and a job's grain-seconds with it."""
+    speed = wish.rates.speed
+    after = int(speed.searchsorted(speed[held], side="right"))
+    if after >= len(speed):
+        return held, inf
+    length = float(plan.edges[1] - plan.edges[0])
+    left = wish.steps - float(speed[after]) * length
+    if left <= 0:
+        return after, after * wish.steps / float(speed[after])
+    own = plan.shares[wish.job].used[1:]
+    later = least_share(wish._replace(steps=left), plan.free[1:] + own, plan.edges[1:])
+    if later is None:
+        return held, inf
+    return after, after * length + float(later.used @ np.diff(plan.edges[1:]))

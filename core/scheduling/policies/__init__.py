@@ -22,6 +22,7 @@ for _policies in declared(
     "phasedock",
     "elastic",
     "deadline",
+    "by_request",
     "resizes",
 ):
     for _policy in _policies:

@@ -89,7 +89,7 @@ def test_what_no_number_of_cores_brings_to_its_end_is_said_with_what_would_be_po
         "a cannot end within 1 min 30 s with any number of cores: 1 min 40 s would be possible."
     ]
     assert follow(made) == {"a": 4.0}, "with what is left over"
-    refusing = table(infeasible="refuse")
+    refusing = table(rest="refuse-hopeless")
     asks(refusing, "a", 400, 90.0)
     answer = refusing.look(0.0)
     assert [type(action) for action in answer.actions] == [Refuse]

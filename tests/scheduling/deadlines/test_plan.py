@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -120,7 +118,7 @@ def test_more_cores_or_time_never_ask_for_a_larger_share(made, capacity, more):
     (wish,) = made
     free, edges = laid(made, capacity)
     share, wider = least_share(wish, free, edges), least_share(wish, free + more, edges)
-    later = dataclasses.replace(wish, deadline=wish.deadline + 30.0 * more)
+    later = wish._replace(deadline=wish.deadline + 30.0 * more)
     longer = least_share(later, *laid([later], capacity))
     if share is not None:
         assert wider is not None

@@ -150,7 +150,8 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
         cores, given = now_has, now
     foresight, table = known.foresight, known.rates
     steps = float((job.steps or 0) - known.done)
-    if job.step_seconds is not None and cores > 0 and steps > 0 and now - given >= _SETTLED:
+    learns = settings.learn or foresight is None or not foresight.profiled
+    if learns and job.step_seconds is not None and cores > 0 < steps and now - given >= _SETTLED:
         before = foresight or Foresight((), profiled=False)
         foresight = before.after(cores, job.step_seconds, steps)
         if not foresight.profiled:
@@ -188,4 +189,4 @@ def _table(job: Job, foresight: Foresight | None, settings: DeadlineSettings, la
     # a request between two multiples of the grain is given as the one above
     most = max(most, ceil(least / grain - _ROUNDING) * grain)
     seconds = (lambda cores: 1.0 / cores) if foresight is None else foresight.seconds
-    return rates(seconds, least, most, grain)
+    return rates(seconds, least, most, grain, powers=settings.sizes == "powers")

@@ -60,4 +60,20 @@ DEADLINE = SchedulingPolicy(
     decide=decide,
     settings=DeadlineSettings,
 )
-POLICIES = (DEADLINE,)
+ELASTICFLOW = SchedulingPolicy(
+    name="elasticflow",
+    title="ElasticFlow",
+    about="Jobs that end in time with the least cores are admitted, all others refused (Gu et al. 2023).",
+    begin=begin,
+    decide=decide,
+    settings=DeadlineSettings,
+    defaults={
+        "grain": 1.0,
+        "choosy": False,
+        "rest": "refuse",
+        "spare": "core-time",
+        "learn": False,
+        "sizes": "powers",
+    },
+)
+POLICIES = (DEADLINE, ELASTICFLOW)

@@ -69,6 +69,8 @@ class Promises:
             if self.scene.known[name].until < inf:
                 self._first(self.scene.known[name])
         bound, queue = self.bound(), self._able(self.scene.waiting)
+        if self.scene.settings.rest == "refuse":
+            return
         for worker in [name for name in self.scene.stirred if name not in self.scene.looked]:
             self._again(worker, queue, bound)
 
@@ -118,7 +120,14 @@ class Promises:
             if self._promised(known, worker, inf):
                 return
         text = f"{known.job} is promised nothing: with it, others that were promised would end too late."
-        scene.tell("no promise", text, known.job, cost=cost * scene.grain)
+        self._nothing("no promise", text, known.job, cost=cost * scene.grain)
+
+    def _nothing(self, rule: str, text: str, job: str, **values: float) -> None:
+        """Say that a job is promised nothing, and turn it away where that is wanted."""
+        self.scene.tell(rule, text, job, **values)
+        rest = self.scene.settings.rest
+        if rest == "refuse" or (rest == "refuse-hopeless" and rule == "out of reach"):
+            self.scene.refused[job] = text
 
     def _promised(self, known: Known, worker: str, bound: float) -> bool | None:
         """Promise a job on a worker; False if it does not fit there, None if it costs more than the bound."""
@@ -202,9 +211,7 @@ class Promises:
             f"{known.job} cannot end within {format_duration(known.until - scene.now)} with any number of "
             f"cores: {format_duration(soonest)} would be possible."
         )
-        scene.tell("out of reach", text, known.job, soonest=soonest)
-        if scene.settings.infeasible == "refuse":
-            scene.refused[known.job] = text
+        self._nothing("out of reach", text, known.job, soonest=soonest)
 
     def _too_dear(self, known: Known, cost: float) -> None:
         scene, bound = self.scene, self.bound()
@@ -213,4 +220,4 @@ class Promises:
             f"{known.job} is promised nothing: it needs {cost / hour:.3g} core-hours, and while more is "
             f"asked for than there is, a job is promised at most {bound / hour:.3g}."
         )
-        scene.tell("no promise", text, known.job, cost=cost * scene.grain, bound=bound * scene.grain)
+        self._nothing("no promise", text, known.job, cost=cost * scene.grain, bound=bound * scene.grain)

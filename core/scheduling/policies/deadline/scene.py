@@ -156,7 +156,7 @@ class Scene:
     @cached_property
     def reserve(self) -> float:
         """By how much jobs may be slower than was predicted."""
-        return reserve(self.ratios)
+        return reserve(self.ratios) if self.settings.learn else 1.0
 
     def grains(self, worker: str) -> int:
         """How many grains a worker has."""

@@ -27,11 +27,32 @@ class DeadlineSettings:
         label="Choose whom to promise",
         help="While more is asked for than there is, jobs that need most core-time are promised nothing.",
     )
-    infeasible: str = setting(
-        "best-effort",
-        label="Deadline out of reach",
-        choices={"best-effort": "Run with what is left over", "refuse": "Refuse"},
-        help="What becomes of a job that no number of cores brings to its end in time.",
+    rest: str = setting(
+        "left-over",
+        label="Without a promise",
+        choices={
+            "left-over": "Run with what is left over",
+            "refuse-hopeless": "Refuse whom no cores bring to the end in time",
+            "refuse": "Refuse",
+        },
+        help="What becomes of jobs with a deadline that cannot be promised.",
+    )
+    spare: str = setting(
+        "speed",
+        label="What is left over",
+        choices={"speed": "To whom it speeds up most", "core-time": "To whose core-time it saves most"},
+        help="Who gets cores that no promise needs.",
+    )
+    learn: bool = setting(
+        True,
+        label="Learn from own steps",
+        help="A job’s own steps correct its profile, and a reserve covers how others turned out.",
+    )
+    sizes: str = setting(
+        "any",
+        label="Numbers of cores",
+        choices={"any": "Any multiple of the step", "powers": "The step times 1, 2, 4, 8 …"},
+        help="Numbers of cores that a job may have.",
     )
     unasked: float = setting(
         1.0,

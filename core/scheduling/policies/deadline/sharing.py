@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.scheduling.deadlines.spare import Taker, spread
+from core.scheduling.deadlines.spare import Taker, by_core_time, spread
 from core.scheduling.model import JobState
 from core.scheduling.policies.deadline.scene import Home
 from core.units import format_cores, format_duration
@@ -85,8 +85,7 @@ class Sharing:
         free = scene.grains(worker) - sum(self._held(name) for name in every if name not in had)
         needed = self._needed(plan, names, free)
         begins = self._beginning(worker, free - sum(needed.values()))
-        takers = [self._taker(name, needed.get(name, 0)) for name in (*names, *begins)]
-        given = needed | spread(takers, free - sum(needed.values()))
+        given = needed | self._left_over(plan, needed, [*names, *begins], free - sum(needed.values()))
         calm = worker in scene.looked and all(had[name] >= needed.get(name, 0) for name in names)
         begun = [name for name in begins if given.get(name)]
         wishes = any(had[name] != given.get(name, 0) for name in names)
@@ -141,6 +140,19 @@ class Sharing:
                 free -= known.first
         return found
 
+    def _left_over(
+        self, plan: Plan, needed: Mapping[str, int], names: list[str], free: int
+    ) -> dict[str, int]:
+        """What jobs have that get some of the grains that no promise needs."""
+        given: dict[str, int] = {}
+        if self.scene.settings.spare == "core-time":
+            promised = [name for name in names if name in plan.shares]
+            wishes = [self.scene.known[name].wish(self.scene.reserve) for name in promised]
+            given = by_core_time(wishes, plan, free)
+            free -= sum(after - needed[name] for name, after in given.items())
+            names = [name for name in names if name not in plan.shares]
+        return given | spread([self._taker(name, needed.get(name, 0)) for name in names], free)
+
     def _taker(self, name: str, grains: int) -> Taker:
         known = self.scene.known[name]
         one = min(max(round(1.0 / self.scene.grain), known.rates.least), known.rates.most)
@@ -164,7 +176,7 @@ class Sharing:
         look = scene.now + min(max(_GROWTH * (scene.now - home.since), interval), _LONGEST * interval)
         used = np.array([share.used for share in plan.shares.values()])
         changes = np.flatnonzero((used != used[:, :1]).any(axis=0)) if len(used) else np.array([], int)
-        return min([look, *plan.edges[changes[:1]].tolist()])
+        return float(min([look, *plan.edges[changes[:1]].tolist()]))
 
     def _tell(self, plan: Plan, had: Mapping[str, int], given: Mapping[str, int]) -> None:
         """Say who gets cores from whom, and which deadlines that protects."""

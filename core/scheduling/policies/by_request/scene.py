@@ -1,0 +1,168 @@
+"""Who holds which cores of which worker, as far as policies that give every job its request need to know."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf
+from typing import TYPE_CHECKING, NamedTuple
+
+from core.scheduling.actions import Reason, Resume, Start
+from core.scheduling.deadlines.time_left import seconds_left
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.model import Job, Observation
+    from core.scheduling.policies.by_request.settings import RequestSettings
+
+TINY = 1e-9
+_PAUSE, _DOUBLINGS, _PATIENCE = 5.0, 7, 60.0
+
+
+class Asked(NamedTuple):
+    """A start that was asked for, or failed: on which worker, until when it is waited for, and how often.
+
+    `worker` is None after it failed; `avoids` is where that was.
+    """
+
+    worker: str | None
+    until: float
+    refusals: int = 0
+    avoids: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RequestState:
+    """What is remembered between two decisions.
+
+    Parameters
+    ----------
+    settings
+        As chosen.
+    number
+        Of the last observation.
+    asked
+        Starts that were not confirmed, by the names of their jobs.
+    told
+        Why the first of the queue waits, as it was said last.
+    wake
+        When it last asked to be woken.
+    """
+
+    settings: RequestSettings
+    number: int = -1
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    told: str = ""
+    wake: float | None = None
+
+
+class Scene:
+    """What is seen now; decisions change `free`, `memory` and `wanted`.
+
+    Parameters
+    ----------
+    state
+        What is remembered; unchanged.
+    seen
+        What is seen.
+
+    Attributes
+    ----------
+    free, memory
+        Cores and bytes of each worker that nobody holds; no bound where a worker says nothing of memory.
+    jobs
+        Jobs that can be started, paused or resumed, in order of submission.
+    wanted
+        (job, worker, cores) of those that are to run; 0 cores: it rests.
+    asked
+        As in `RequestState`, brought up to date.
+    reasons
+        What was found, for the ledger.
+    """
+
+    def __init__(self, state: RequestState, seen: Observation) -> None:
+        self.settings, self.seen, self.now = state.settings, seen, seen.time
+        self.capacity = {worker.id: worker.capacity for worker in seen.workers}
+        self.free = dict(self.capacity)
+        self.largest = max(self.capacity.values(), default=0.0)
+        self.memory = {
+            worker.id: inf
+            if worker.memory is None
+            else self.settings.memory * worker.memory - (worker.memory_used or 0.0)
+            for worker in seen.workers
+        }
+        self.wanted: list[tuple[Job, str, float]] = []
+        self.reasons: list[Reason] = []
+        self.asked = self._after_failures(state)
+        self.jobs: list[Job] = []
+        for job in seen.jobs:
+            self._count(job)
+
+    def request(self, job: Job) -> float:
+        """Cores that a job asks for, at most those of the largest worker."""
+        return min(job.request or self.settings.unasked, self.largest)
+
+    def left(self, job: Job) -> float:
+        """Seconds to its end with its request; infinite where that is not known."""
+        found = seconds_left(job, self.request(job))
+        return inf if found is None else found
+
+    def fits(self, job: Job, worker: str) -> bool:
+        """Whether a worker has what a job asks for."""
+        room = job.state is not JobState.WAITING or (job.said.memory or 0.0) <= self.memory[worker]
+        return room and self.request(job) <= self.free[worker] + TINY
+
+    def place(self, job: Job) -> str | None:
+        """The worker that a job would run on: its own, or the least requested one on which it fits."""
+        if job.worker is not None:
+            return job.worker if job.worker in self.free and self.fits(job, job.worker) else None
+        able = [worker for worker in self.free if self.fits(job, worker)]
+        before = self.asked.get(job.id)
+        others = [worker for worker in able if before is None or worker != before.avoids]
+        return max(others or able, key=lambda each: self.free[each] / self.capacity[each], default=None)
+
+    def run(self, job: Job, worker: str, rule: str) -> None:
+        """Let a job run with its request."""
+        cores = self.request(job)
+        self.free[worker] -= cores
+        self.wanted.append((job, worker, cores))
+        if job.state is JobState.WAITING:
+            self.memory[worker] -= job.said.memory or 0.0
+            before = self.asked.get(job.id, Asked(None, 0.0))
+            self.asked[job.id] = before._replace(worker=worker, until=self.now + _PATIENCE)
+        if job.state is not JobState.RUNNING:
+            verb = "starts" if job.state is JobState.WAITING else "goes on"
+            text = f"{job.id} {verb} on {worker} with {cores:g} cores."
+            self.reasons.append(Reason(rule, text, job.id, worker))
+
+    def rest(self, job: Job, rule: str) -> None:
+        """Let a job that runs be paused; any other stays where it is."""
+        if job.state is JobState.RUNNING and job.worker is not None:
+            self.wanted.append((job, job.worker, 0.0))
+            self.reasons.append(Reason(rule, f"{job.id} is paused for others.", job.id, job.worker))
+
+    def _count(self, job: Job) -> None:
+        before, worker = self.asked.get(job.id), job.worker
+        if job.state is JobState.WAITING:
+            if before is not None and before.until > self.now:
+                if before.worker in self.free:  # its start was asked for and not confirmed
+                    self.free[before.worker] -= self.request(job)
+                    self.memory[before.worker] -= job.said.memory or 0.0
+                return
+        elif job.state is JobState.MIGRATING and worker in self.free:
+            self.free[worker] -= self.request(job)
+            return
+        self.jobs.append(job)
+
+    def _after_failures(self, state: RequestState) -> dict[str, Asked]:
+        waiting = {job.id for job in self.seen.jobs if job.state is JobState.WAITING}
+        asked = {name: each for name, each in state.asked.items() if name in waiting}
+        for failure in self.seen.failures:
+            name = failure.action.job
+            if isinstance(failure.action, Start | Resume) and (before := asked.get(name)) is not None:
+                again = self.now + _PAUSE * 2.0 ** min(before.refusals, _DOUBLINGS)
+                asked[name] = Asked(None, again, before.refusals + 1, before.worker)
+                text = f"{name} could not start: {failure.why}"
+                self.reasons.append(Reason("failed start", text, name, before.worker))
+        return asked
