@@ -61,6 +61,9 @@ def simulate(
     ledgers: Annotated[
         str, typer.Option(help="Save ledgers for: first (seed of each policy), all or none.")
     ] = "first",
+    jobs: Annotated[
+        bool, typer.Option("--jobs", help="With --json: what became of each job that has a deadline.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Run an experiment, simulated or in containers as it says, and compare its policies."""
@@ -78,7 +81,7 @@ def simulate(
     workspace = open_workspace(settings)
     try:
         with show.progress(quiet=as_json) as progress:
-            report = offline_runs.simulate(workspace, made, keep, progress)
+            report = offline_runs.simulate(workspace, made, keep, progress, jobs=jobs)
     finally:
         workspace.close()
     if as_json:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from core.experiments.measures.deadlines import DEADLINE_MEASURES
 from core.experiments.measures.queue_measures import QUEUE_MEASURES
 from core.provisioning.evaluation.intervals import bounds, resampled
 
@@ -35,8 +36,8 @@ MEASURES = {
     "t99": "Time to 99% of the fall of the loss",
     "worst_slowdown": "Worst slowdown against fair sharing",
 }
-EVERY_MEASURE = MEASURES | {name: each.label for name, each in QUEUE_MEASURES.items()}
-"""These and what a queue does to jobs; results of earlier releases know only the former."""
+EVERY_MEASURE = MEASURES | {name: each.label for name, each in (QUEUE_MEASURES | DEADLINE_MEASURES).items()}
+"""These, what a queue does to jobs, and deadlines; results of earlier releases know only the first."""
 DRAWS = 2000
 _DONE = "done"
 _SOONER = 1e-3

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.experiments.measures import queue_measures
+from core.experiments.measures import deadlines, queue_measures
 from core.experiments.measures.goals_reached import GOALS, Printed
 from core.experiments.measures.job_outcome import JobOutcome
 from core.experiments.measures.job_times import Lives
@@ -22,6 +22,7 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from core.scheduling.actions import Mark
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job, Worker
 
@@ -70,6 +71,9 @@ class RunResult:
     waiting, longest_wait, service, paused, jobs_per_hour, used, refused, pauses, resizes, thread_changes
         Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of
         earlier releases.
+    met, promised, kept, tardiness, tardiness_p95, utilisation, lost
+        Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
+        deadline, and in results of earlier releases.
     """
 
     jobs: tuple[JobOutcome, ...]
@@ -96,6 +100,13 @@ class RunResult:
     pauses: float | None = None
     resizes: float | None = None
     thread_changes: float | None = None
+    met: float | None = None
+    promised: float | None = None
+    kept: float | None = None
+    tardiness: float | None = None
+    tardiness_p95: float | None = None
+    utilisation: float | None = None
+    lost: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -121,6 +132,8 @@ class Outcome:
         self._printed: dict[str, Printed] = {}
         self._ended: dict[str, JobOutcome] = {}
         self._moves: dict[str, int] = {}
+        self._promised: dict[str, bool] = {}
+        self._predicted: dict[str, float] = {}
         self._lives = Lives()
         self._workers: tuple[Worker, ...] = ()
         self._failed_actions = 0
@@ -142,6 +155,8 @@ class Outcome:
             self._lives.see(job, seen.time)
         for job in seen.ended:
             self._ended[job.id] = self._job(seen.time, job)
+        for mark in entry.marks:
+            self._note(mark)
         for action in entry.actions:
             self._count(action, 1)
         # what failed at once is in the next observation, too
@@ -170,8 +185,17 @@ class Outcome:
             failed_jobs=sum(job.state == JobState.FAILED.value for job in jobs),
             decisions=self._decisions,
             median=float(np.median(done)) if done else None,
-            **{name: each.of(run) for name, each in queue_measures.QUEUE_MEASURES.items()},
+            **{
+                name: each.of(run)
+                for name, each in (queue_measures.QUEUE_MEASURES | deadlines.DEADLINE_MEASURES).items()
+            },
         )
+
+    def _note(self, mark: Mark) -> None:
+        if mark.promised is not None:
+            self._promised[mark.job] = mark.promised or self._promised.get(mark.job, False)
+        if mark.ends is not None:
+            self._predicted.setdefault(mark.job, mark.ends)
 
     def _count(self, action: object, by: int) -> None:
         if isinstance(action, Migrate):
@@ -197,6 +221,9 @@ class Outcome:
             slowdown=completion / fair if fair and done else None,
             migrations=0,
             state=job.state.value,
+            deadline=job.said.deadline,
+            promised=self._promised.pop(job.id, None),
+            predicted_end=self._predicted.pop(job.id, None),
             **{each.name: getattr(times, each.name) for each in fields(times)},
         )
 

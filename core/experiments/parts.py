@@ -44,6 +44,16 @@ def _deadline() -> Any:
     return field(default=None, metadata=described)
 
 
+def _slack() -> Any:
+    described = _about(
+        label="Deadline, relative",
+        low=0.001,
+        high=1e6,
+        help="The same as a multiple of the time that it takes with its request; none: as “Deadline” says.",
+    )
+    return field(default=None, metadata=described)
+
+
 @dataclass(frozen=True, slots=True)
 class WorkerGroup:
     """Machines that are alike."""
@@ -115,6 +125,13 @@ class World:
         low=0.0,
         high=3.0,
         help="Standard deviation of the logarithm of claimed over true training steps.",
+    )
+    prediction_error: float = setting(
+        0.0,
+        label="Prediction error",
+        low=0.0,
+        high=3.0,
+        help="Standard deviation of the logarithm of predicted over true time per step.",
     )
     control: float = setting(
         1.1,
@@ -233,6 +250,7 @@ class JobKind:
         0, label="Priority", low=0, high=9, help="From 0 to 9; the higher, the sooner, where priority counts."
     )
     deadline: float | None = _deadline()
+    slack: float | None = _slack()
     threads: int = setting(
         0,
         label="Threads",
@@ -270,10 +288,10 @@ class JobKind:
 
 
 SPANS = ("work", "demand", "checkpoint", "restore")
-MAY_BE_NONE = ("early", "demand", "checkpoint", "request", "min", "max", "memory", "deadline")
+MAY_BE_NONE = ("early", "demand", "checkpoint", "request", "min", "max", "memory", "deadline", "slack")
 TERMS = (
-    "request", "min", "max", "memory", "priority", "deadline", "threads", "malleable", "fixed", "overhead",
-    "throughput",
+    "request", "min", "max", "memory", "priority", "deadline", "slack", "threads", "malleable", "fixed",
+    "overhead", "throughput",
 )  # fmt: skip
 """What an owner says of a job, and how it scales."""
 CONTAINER = ("program", "image")
@@ -316,6 +334,23 @@ class ListedJob:
         default=None, metadata=setting(0, label="Priority", low=0, high=9, help="From 0 to 9.").metadata
     )
     deadline: float | None = _deadline()
+    slack: float | None = _slack()
+    due: float | None = field(
+        default=None,
+        metadata=_about(
+            label="Due", low=0.0, high=1e9, unit="s", help="Its deadline as a time of the run, like “at”."
+        ),
+    )
+    steps: int | None = field(
+        default=None,
+        metadata=setting(
+            1,
+            label="Training steps",
+            low=1,
+            high=10**9,
+            help="How many it has; with its kind’s throughput they are its work.",
+        ).metadata,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +364,9 @@ class Drawn:
     draw: str = setting(
         "weights",
         label="Kinds drawn",
-        choices={"weights": "By weight", "rotation": "In rotation"},
-        help="By the weights of the kinds, or each kind equally often in random order.",
+        choices={"weights": "By weight", "rotation": "In rotation", "jobs": "From the listed jobs"},
+        help="By the weights of the kinds, or each kind equally often in random order; or any of the listed "
+        "jobs instead of kinds, which then do not come by themselves.",
     )
 
 
@@ -348,6 +384,7 @@ class Arrivals:
             "normal": "At gaps that vary (normal)",
             "uniform": "At random within a time",
             "poisson": "At random, without end (Poisson)",
+            "load": "At random, for a load",
             "list": "At listed times",
         },
     )
@@ -370,5 +407,12 @@ class Arrivals:
     )
     within: float = setting(
         300.0, label="Within", low=0.0, high=1e9, unit="s", help="Length of the interval."
+    )
+    load: float = setting(
+        1.0,
+        label="Load",
+        low=0.01,
+        high=100.0,
+        help="Core-time that the jobs take with their requests, of what all machines have in the interval.",
     )
     times: tuple[float, ...] = ()

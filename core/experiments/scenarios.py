@@ -7,12 +7,13 @@ leaves the others as they were. Nothing here depends on the policy: differences 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from core.experiments.parts import JobKind
+from core.scheduling.model import Profile
 from core.simulation.arrivals import normal_times
 from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, weibull_through
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-_STREAMS = ("kinds", "times", "work", "demand", "checkpoint", "restore", "claims")
+_STREAMS = ("kinds", "times", "work", "demand", "checkpoint", "restore", "claims", "predictions")
 _FIRST = 0.2
+_SOON = 1e-3
+"""Seconds after its arrival at which a job is due that was due before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +49,7 @@ class _Job:
     demand: float | None = None
     at: float | None = None
     listed: ListedJob | None = None
+    listed_at: float | None = None
 
 
 def scenario(experiment: Experiment, seed: int) -> Scenario:
@@ -77,11 +81,16 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
         for name in group.names
     )
     luck = {name: rngs[name].random(len(jobs)) for name in ("work", "demand", "checkpoint", "restore")}
-    luck["claims"] = rngs["claims"].standard_normal(len(jobs))
+    for name in ("claims", "predictions"):
+        luck[name] = rngs[name].standard_normal(len(jobs))
     world, made = experiment.world, []
     for at, job in enumerate(jobs):
         kind = experiment.kinds.get(job.kind, JobKind())
         made.append(_spec(job, kind, world, {name: float(values[at]) for name, values in luck.items()}))
+    if any(spec.deadline is not None for spec in made):
+        largest, error = max(group.cores for group in experiment.workers), world.prediction_error
+        factors = np.exp(error * luck["predictions"]).tolist()
+        made = [_profiled(spec, factor, largest) for spec, factor in zip(made, factors, strict=True)]
     contention: Contention = "effective" if world.contention == "effective" else "count"
     return Scenario(
         workers=workers,
@@ -126,12 +135,53 @@ def _rate(early: float) -> float:
     return math.sqrt(low * high)
 
 
+def _profiled(spec: JobSpec, factor: float, largest: float) -> JobSpec:
+    """With what earlier runs say of its time per step, wrong by a factor."""
+    if spec.steps is None:
+        return spec
+    measured = spec.speedup.points if isinstance(spec.speedup, Throughput) else ()
+    cores = [at for at, _ in measured] or [2.0**k for k in range(1 + int(math.log2(max(largest, 1.0))))]
+    one = factor * spec.training / spec.steps
+    points = tuple((at, one / (at if spec.speedup is None else spec.speedup.speed(at))) for at in cores)
+    return replace(spec, profile=Profile(points))
+
+
+def _work(job: _Job, kind: JobKind, luck: float) -> float:
+    """Core-seconds: as listed, by its steps, or as drawn for its kind."""
+    if job.work is not None:
+        return job.work
+    if job.listed is not None and job.listed.steps is not None and kind.throughput:
+        return job.listed.steps / Throughput(kind.throughput).measured(1.0)
+    drawn = _between(kind.work, luck)
+    return kind.work[0] if drawn is None else drawn
+
+
+def _deadline(job: _Job, kind: JobKind, work: float) -> float | None:
+    """Seconds after its arrival: to a time of the run, as said, or a multiple of its time at its request."""
+    listed = job.listed
+    if listed is not None and listed.due is not None:
+        return max(listed.due - (job.listed_at or 0.0), _SOON)
+    for said in (listed, kind):
+        if said is not None and said.deadline is not None:
+            return said.deadline
+        if said is not None and said.slack is not None:
+            curve, request = scaling(kind), _request(job, kind)
+            return said.slack * work / (request if curve is None else curve.speed(request))
+    return None
+
+
+def _request(job: _Job, kind: JobKind) -> float:
+    own = job.listed.request if job.listed is not None else None
+    return own or kind.request or 1.0
+
+
 def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> JobSpec:
     demand = job.demand if job.demand is not None else _between(kind.demand, luck["demand"])
-    work = job.work if job.work is not None else _between(kind.work, luck["work"])
+    work = _work(job, kind, luck["work"])
+    steps = job.listed.steps if job.listed is not None and job.listed.steps is not None else kind.steps
     return JobSpec(
         id=job.id,
-        work=work if work is not None else kind.work[0],
+        work=work,
         arrival=job.at or 0.0,
         demand=demand,
         loss=loss_curve(kind, world.curves),
@@ -140,12 +190,13 @@ def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> 
         noise_phi=world.correlation,
         checkpoint_s=_between(kind.checkpoint, luck["checkpoint"]),
         restore_s=_between(kind.restore, luck["restore"]) or 0.0,
-        steps=kind.steps or None,
+        steps=steps or None,
         size_error=math.exp(world.size_error * luck["claims"]),
         model=job.kind,
         threads=kind.threads or None,
         resizable=kind.malleable,
         speedup=scaling(kind),
+        deadline=_deadline(job, kind, work),
         **_terms(job.listed, kind),
     )
 
@@ -153,7 +204,7 @@ def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> 
 def _terms(listed: ListedJob | None, kind: JobKind) -> dict[str, Any]:
     """What is said of one job, or else of its kind."""
     said = {}
-    for name in ("request", "min", "max", "memory", "priority", "deadline"):
+    for name in ("request", "min", "max", "memory", "priority"):
         own = getattr(listed, name) if listed is not None else None
         said[name] = own if own is not None else getattr(kind, name)
     said["memory"] = said["memory"] * GIB if said["memory"] is not None else None
@@ -175,20 +226,48 @@ def _between(span: Span | None, luck: float) -> float | None:
 
 def _in_time(experiment: Experiment, rngs: Mapping[str, np.random.Generator]) -> list[_Job]:
     """All jobs with the times at which they come: those listed first, then those drawn, numbered in time."""
+    if experiment.resampled:
+        return _resampled(experiment, rngs)
     kinds = _drawn_kinds(experiment.drawn, experiment.kinds, rngs["kinds"])
     waiting = [job for job in experiment.jobs if job.at is None]
     times = arrival_times(experiment.arrivals, len(waiting) + len(kinds), rngs["times"])
     given = iter(times[: len(waiting)].tolist())
-    listed = [
-        _Job(job.id, job.kind, job.work, job.demand, job.at if job.at is not None else next(given), job)
-        for job in experiment.jobs
-    ]
+    listed = [_listed(job, job.id, job.at if job.at is not None else next(given)) for job in experiment.jobs]
     later = np.sort(times[len(waiting) :]).tolist()
     drawn = [
         _Job(f"{experiment.drawn.id}-{n + 1}", kind, at=at)
         for n, (kind, at) in enumerate(zip(kinds, later, strict=True))
     ]
     return [*listed, *drawn]
+
+
+def _listed(job: ListedJob, name: str, at: float) -> _Job:
+    return _Job(name, job.kind, job.work, job.demand, at, job, at if job.at is None else job.at)
+
+
+def _resampled(experiment: Experiment, rngs: Mapping[str, np.random.Generator]) -> list[_Job]:
+    """Jobs drawn from the listed ones with replacement, at times of their own."""
+    drawn, arrivals = experiment.drawn, experiment.arrivals
+    picked = rngs["kinds"].integers(0, len(experiment.jobs), drawn.count)
+    jobs = [experiment.jobs[at] for at in picked]
+    if arrivals.by == "load":
+        arrivals = replace(arrivals, within=_span(experiment, jobs))
+    times = np.sort(arrival_times(arrivals, drawn.count, rngs["times"])).tolist()
+    return [
+        _listed(job, f"{drawn.id}-{n + 1}", at) for n, (job, at) in enumerate(zip(jobs, times, strict=True))
+    ]
+
+
+def _span(experiment: Experiment, jobs: list[ListedJob]) -> float:
+    """Seconds in which the machines have the core-time that jobs take with their requests, times 1/load."""
+    taken = 0.0
+    for job in jobs:
+        kind = experiment.kinds.get(job.kind, JobKind())
+        made, curve = _listed(job, job.id, 0.0), scaling(kind)
+        work, request = _work(made, kind, 0.5), _request(made, kind)
+        taken += request * work / (request if curve is None else curve.speed(request))
+    cores = sum(group.cores * group.count for group in experiment.workers)
+    return taken / (cores * experiment.arrivals.load)
 
 
 def _drawn_kinds(drawn: Drawn, kinds: Mapping[str, JobKind], rng: np.random.Generator) -> list[str]:
@@ -216,7 +295,7 @@ def arrival_times(arrivals: Arrivals, n: int, rng: np.random.Generator) -> Float
         The random generator.
     """
     match arrivals.by:
-        case "uniform":
+        case "uniform" | "load":
             return np.asarray(arrivals.start + arrivals.within * rng.random(n))
         case "poisson":
             return np.asarray(arrivals.start + np.cumsum(rng.exponential(arrivals.spacing, n)))

@@ -109,7 +109,12 @@ class Experiment:
     @property
     def n_jobs(self) -> int:
         """How many jobs each run has."""
-        return len(self.jobs) + self.drawn.count
+        return self.drawn.count + (0 if self.resampled else len(self.jobs))
+
+    @property
+    def resampled(self) -> bool:
+        """Whether each run draws its jobs from the listed ones."""
+        return self.drawn.draw == "jobs" and self.drawn.count > 0
 
     def arm(self, label: str) -> Arm:
         """The policy of a label; the label is one of the experiment's."""
@@ -133,7 +138,7 @@ class Experiment:
             "about": self.about,
             "engine": self.engine,
             "workers": [_worker(group) for group in self.workers],
-            "world": asdict(self.world),
+            "world": _world(self.world),
             "kinds": {name: _kind(kind) for name, kind in self.kinds.items()},
             "jobs": [_given(asdict(job)) for job in self.jobs],
             "drawn": asdict(self.drawn),
@@ -155,8 +160,16 @@ def _told(published: Published) -> dict[str, Any]:
 
 def _arrivals(arrivals: Arrivals) -> dict[str, Any]:
     values = {**asdict(arrivals), "times": list(arrivals.times)}
-    if arrivals.spread == Arrivals().spread:
-        values.pop("spread")
+    for name in ("spread", "load"):
+        if values[name] == getattr(Arrivals(), name):
+            values.pop(name)
+    return values
+
+
+def _world(world: World) -> dict[str, Any]:
+    values = asdict(world)
+    if not world.prediction_error:
+        values.pop("prediction_error")
     return values
 
 

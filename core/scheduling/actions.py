@@ -122,8 +122,14 @@ class Mark:
         The list or category that it is in, such as ``"NL"``, or empty.
     growth
         Its growth (efficiency) as the scheduler computes it, or None where it is not known.
+    promised
+        Whether its end before its deadline is promised; None of policies that promise nothing.
+    ends
+        When it is expected to end, seconds of the run's clock, or None.
     """
 
     job: str
     label: str = ""
     growth: float | None = None
+    promised: bool | None = None
+    ends: float | None = None

@@ -85,16 +85,17 @@ class Throughput:
             raise InputError(
                 "A table of throughput does not rise in cores.", "Give each number of cores once."
             )
-        object.__setattr__(self, "_unit", self._measured(1.0))
+        object.__setattr__(self, "_unit", self.measured(1.0))
 
     def speed(self, cores: float) -> float:
         """Speed on `cores`, 1 on one core.
 
         Below the first measured number in proportion, above the last as there.
         """
-        return self._measured(cores) / self._unit
+        return self.measured(cores) / self._unit
 
-    def _measured(self, cores: float) -> float:
+    def measured(self, cores: float) -> float:
+        """Steps per second on `cores`."""
         points = self.points
         place = bisect_right(points, cores, key=lambda point: point[0])
         if place == 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from core.experiments.reading.experiment import from_dict, read_experiment
 from core.experiments.reading.marked import SpecError, read_marked
 from core.experiments.scenarios import scenario
 from core.experiments.spec import Arm, Experiment
+from core.scheduling.model import Profile, Terms
 from core.settings_fields import describe
 from core.simulation.speedup import SpeedUp, Throughput
 from tests.experiments.making import RANDOM, THREE, some, three
@@ -165,6 +167,7 @@ TERMS = {
     "max": st.none() | st.floats(3.0, 4.0),
     "memory": st.none() | st.floats(0.1, 10.0),
     "deadline": st.none() | st.floats(1.0, 1e4),
+    "slack": st.none() | st.floats(0.1, 10.0),
 }
 KINDS = settings_of(
     JobKind,
@@ -190,23 +193,30 @@ def experiments(draw):
         demand=st.none() | st.floats(0.01, 4.0),
         at=st.none() | st.floats(0, 1e6),
         priority=st.none() | st.integers(0, 9),
+        due=st.none() | st.floats(0, 1e6),
+        steps=st.none() | st.integers(1, 10**6),
         **TERMS,
     )
+    jobs = tuple(draw(st.lists(listed, max_size=3, unique_by=lambda job: job.id)))
+    rule = draw(st.sampled_from(["weights", "rotation", *(["jobs"] if jobs else [])]))
+    arrivals = draw(
+        settings_of(
+            Arrivals,
+            times=st.lists(st.floats(0, 1e6), min_size=23).map(tuple),
+            spacing=st.floats(30.0, 1e6),
+            spread=st.floats(0.0, 10.0),
+        )
+    )
+    if rule != "jobs" and arrivals.by == "load":
+        arrivals = replace(arrivals, by="poisson")
     return Experiment(
         name=draw(st.text("abcdef", min_size=1)),
         about=draw(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)),
         workers=(WorkerGroup("w", draw(st.integers(1, 5)), draw(st.floats(4.0, 100.0))),),
         kinds=kinds,
-        jobs=tuple(draw(st.lists(listed, max_size=3, unique_by=lambda job: job.id))),
-        drawn=Drawn(draw(st.integers(1, 20)), "Job", draw(st.sampled_from(["weights", "rotation"]))),
-        arrivals=draw(
-            settings_of(
-                Arrivals,
-                times=st.lists(st.floats(0, 1e6), min_size=23).map(tuple),
-                spacing=st.floats(30.0, 1e6),
-                spread=st.floats(0.0, 10.0),
-            )
-        ),
+        jobs=jobs,
+        drawn=Drawn(draw(st.integers(1, 20)), "Job", rule),
+        arrivals=arrivals,
         world=draw(settings_of(World)),
         policies=(Arm("NA", "free", {}), Arm("F", "flowcon", {"alpha": draw(st.floats(0.0001, 1.0))})),
         baseline=draw(st.sampled_from(["NA", "F"])),
@@ -278,7 +288,8 @@ def test_what_is_said_reaches_the_jobs_of_a_run():
     x, y = given.jobs
     assert (x.request, x.min, x.max, x.memory, x.priority) == (2.0, 1.0, None, 2**29, 9)
     assert (x.threads, x.resizable, x.deadline, x.speedup) == (4, True, 120.0, SpeedUp(0.1, 0.9, 0.01))
-    assert (y.request, y.terms, y.speedup) == (None, None, Throughput(((1.0, 6.0), (2.0, 9.0))))
+    assert (y.request, y.speedup) == (None, Throughput(((1.0, 6.0), (2.0, 9.0))))
+    assert y.terms == Terms(profile=Profile(((1.0, 0.05), (2.0, 0.05 / 1.5)))), "as one job has a deadline"
     assert given.workers[0].memory == 2**34
 
 

@@ -26,20 +26,17 @@ def machines(experiment: Experiment) -> str:
 def arrivals(experiment: Experiment) -> str:
     """How jobs come."""
     given = experiment.arrivals
-    match given.by:
-        case "together":
-            return "all at once" if all(job.at is None for job in experiment.jobs) else "listed arrivals"
-        case "spacing":
-            return f"one every {format_duration(given.spacing)}"
-        case "normal":
-            gap, spread = format_duration(given.spacing), format_duration(given.spread)
-            return f"one about every {gap} (σ {spread})"
-        case "uniform":
-            return f"arrivals uniform in {format_duration(given.within)}"
-        case "poisson":
-            return f"Poisson arrivals, {format_duration(given.spacing)} apart"
-        case _:
-            return "listed arrivals"
+    gap = format_duration(given.spacing)
+    words = {
+        "spacing": f"one every {gap}",
+        "normal": f"one about every {gap} (σ {format_duration(given.spread)})",
+        "uniform": f"arrivals uniform in {format_duration(given.within)}",
+        "poisson": f"Poisson arrivals, {gap} apart",
+        "load": f"arrivals at load {given.load:g}",
+    }
+    if given.by == "together" and all(job.at is None for job in experiment.jobs):
+        return "all at once"
+    return words.get(given.by, "listed arrivals")
 
 
 def seeds(experiment: Experiment) -> str:

@@ -27,6 +27,14 @@ class JobOutcome:
         ``"done"``, ``"failed"``, or ``"refused"``.
     waiting, service, paused, used, pauses, resizes, thread_changes
         As in `core.experiments.measures.job_times.JobTimes`; None in results of earlier releases.
+    deadline
+        Seconds after its arrival within which it should end, or None.
+    promised
+        Whether its policy promised it that; None where the policy promises nothing.
+    predicted_end
+        When it was expected to end as its policy first said so, on the run's clock; None where it did not.
+    allocated
+        Core-seconds that its limits allowed while it ran; None where it had none, or ran without for a while.
     """
 
     id: str
@@ -49,3 +57,7 @@ class JobOutcome:
     pauses: int | None = None
     resizes: int | None = None
     thread_changes: int | None = None
+    deadline: float | None = None
+    promised: bool | None = None
+    predicted_end: float | None = None
+    allocated: float | None = None

@@ -14,6 +14,9 @@ from core.scheduling.model import JobState
 if TYPE_CHECKING:
     from core.scheduling.model import Job
 
+_AWAY = (JobState.WAITING, JobState.PAUSED, JobState.MIGRATING, JobState.REFUSED)
+"""States in which a job uses no processor."""
+
 
 @dataclass(slots=True)
 class _Life:
@@ -29,6 +32,8 @@ class _Life:
     pauses: int = 0
     resizes: int = 0
     thread_changes: int = 0
+    allocated: float = 0.0
+    unlimited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class JobTimes:
         Core-seconds that it used since it was first seen.
     pauses, resizes, thread_changes
         How often it was paused, and how often its limit and its threads changed while it was placed.
+    allocated
+        Core-seconds that its limits allowed while it ran; None where it ran without one for a while.
     """
 
     waiting: float | None
@@ -53,6 +60,7 @@ class JobTimes:
     pauses: int
     resizes: int
     thread_changes: int
+    allocated: float | None
 
 
 def waiting_time(arrived: float, started: float | None) -> float | None:
@@ -80,6 +88,9 @@ class Lives:
         if life is None:
             self._lives[job.id] = _Life(now, job.state, job.limit, job.threads, job.cpu_seconds)
             return
+        if job.state not in _AWAY and now > life.seen:
+            life.unlimited |= job.limit is None
+            life.allocated += (job.limit or 0.0) * (now - life.seen)
         if job.state is not life.state or job.state is not JobState.RUNNING:
             self._change(life, job.state, now)
         if job.limit != life.limit or job.threads != life.threads:
@@ -105,6 +116,7 @@ class Lives:
             pauses=life.pauses,
             resizes=life.resizes,
             thread_changes=life.thread_changes,
+            allocated=None if life.unlimited else life.allocated,
         )
 
 

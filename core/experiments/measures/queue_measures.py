@@ -112,7 +112,7 @@ class QueueMeasure:
     of
         The function, whose docstring defines it.
     unit
-        ``s``, ``jobs/h``, ``share`` (of 1), or empty for a count.
+        ``s``, ``jobs/h``, ``core-s``, ``share`` (of 1), or empty for a count.
     rising
         Whether more is better.
     """
@@ -124,7 +124,7 @@ class QueueMeasure:
     rising: bool = False
 
 
-QUEUE_MEASURES: Mapping[str, QueueMeasure] = {
+QUEUE_MEASURES: dict[str, QueueMeasure] = {
     "waiting": QueueMeasure("Mean waiting time", "Waiting", waiting, "s"),
     "longest_wait": QueueMeasure("Longest waiting time", "Longest wait", longest_wait, "s"),
     "service": QueueMeasure("Mean service time", "Service", service, "s"),

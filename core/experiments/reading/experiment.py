@@ -15,12 +15,15 @@ from core.experiments.reading.fields import listing, mapping, one, only, read, s
 from core.experiments.reading.marked import Path, SpecError, read_marked
 from core.experiments.reading.policies import baseline, policies, seeds
 from core.experiments.reading.published import published
+from core.experiments.reading.tables import with_tables
 from core.experiments.spec import ENGINES, SIMULATED, VERSION, Experiment
 from core.settings_fields import FieldSpec, describe
 from core.simulation.arrivals import SPREADS, possible_spread
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from core.experiments.reading.tables import Tables
 
 _FIELDS = (
     "version", "name", "about", "engine", "workers", "world", "kinds", "jobs", "drawn", "arrivals",
@@ -31,8 +34,15 @@ _POSITIVE = FieldSpec("throughput", "float", 0.0, "Throughput", "", low=1e-9)
 _TIME = FieldSpec("times", "float", 0.0, "Time of arrival", "", low=0.0, unit="s")
 
 
-def read_experiment(text: str) -> Experiment:
+def read_experiment(text: str, tables: Tables | None = None) -> Experiment:
     """Read an experiment from YAML or JSON.
+
+    Parameters
+    ----------
+    text
+        As it is written.
+    tables
+        Gives the text of a table that it names; None: it may name none.
 
     Raises
     ------
@@ -41,7 +51,7 @@ def read_experiment(text: str) -> Experiment:
     """
     marked = read_marked(text)
     try:
-        return from_dict(marked.values)
+        return from_dict(with_tables(marked.values, tables))
     except SpecError as error:
         raise marked.located(error) from None
 
@@ -63,7 +73,12 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
         raise SpecError(
             (), "The experiment has no jobs.", "List some under “jobs”, or draw some with “drawn”."
         )
-    if drawn.count and not any(kind.weight for kind in kinds.values()):
+    resampled = drawn.draw == "jobs" and drawn.count > 0
+    if resampled and not jobs:
+        raise SpecError(
+            ("drawn",), "Jobs are drawn from the listed ones, but none are.", "List some under “jobs”."
+        )
+    if drawn.count and not resampled and not any(kind.weight for kind in kinds.values()):
         raise SpecError(("drawn",), "Jobs are drawn, but there are no kinds.", "Describe some under “kinds”.")
     _refuse_demands(values, max(group.cores for group in workers), kinds, jobs)
     arms = policies(values.get("policies"))
@@ -83,7 +98,9 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
         jobs=jobs,
         drawn=drawn,
         arrivals=_arrivals(
-            values.get("arrivals") or {}, drawn.count + len([job for job in jobs if job.at is None])
+            values.get("arrivals") or {},
+            drawn.count + (0 if resampled else len([job for job in jobs if job.at is None])),
+            resampled=resampled,
         ),
         policies=arms,
         baseline=baseline(values.get("baseline"), arms),
@@ -246,7 +263,7 @@ def _refuse_demands(
         )
 
 
-def _arrivals(value: Any, n_jobs: int) -> Arrivals:
+def _arrivals(value: Any, n_jobs: int, *, resampled: bool) -> Arrivals:
     values = dict(mapping(value, ("arrivals",), "arrivals"))
     times = listing(values.pop("times", []), ("arrivals", "times"), "times")
     made = read(Arrivals, values, ("arrivals",), "arrivals")
@@ -258,6 +275,12 @@ def _arrivals(value: Any, n_jobs: int) -> Arrivals:
             "Give one time for each job that does not say when it comes.",
         )
     arrivals = Arrivals(**made, times=checked)
+    if arrivals.by == "load" and not resampled:
+        raise SpecError(
+            ("arrivals", "by"),
+            "Only jobs that are drawn from listed ones come at a load.",
+            "Write “drawn: {count: …, draw: jobs}”, or choose other arrivals.",
+        )
     if arrivals.by == "normal" and not possible_spread(arrivals.spacing, arrivals.spread):
         raise SpecError(
             ("arrivals", "spread" if "spread" in values else "spacing"),

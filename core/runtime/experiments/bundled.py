@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _FOLDER = DATA / "experiments"
 _SUFFIX = ".yaml"
+_LARGEST_TABLE = 20_000_000
 
 
 def names() -> tuple[str, ...]:
@@ -62,9 +64,23 @@ def load(source: str) -> Experiment:
             f"Bundled experiments: {', '.join(names())}.",
         ) from None
     try:
-        return read_experiment(written)
+        return read_experiment(written, partial(_table, path.parent))
     except InputError as error:
         raise InputError(f"{path.name}: {error.message}", error.hint) from None
+
+
+def _table(folder: Path, name: str) -> str:
+    """The text of a table beside an experiment's file."""
+    try:
+        with (folder / name).open(encoding="utf-8-sig", newline="") as file:
+            written = file.read(_LARGEST_TABLE + 1)
+    except UnicodeDecodeError:
+        raise InputError("it is not UTF-8 text.", "Save it as UTF-8.") from None
+    except OSError as error:
+        raise InputError(f"{error.strerror}.", "Give its path as seen from the experiment’s file.") from None
+    if len(written) > _LARGEST_TABLE:
+        raise InputError(f"it has more than {_LARGEST_TABLE:,} characters.", "Give a part of it.")
+    return written
 
 
 def _order(name: str) -> tuple[bool, list[tuple[int, str]]]:

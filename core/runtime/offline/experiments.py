@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, NotFoundError
+from core.experiments.measures.deadlines import deadlines_of, each_of
 from core.experiments.reading.experiment import from_dict
 from core.experiments.reading.marked import SpecError, read_marked
 from core.runtime.experiments import bundled
@@ -75,14 +76,33 @@ def keep(text: str) -> Keep:
 
 
 def simulate(
-    workspace: Workspace, experiment: Experiment, kept: Keep, progress: Progress | None = None
+    workspace: Workspace,
+    experiment: Experiment,
+    kept: Keep,
+    progress: Progress | None = None,
+    *,
+    jobs: bool = False,
 ) -> dict[str, Any]:
     """Run an experiment here and now.
+
+    Parameters
+    ----------
+    workspace
+        Where it is kept.
+    experiment
+        What is run.
+    kept
+        Which ledgers are kept.
+    progress
+        Called with the share that is done.
+    jobs
+        Whether ``deadlines`` also says what became of each job.
 
     Returns
     -------
     dict
-        The scenario, ``runs`` (one per policy and seed, with its jobs), ``policies``, as
+        The scenario, ``runs`` (one per policy and seed, with its jobs, and with ``deadlines`` where some have
+        one, as `core.experiments.measures.deadlines.Deadlines` says), ``policies``, as
         `core.experiments.compare.compare` gives them, and ``predicted``: what the simulator says of real
         runs, as `core.experiments.predicting.Prediction.to_dict` gives it, or None.
 
@@ -103,7 +123,11 @@ def simulate(
         "world": asdict(made.world),
         "seeds": list(made.seeds),
         "baseline": made.baseline,
-        "runs": [_run(workspace, run, label) for label, runs in info.runs.items() for run in runs.values()],
+        "runs": [
+            _run(workspace, run, label, jobs=jobs)
+            for label, runs in info.runs.items()
+            for run in runs.values()
+        ],
         "policies": list((info.report or {})["comparison"]),
         "predicted": (info.report or {}).get("predicted"),
     }
@@ -137,8 +161,12 @@ def replay(workspace: Workspace, run: str) -> dict[str, Any]:
     }
 
 
-def _run(workspace: Workspace, run: str, label: str) -> dict[str, Any]:
-    info = workspace.runs.get(run)
+def _run(workspace: Workspace, run: str, label: str, *, jobs: bool) -> dict[str, Any]:
+    info, result = workspace.runs.get(run), workspace.runs.result(run)
+    found = deadlines_of(result.jobs)
+    told = {} if found is None else {"deadlines": asdict(found)}
+    if found is not None and jobs:
+        told["deadlines"]["jobs"] = each_of(result.jobs)
     return {
         "run": run,
         "label": label,
@@ -146,7 +174,8 @@ def _run(workspace: Workspace, run: str, label: str) -> dict[str, Any]:
         "settings": dict(info.settings),
         "seed": info.seed,
         "ticks": info.ticks,
-        **workspace.runs.result(run).to_dict(),
+        **result.to_dict(),
+        **told,
     }
 
 

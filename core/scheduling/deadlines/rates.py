@@ -51,7 +51,13 @@ class Rates:
 
 
 def rates(
-    seconds: Callable[[float], float], least: float, most: float, grain: float, *, powers: bool = False
+    seconds: Callable[[float], float],
+    least: float,
+    most: float,
+    grain: float,
+    *,
+    powers: bool = False,
+    whole: bool = False,
 ) -> Rates:
     """Make the table of one job.
 
@@ -66,6 +72,9 @@ def rates(
         Cores are given in multiples of this, above zero.
     powers
         Whether it can only make use of 1, 2, 4, 8 … grains, if there is one of them between the bounds.
+    whole
+        Whether above one core it can only make use of whole ones, since its threads are: a thread more than
+        cores makes the others wait for it.
 
     Raises
     ------
@@ -80,7 +89,11 @@ def rates(
             "Choose a smaller step of cores.",
         )
     speed = np.zeros(last + 1)
-    sizes = [k for k in range(first, last + 1) if not powers or k & (k - 1) == 0] or [first]
+    sizes = [
+        k
+        for k in range(first, last + 1)
+        if not (powers and k & (k - 1)) and not (whole and k * grain > 1 and (k * grain) % 1 > _ROUNDING)
+    ] or [first]
     speed[sizes] = [1.0 / seconds(k * grain) for k in sizes]
     speed = np.maximum.accumulate(speed)
     return Rates(speed, np.searchsorted(speed, speed))

@@ -189,4 +189,4 @@ def _table(job: Job, foresight: Foresight | None, settings: DeadlineSettings, la
     # a request between two multiples of the grain is given as the one above
     most = max(most, ceil(least / grain - _ROUNDING) * grain)
     seconds = (lambda cores: 1.0 / cores) if foresight is None else foresight.seconds
-    return rates(seconds, least, most, grain, powers=settings.sizes == "powers")
+    return rates(seconds, least, most, grain, powers=settings.sizes == "powers", whole=job.can_resize)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from core.scheduling.actions import Mark
 from core.scheduling.policies.deadline.promises import Promises
 from core.scheduling.policies.deadline.scene import DeadlineState, Scene
 from core.scheduling.policies.deadline.settings import DeadlineSettings
@@ -49,7 +50,14 @@ def decide(state: DeadlineState, seen: Observation) -> Decision[DeadlineState]:
         ratios=scene.ratios,
         wake=None if wake == inf else wake,
     )
-    return Decision(after, changes(sharing.wanted, scene.refused), tuple(scene.reasons), wake=after.wake)
+    others = [Mark(name, "left over", promised=False) for name in scene.new if not scene.known[name].promised]
+    return Decision(
+        after,
+        changes(sharing.wanted, scene.refused),
+        tuple(scene.reasons),
+        (*others, *sharing.marks),
+        wake=after.wake,
+    )
 
 
 DEADLINE = SchedulingPolicy(

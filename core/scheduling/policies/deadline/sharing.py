@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from core.scheduling.actions import Mark
 from core.scheduling.deadlines.spare import Taker, by_core_time, spread
 from core.scheduling.model import JobState
 from core.scheduling.policies.deadline.scene import Home
@@ -46,11 +47,14 @@ class Sharing:
     ----------
     wanted
         (job, worker, cores) of every job that is looked at; 0 cores: it rests.
+    marks
+        What is thought of each of them.
     """
 
     def __init__(self, scene: Scene, promises: Promises) -> None:
         self.scene, self.promises = scene, promises
         self.wanted: list[tuple[Job, str, float]] = []
+        self.marks: list[Mark] = []
         self._others = self._queue()
 
     def share(self) -> None:
@@ -122,12 +126,17 @@ class Sharing:
         """Grains of those that were promised to: in time first, then those that would be late."""
         needed: dict[str, int] = {}
         for name in (name for name in names if name in plan.shares):
-            needed[name] = min(int(plan.shares[name].used[0]), free)
+            needed[name] = self._useful(name, min(int(plan.shares[name].used[0]), free))
             free -= needed[name]
         for name in (name for name in plan.late if name in names):
-            needed[name] = min(self.scene.known[name].rates.most, free)
+            needed[name] = self._useful(name, free)
             free -= needed[name]
         return needed
+
+    def _useful(self, name: str, grains: int) -> int:
+        """As many of these grains as a job can make use of."""
+        rates = self.scene.known[name].rates
+        return int(rates.useful[min(grains, rates.most)])
 
     def _beginning(self, worker: str, free: int) -> list[str]:
         """Those that could begin here with what is left."""
@@ -167,6 +176,14 @@ class Sharing:
             known = known.tried(worker, grains, scene.now)
             self._others.pop(name, None)
         scene.known[name] = known
+        self.marks.append(self._mark(known, grains))
+
+    def _mark(self, known: Known, grains: int) -> Mark:
+        """What is thought of a job now, and when it would end with the cores that it has."""
+        speed = float(known.rates.speed[min(grains, known.rates.most)])
+        ends = self.scene.now + known.wish(1.0).steps / speed if known.known and speed > 0 else None
+        label = ("late" if known.late else "promised") if known.promised else "left over"
+        return Mark(known.job, label, promised=known.promised if known.until < inf else None, ends=ends)
 
     def _due(self, worker: str, plan: Plan, home: Home) -> float:
         """When a worker is looked at again: at an interval, or sooner where the plan changes."""
