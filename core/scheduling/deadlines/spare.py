@@ -40,6 +40,8 @@ class Taker(NamedTuple):
         What it begins with at least while it has nothing.
     unit
         Steps per second that a grain is worth up to one core.
+    worth
+        What each further grain has to gain, of that, to be taken.
     """
 
     job: str
@@ -47,6 +49,7 @@ class Taker(NamedTuple):
     grains: int
     first: int
     unit: float
+    worth: float = 0.0
 
 
 def spread(takers: Sequence[Taker], free: int) -> dict[str, int]:
@@ -69,7 +72,7 @@ def spread(takers: Sequence[Taker], free: int) -> dict[str, int]:
         (-gain, each.grains, place, more)
         for place, each in enumerate(takers)
         for gain, more in [_next(each, each.grains)]
-        if gain > _NO_GAIN
+        if _helps(each, gain)
     ]
     heapify(queue)
     while free > 0 and queue:
@@ -81,11 +84,15 @@ def spread(takers: Sequence[Taker], free: int) -> dict[str, int]:
         free -= more
         held = given[taker.job] = given.get(taker.job, taker.grains) + more
         gain, more = _next(taker, held)
-        if gain > _NO_GAIN:
+        if _helps(taker, gain):
             heapreplace(queue, (-gain, held, place, more))
         else:
             heappop(queue)
     return given
+
+
+def _helps(taker: Taker, gain: float) -> bool:
+    return gain > max(taker.worth - _NO_GAIN, _NO_GAIN)
 
 
 def _next(taker: Taker, held: int) -> tuple[float, int]:

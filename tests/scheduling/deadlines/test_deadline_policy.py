@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -200,6 +201,33 @@ def test_while_too_much_is_asked_for_the_dearest_jobs_are_promised_nothing():
     asks(made, "cheap", 20, 9000.0, at=100.0)
     made.look(100.0)
     assert made.state.known["cheap"].promised
+
+
+def test_what_was_promised_nothing_has_no_cores_that_hardly_help_it():
+    """The second core adds 0.6 of the first, the third 0.4."""
+    made = table(4.0)
+    points = ((1.0, 1.0), (2.0, 1 / 1.6), (3.0, 0.5), (4.0, 1 / 2.3))
+    asks(made, "a", 100, None, points=points)
+    made.look(0.0)
+    assert follow(made) == {"a": 2.0}
+    eager = table(4.0, worth=0.0)
+    asks(eager, "a", 100, None, points=points)
+    eager.look(0.0)
+    assert follow(eager) == {"a": 4.0}
+
+
+def test_a_step_in_progress_counts_by_its_time():
+    """Of 20 steps of 4.3 s on four cores none may be lost; at 40 s 9 are done, and a third of the next."""
+    made = table(4.0)
+    asks(made, "a", 20, 86.0, points=((1.0, 17.15), (4.0, 4.2875)))
+    made.look(0.0)
+    follow(made)
+    made.put("a", steps=0, step_seconds=4.2875)
+    made.look(2.0)
+    made.put("a", steps=9, step_seconds=4.2875)
+    made.look(40.0)
+    assert not made.state.known["a"].late
+    assert made.state.known["a"].progress == pytest.approx(9 + (40 - 9 * 4.2875) / 4.2875, abs=0.01)
 
 
 @st.composite

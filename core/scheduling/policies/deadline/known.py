@@ -41,8 +41,10 @@ class Known:
         Bytes.
     left
         Steps left; None if it does not say.
-    done
-        Steps that it had done when it was looked at last.
+    done, progress
+        Steps that it had done when it was looked at last, without and with a part of the one in progress.
+    seen
+        When that was.
     cores, given
         Cores that it has, or was given by the last decision, and since when.
     waits
@@ -73,6 +75,8 @@ class Known:
     memory: float = 0.0
     left: float | None = None
     done: int = 0
+    progress: float = 0.0
+    seen: float = 0.0
     cores: float = 0.0
     given: float = 0.0
     waits: bool = True
@@ -143,7 +147,6 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
 
 def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, largest: float) -> Known:
     """With what a job shows now."""
-    left = None if job.total_steps is None or job.steps is None else float(job.total_steps - job.steps)
     waits = job.state is JobState.WAITING
     cores, given = known.cores, known.given
     if not waits and (now_has := _cores_of(job)) != cores:
@@ -156,18 +159,29 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
         foresight = before.after(cores, job.step_seconds, steps)
         if not foresight.profiled:
             table = _table(job, foresight, settings, largest)
+    progress = _progress(known, job, now)
     return replace(
         known,
         rates=table,
         foresight=foresight,
-        left=left,
+        left=None if job.total_steps is None or job.steps is None else job.total_steps - progress,
         done=job.steps or 0,
+        progress=progress,
+        seen=now,
         cores=cores,
         given=given,
         waits=waits,
         asked=known.asked if waits else 0,
         worker=known.worker if waits else job.worker,
     )
+
+
+def _progress(known: Known, job: Job, now: float) -> float:
+    """Steps that a job has done, the part of the one in progress by the time that has passed included."""
+    steps = float(job.steps or 0)
+    if job.step_seconds is None or job.state is not JobState.RUNNING:
+        return max(steps, min(known.progress, steps + 1.0))
+    return max(steps, min(known.progress + (now - known.seen) / job.step_seconds, steps + 1.0))
 
 
 def _cores_of(job: Job) -> float:

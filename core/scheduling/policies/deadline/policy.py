@@ -80,6 +80,7 @@ ELASTICFLOW = SchedulingPolicy(
         "choosy": False,
         "rest": "refuse",
         "spare": "core-time",
+        "worth": 0.0,
         "learn": False,
         "sizes": "powers",
     },

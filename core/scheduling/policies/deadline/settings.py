@@ -43,6 +43,13 @@ class DeadlineSettings:
         choices={"speed": "To whom it speeds up most", "core-time": "To whose core-time it saves most"},
         help="Who gets cores that no promise needs.",
     )
+    worth: float = setting(
+        0.5,
+        label="Worth of a core",
+        low=0.0,
+        high=1.0,
+        help="What a further core must add, of what the first one does, for jobs that were promised nothing.",
+    )
     learn: bool = setting(
         True,
         label="Learn from own steps",

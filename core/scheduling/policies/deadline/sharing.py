@@ -165,7 +165,8 @@ class Sharing:
     def _taker(self, name: str, grains: int) -> Taker:
         known = self.scene.known[name]
         one = min(max(round(1.0 / self.scene.grain), known.rates.least), known.rates.most)
-        return Taker(name, known.rates, grains, known.first, float(known.rates.speed[one]) / one)
+        worth = 0.0 if known.promised else self.scene.settings.worth
+        return Taker(name, known.rates, grains, known.first, float(known.rates.speed[one]) / one, worth)
 
     def _give(self, name: str, worker: str, grains: int) -> None:
         scene, known = self.scene, self.scene.known[name]
