@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from core.cli.output import plain
-from core.experiments.measures.queue_measures import COUNTS, QUEUE_MEASURES, telling
+from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, telling
 from core.experiments.spec import ENGINES
 from core.units import format_change, format_number, format_share
 
@@ -22,7 +22,9 @@ _WIDE = 190
 _TINY = 5e-4
 _MEASURED = ("mean", "makespan", "t90", "t95", "t99", "worst_slowdown")
 _COMPARED = ("mean", "makespan", "t90")
-_QUEUE_HEADS = {
+_HEADS = {
+    "tardiness_p95": "p95",
+    "utilisation": "of allocated",
     "longest_wait": "longest",
     "jobs_per_hour": "jobs/h",
     "used": "used",
@@ -52,9 +54,10 @@ def simulated(report: Mapping[str, Any]) -> None:
         highlight=False,
     )
     console.print(_policies(report["policies"]))
-    waited = telling([row["measures"] for row in report["policies"]])
-    if waited:
-        console.print(_queue(report["policies"], waited))
+    found = telling([row["measures"] for row in report["policies"]])
+    for about, of in (("deadlines", "met"), ("queue", "waiting")):
+        if about in found:
+            console.print(_further(report["policies"], found[about], of))
     if predicted:
         console.print(f"The simulator of the same jobs, fitted to {baseline} alone:", highlight=False)
         console.print(_policies(predicted["comparison"]))
@@ -91,32 +94,35 @@ def _policies(rows: Sequence[Mapping[str, Any]]) -> Table:
     return table
 
 
-def _queue(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> Table:
-    """What the queue did, and how much longer or shorter jobs wait."""
-    heads = ["policy", *(_QUEUE_HEADS.get(name, QUEUE_MEASURES[name].short.lower()) for name in names)]
-    table = _table(*heads, "Δ waiting", right=range(1, 20))
+def _further(rows: Sequence[Mapping[str, Any]], names: Sequence[str], of: str) -> Table:
+    """What became of deadlines or in the queue, and the change of one of these measures."""
+    heads = ["policy", *(_HEADS.get(name, FURTHER_MEASURES[name].short.lower()) for name in names)]
+    table = _table(*heads, f"Δ {FURTHER_MEASURES[of].short.lower()}", right=range(1, 20))
     for row in rows:
-        measures = [_queue_value(name, row["measures"].get(name)) for name in names]
-        waiting = _queue_change((row["differences"] or {}).get("waiting"))
-        table.add_row(plain(row["label"]), *measures, waiting)
+        measures = [_further_value(name, row["measures"].get(name)) for name in names]
+        change = _further_change((row["differences"] or {}).get(of), of)
+        table.add_row(plain(row["label"]), *measures, change)
     return table
 
 
-def _queue_value(name: str, value: float | None) -> str:
+def _further_value(name: str, value: float | None) -> str:
     if value is None:
         return "–"
     if name in COUNTS:
         return format_number(value, 1)
-    return format_share(value) if QUEUE_MEASURES[name].unit == "share" else format_number(value, 1)
+    return format_share(value) if FURTHER_MEASURES[name].unit == "share" else format_number(value, 1)
 
 
-def _queue_change(change: Mapping[str, Any] | None) -> str:
-    """A relative difference, or one in seconds where the baseline does not wait."""
+def _further_change(change: Mapping[str, Any] | None, of: str) -> str:
+    """A relative difference, or one in seconds or points where the baseline has none."""
     if change is None or change["value"] is not None or not change["seconds"]:
         return _interval(change)
-    text = f"{change['seconds']:+,.1f} s".replace("-", "−")
-    low, high = change["seconds_low"], change["seconds_high"]
-    return text if low is None else f"{text} ({low:+,.1f} … {high:+,.1f})".replace("-", "−")
+    scale, unit = (100.0, "points") if FURTHER_MEASURES[of].unit == "share" else (1.0, "s")
+    text = f"{scale * change['seconds']:+,.1f} {unit}".replace("-", "−")
+    if change["seconds_low"] is None:
+        return text
+    low, high = scale * change["seconds_low"], scale * change["seconds_high"]
+    return f"{text} ({low:+,.1f} … {high:+,.1f})".replace("-", "−")
 
 
 def replayed(report: Mapping[str, Any]) -> None:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from core.experiments.measures.deadlines import DEADLINE_MEASURES
-from core.experiments.measures.queue_measures import QUEUE_MEASURES
+from core.experiments.measures.further import FURTHER_MEASURES
 from core.provisioning.evaluation.intervals import bounds, resampled
 
 if TYPE_CHECKING:
@@ -36,8 +35,8 @@ MEASURES = {
     "t99": "Time to 99% of the fall of the loss",
     "worst_slowdown": "Worst slowdown against fair sharing",
 }
-EVERY_MEASURE = MEASURES | {name: each.label for name, each in (QUEUE_MEASURES | DEADLINE_MEASURES).items()}
-"""These, what a queue does to jobs, and deadlines; results of earlier releases know only the first."""
+EVERY_MEASURE = MEASURES | {name: each.label for name, each in FURTHER_MEASURES.items()}
+"""These, and what becomes of deadlines and queues; results of earlier releases know only the former."""
 DRAWS = 2000
 _DONE = "done"
 _SOONER = 1e-3

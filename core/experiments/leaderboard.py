@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.experiments.compare import DRAWS, EVERY_MEASURE, Difference, compare
-from core.experiments.measures.queue_measures import telling
+from core.experiments.measures.further import telling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -118,8 +118,8 @@ def standings(comparison: Sequence[Mapping[str, Any]]) -> list[Standing] | None:
     return [_standing(row) for row in comparison]
 
 
-def queue_columns(rows: Sequence[Standing]) -> tuple[str, ...]:
-    """The measures of the queue with something to say of these policies; none where nobody waits."""
+def further_columns(rows: Sequence[Standing]) -> dict[str, tuple[str, ...]]:
+    """The further measures with something to say of these policies, by what they are about."""
     return telling([row.measures for row in rows])
 
 

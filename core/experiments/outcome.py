@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.experiments.measures import deadlines, queue_measures
+from core.experiments.measures import queue_measures
+from core.experiments.measures.further import FURTHER_MEASURES
 from core.experiments.measures.goals_reached import GOALS, Printed
 from core.experiments.measures.job_outcome import JobOutcome
 from core.experiments.measures.job_times import Lives
+from core.experiments.measures.measure import Run
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
 
@@ -170,7 +172,7 @@ class Outcome:
         jobs = tuple(replace(job, migrations=self._moves.get(job.id, 0)) for job in ended)
         done = [job.completion for job in jobs if job.state == JobState.DONE.value]
         slowdowns = [job.slowdown for job in jobs if job.slowdown is not None]
-        run = queue_measures.Run(jobs, sum(worker.capacity for worker in self._workers))
+        run = Run(jobs, sum(worker.capacity for worker in self._workers))
         return RunResult(
             jobs=jobs,
             mean=_mean(done),
@@ -185,10 +187,7 @@ class Outcome:
             failed_jobs=sum(job.state == JobState.FAILED.value for job in jobs),
             decisions=self._decisions,
             median=float(np.median(done)) if done else None,
-            **{
-                name: each.of(run)
-                for name, each in (queue_measures.QUEUE_MEASURES | deadlines.DEADLINE_MEASURES).items()
-            },
+            **{name: each.of(run) for name, each in FURTHER_MEASURES.items()},
         )
 
     def _note(self, mark: Mark) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
 from core.experiments.compare import compare, difference
-from core.experiments.measures.queue_measures import COUNTS, QUEUE_MEASURES, RISING, queues, telling
+from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING, telling
+from core.experiments.measures.queue_measures import QUEUE_MEASURES, queues
 from core.experiments.outcome import Outcome, RunResult
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import scenario
@@ -106,11 +107,11 @@ def test_nothing_is_said_where_nobody_waits():
     ]
     assert not any(map(queues, means))
     assert means[1]["resizes"] > 0  # FlowCon changes limits, but nobody waits
-    assert telling(means) == ()
-    assert telling([{"mean": 3.0}]) == ()
+    assert telling(means) == {}
+    assert telling([{"mean": 3.0}]) == {}
     waits = {**means[0], "waiting": 30.0, "service": 60.0, "pauses": 0.0}
-    assert {"waiting", "service"} <= set(telling([means[0], waits]))
-    assert "pauses" not in telling([means[0], waits])
+    assert {"waiting", "service"} <= set(telling([means[0], waits])["queue"])
+    assert "pauses" not in telling([means[0], waits])["queue"]
     assert queues({"waiting": 0.4, "service": 60.0}) is False  # what starting takes
     assert queues({"waiting": 0.0, "service": 60.0, "refused": 1.0})
 
@@ -141,10 +142,10 @@ def test_results_of_earlier_releases_are_still_read():
     assert read.mean == result["mean"]
     row = compare({"a": {1: read}, "b": {1: read}}, "a")[1]
     assert row["differences"]["waiting"]["seconds"] is None
-    assert telling([row["measures"]]) == ()
+    assert telling([row["measures"]]) == {}
 
 
 def test_the_register_says_what_is_better_and_in_which_unit():
-    assert {"jobs_per_hour", "used"} == RISING
+    assert {"jobs_per_hour", "used", "met", "promised", "kept", "utilisation"} == RISING
     assert {"refused", "pauses", "resizes", "thread_changes"} == COUNTS
-    assert all(each.of.__doc__ and each.label and each.short for each in QUEUE_MEASURES.values())
+    assert all(each.of.__doc__ and each.label and each.short for each in FURTHER_MEASURES.values())

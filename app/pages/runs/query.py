@@ -33,7 +33,7 @@ OVER = {
     "lists": "Lists",
     "queue": "Queue",
 }
-COLUMNS = {"completion": "Completion", "queue": "Waiting and cores"}
+COLUMNS = {"completion": "Completion", "deadlines": "Deadlines", "queue": "Waiting and cores"}
 LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 
@@ -75,7 +75,7 @@ class View:
     bars, over, line
         How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
     columns
-        Which columns the leaderboard has: those of ``completion`` or of the ``queue``.
+        Which columns the leaderboard has: those of ``completion``, ``deadlines`` or the ``queue``.
     """
 
     query: Query

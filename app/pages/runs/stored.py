@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from app.cache import cached
@@ -11,7 +12,7 @@ from app.context import workspace
 from app.pages.runs.words import titled
 from core.errors import ConflictError, NotFoundError
 from core.experiments.compare import EVERY_MEASURE, MEASURES, difference
-from core.experiments.measures.queue_measures import QUEUE_MEASURES, telling
+from core.experiments.measures.further import FURTHER_MEASURES, telling
 from core.experiments.outcome import RunResult
 from core.runtime.experiments.infos import RunState
 from core.runtime.infos import TaskState
@@ -185,9 +186,10 @@ def _differences(ids: Sequence[tuple[str, str]]) -> list[Row]:
     found = [(_summary(a), _summary(b)) for a, b in ids]
     pairs = [(a, b) for a, b in found if a is not None and b is not None]
     means = [
-        {name: _mean([pair[side].get(name) for pair in pairs]) for name in QUEUE_MEASURES} for side in (0, 1)
+        {name: _mean([pair[side].get(name) for pair in pairs]) for name in FURTHER_MEASURES}
+        for side in (0, 1)
     ]
-    rows = [_row(name, pairs) for name in (*MEASURES, *telling(means))]
+    rows = [_row(name, pairs) for name in (*MEASURES, *chain(*telling(means).values()))]
     for name, label in (("migrations", "Migrations per run"), ("failed_jobs", "Failed jobs per run")):
         a, b = _mean([a.get(name) for a, _ in pairs]), _mean([b.get(name) for _, b in pairs])
         if name == "migrations" or a or b:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.experiments.measures.queue_measures import QueueMeasure, Run
+from core.experiments.measures.measure import Measure, Run
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
@@ -92,16 +92,16 @@ def lost(run: Run) -> float | None:
     return sum((job.used or 0.0 for job in jobs if not in_time(job)), 0.0) if jobs else None
 
 
-DEADLINE_MEASURES: dict[str, QueueMeasure] = {
-    "met": QueueMeasure("Deadlines met", "Met", met, "share", rising=True),
-    "promised": QueueMeasure("Jobs admitted", "Admitted", promised, "share", rising=True),
-    "kept": QueueMeasure("Deadlines met of admitted jobs", "Kept", kept, "share", rising=True),
-    "tardiness": QueueMeasure("Mean tardiness", "Tardiness", tardiness, "s"),
-    "tardiness_p95": QueueMeasure("95th percentile of tardiness", "Tardiness p95", tardiness_p95, "s"),
-    "utilisation": QueueMeasure(
+DEADLINE_MEASURES: dict[str, Measure] = {
+    "met": Measure("Deadlines met", "Met", met, "share", rising=True),
+    "promised": Measure("Jobs admitted", "Admitted", promised, "share", rising=True),
+    "kept": Measure("Deadlines met of admitted jobs", "Kept", kept, "share", rising=True),
+    "tardiness": Measure("Mean tardiness", "Tardiness", tardiness, "s"),
+    "tardiness_p95": Measure("95th percentile of tardiness", "Tardiness p95", tardiness_p95, "s"),
+    "utilisation": Measure(
         "Use of allocated cores", "Allocated cores used", utilisation, "share", rising=True
     ),
-    "lost": QueueMeasure("Core-seconds of jobs that missed", "Lost", lost, "core-s"),
+    "lost": Measure("Core-seconds of jobs that missed", "Lost", lost, "core-s"),
 }
 
 

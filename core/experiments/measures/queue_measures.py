@@ -2,45 +2,24 @@
 
 Every measure is one function of a run's jobs; a mean is over jobs that were done. The register
 `QUEUE_MEASURES` says what each is called, its unit, and which way is better. Where nobody waits, is paused or
-is refused, none of them has anything to say (`telling`).
+is refused, none of them has anything to say (`core.experiments.measures.further.telling`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.experiments.measures.measure import Measure
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from core.experiments.measures.job_outcome import JobOutcome
+    from core.experiments.measures.measure import Run
 
 HOUR = 3600.0
 _NOBODY = 0.01
 """Share of jobs' time below which waiting is what starting takes, such as that of a container."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What the measures look at.
-
-    Parameters
-    ----------
-    jobs
-        All jobs that ended, refused ones included, in order of arrival.
-    capacity
-        Cores of all workers.
-    """
-
-    jobs: Sequence[JobOutcome]
-    capacity: float
-
-    @property
-    def done(self) -> list[JobOutcome]:
-        """Jobs that were done."""
-        return [job for job in self.jobs if job.state == JobState.DONE.value]
 
 
 def makespan(run: Run) -> float:
@@ -101,46 +80,18 @@ def thread_changes(run: Run) -> float:
     return float(sum(job.thread_changes or 0 for job in run.jobs))
 
 
-@dataclass(frozen=True, slots=True)
-class QueueMeasure:
-    """One measure.
-
-    Parameters
-    ----------
-    label, short
-        What it is called, in full and over a column.
-    of
-        The function, whose docstring defines it.
-    unit
-        ``s``, ``jobs/h``, ``core-s``, ``share`` (of 1), or empty for a count.
-    rising
-        Whether more is better.
-    """
-
-    label: str
-    short: str
-    of: Callable[[Run], float | None]
-    unit: str = ""
-    rising: bool = False
-
-
-QUEUE_MEASURES: dict[str, QueueMeasure] = {
-    "waiting": QueueMeasure("Mean waiting time", "Waiting", waiting, "s"),
-    "longest_wait": QueueMeasure("Longest waiting time", "Longest wait", longest_wait, "s"),
-    "service": QueueMeasure("Mean service time", "Service", service, "s"),
-    "paused": QueueMeasure("Mean time paused", "Paused", paused, "s"),
-    "jobs_per_hour": QueueMeasure(
-        "Jobs done per hour", "Jobs per hour", jobs_per_hour, "jobs/h", rising=True
-    ),
-    "used": QueueMeasure("Share of cores used", "Cores used", used, "share", rising=True),
-    "refused": QueueMeasure("Refused jobs per run", "Refused", refused),
-    "pauses": QueueMeasure("Pauses per run", "Pauses", pauses),
-    "resizes": QueueMeasure("Changes of cores per run", "Cores changed", resizes),
-    "thread_changes": QueueMeasure("Changes of threads per run", "Threads changed", thread_changes),
+QUEUE_MEASURES: dict[str, Measure] = {
+    "waiting": Measure("Mean waiting time", "Waiting", waiting, "s"),
+    "longest_wait": Measure("Longest waiting time", "Longest wait", longest_wait, "s"),
+    "service": Measure("Mean service time", "Service", service, "s"),
+    "paused": Measure("Mean time paused", "Paused", paused, "s"),
+    "jobs_per_hour": Measure("Jobs done per hour", "Jobs per hour", jobs_per_hour, "jobs/h", rising=True),
+    "used": Measure("Share of cores used", "Cores used", used, "share", rising=True),
+    "refused": Measure("Refused jobs per run", "Refused", refused),
+    "pauses": Measure("Pauses per run", "Pauses", pauses),
+    "resizes": Measure("Changes of cores per run", "Cores changed", resizes),
+    "thread_changes": Measure("Changes of threads per run", "Threads changed", thread_changes),
 }
-RISING = frozenset(name for name, each in QUEUE_MEASURES.items() if each.rising)
-"""Measures of which more is better; of all others, and of all times, less is."""
-COUNTS = frozenset(name for name, each in QUEUE_MEASURES.items() if not each.unit)
 
 
 def queues(means: Mapping[str, float | None]) -> bool:
@@ -149,19 +100,6 @@ def queues(means: Mapping[str, float | None]) -> bool:
     if waits > _NOBODY * (waits + runs):
         return True
     return bool(means.get("pauses") or means.get("refused"))
-
-
-def telling(rows: Sequence[Mapping[str, float | None]]) -> tuple[str, ...]:
-    """The measures with something to say of some policies, in order; none where no job waits anywhere.
-
-    Parameters
-    ----------
-    rows
-        Each policy's means; those of an earlier release lack these measures.
-    """
-    if not any(queues(row) for row in rows):
-        return ()
-    return tuple(name for name in QUEUE_MEASURES if any(row.get(name) for row in rows))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

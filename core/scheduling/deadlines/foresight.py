@@ -25,7 +25,10 @@ SECONDS: Final = 30.0
 """or seconds, where they are long."""
 REMEMBERED: Final = 50
 """Predictions by which others are judged."""
+BETWEEN: Final = 1.03
+"""By how much a straight line between two measured speeds may be too slow (t = a + b/c, cores doubled)."""
 _FEWEST, _SHARE = 5, 0.9
+_SAME: Final = 1e-9
 _POINTS: Final = 8
 
 
@@ -65,6 +68,8 @@ class Foresight:
             kept = tuple(points.items())[-_POINTS:]
             return replace(self, points=tuple(sorted(kept)), lives=self.lives + lives)
         ratio = seconds / (self.seconds(cores) * self.factor)
+        if ratio < 1 and all(abs(at - cores) > _SAME for at, _ in self.points):
+            ratio = min(1.0, ratio * BETWEEN)
         return replace(self, factor=self.factor * ratio ** (1.0 - 0.5**lives), lives=self.lives + lives)
 
     def doubt(self) -> float:

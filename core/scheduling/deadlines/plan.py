@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from core.scheduling.deadlines.rates import Counts, Floats, Rates
 
 _ROUNDING = 1e-9
+_CONTINUED = 1e-6
+"""Part of its steps by which a plan that is continued may fall short of rounding."""
 
 
 def slot_edges(now: float, deadlines: Collection[float], length: float, growth: float = 0.05) -> Floats:
@@ -60,12 +62,20 @@ class Wish(NamedTuple):
         How fast it is.
     deadline
         When it has to have done them, seconds of the run's clock.
+    latest
+        The same if that is too early; None: it is not.
     """
 
     job: str
     steps: float
     rates: Rates
     deadline: float
+    latest: float | None = None
+
+    @property
+    def last(self) -> float:
+        """The later one of both."""
+        return self.deadline if self.latest is None else self.latest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +92,11 @@ class Share:
 
     grains: int
     used: Counts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Share) and self.grains == other.grains and _same(self.used, other.used)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def least_share(wish: Wish, free: Counts, edges: Floats) -> Share | None:
@@ -159,6 +174,74 @@ class Plan:
     shares: dict[str, Share]
     late: tuple[str, ...]
 
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Plan)
+            and (self.shares, self.late) == (other.shares, other.late)
+            and _same(self.edges, other.edges)
+            and _same(self.free, other.free)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _same(one: Floats | Counts, other: Floats | Counts) -> bool:
+    return bool(np.array_equal(one, other))
+
+
+def with_one_more(plan: Plan, wish: Wish) -> Plan | None:
+    """A plan in which one more job has a share of what is free; None if it cannot end in time with that."""
+    share = least_share(wish, plan.free, plan.edges)
+    if share is None:
+        return None
+    return Plan(plan.edges, plan.free - share.used, {**plan.shares, wish.job: share}, plan.late)
+
+
+def continued(plan: Plan, wishes: Collection[Wish], capacity: int, now: float) -> Plan | None:
+    """The rest of an earlier plan, as far as it is still one for these jobs.
+
+    A plan that is made anew gives the same core-time in another shape, in which somebody may end too late who
+    would have ended in time in the old one.
+
+    Parameters
+    ----------
+    plan
+        As it was made.
+    wishes
+        The jobs now, with the steps that are left.
+    capacity
+        Grains of cores there are.
+    now
+        Seconds of the run's clock.
+
+    Returns
+    -------
+    Plan or None
+        None if it is over, or if a job was not in it.
+    """
+    first = int(plan.edges.searchsorted(now, side="right")) - 1
+    if first < 0 or first >= len(plan.edges) - 1 or any(wish.job not in plan.shares for wish in wishes):
+        return None
+    edges = np.concatenate([[now], plan.edges[first + 1 :]])
+    shares = {
+        wish.job: Share(plan.shares[wish.job].grains, plan.shares[wish.job].used[first:]) for wish in wishes
+    }
+    free = np.full(len(edges) - 1, capacity)
+    for share in shares.values():
+        free -= share.used
+    if free.min() < 0:
+        return None
+    late = [wish for wish in wishes if not _in_time(wish, shares[wish.job].used, edges)]
+    late.sort(key=lambda each: (each.deadline, each.job))
+    return Plan(edges, free, shares, tuple(wish.job for wish in late))
+
+
+def _in_time(wish: Wish, used: Counts, edges: Floats) -> bool:
+    """Whether a job ends in time with these grains; a slot in which it has to end counts until then."""
+    ends = np.minimum(edges[1:], wish.last)
+    lengths = np.maximum(ends - np.minimum(edges[:-1], ends), 0.0)
+    return float(wish.rates.speed[used] @ lengths) >= wish.steps * (1 - _CONTINUED)
+
 
 def planned(wishes: Collection[Wish], free: Counts, edges: Floats) -> Plan:
     """Give every job its least share, in the order of deadlines; equal ones by name.
@@ -175,6 +258,8 @@ def planned(wishes: Collection[Wish], free: Counts, edges: Floats) -> Plan:
     left, shares, late = free.copy(), {}, []
     for wish in sorted(wishes, key=lambda each: (each.deadline, each.job)):
         share = least_share(wish, left, edges)
+        if share is None and wish.latest is not None:
+            share = least_share(wish._replace(deadline=wish.latest), left, edges)
         if share is None:
             late.append(wish.job)
         else:

@@ -57,7 +57,7 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(
     plain, queue = text_of(experiment=experiment), text_of(experiment=experiment, columns="queue")
     assert "Waiting and cores" in plain
     assert "Longest wait" not in plain
-    for words in ("Longest wait", "Jobs per hour", "Cores used", "Pauses", "except for jobs per hour"):
+    for words in ("Longest wait", "Jobs per hour", "Cores used", "Pauses", "except for shares and jobs"):
         assert words in queue, words
     assert "Jobs sooner" not in queue
     info = place.runs.experiment(experiment)
@@ -210,4 +210,4 @@ def test_reports_of_earlier_releases_have_no_such_columns(place: Workspace, expe
     old = replace(info, report=report)
     rows = standings.rows(old, choice.chosen(old, view), view)
     assert standings.columns(rows, view).titles == standings.COLUMNS
-    assert not standings.columns(rows, view).queue
+    assert not standings.columns(rows, view).ways

@@ -50,19 +50,19 @@ def texts(made, job):
 
 def test_a_job_has_all_that_helps_it_while_nobody_else_needs_it():
     made = table()
-    asks(made, "a", 100, 100.0)
+    asks(made, "a", 99, 100.0)
     made.look(0.0)
     assert follow(made) == {"a": 4.0}
     assert texts(made, "a") == ["a is promised to end within 1 min 40 s: 1 cores suffice."]
 
 
 def test_cores_beyond_the_least_share_are_given_back_for_whom_needs_them():
-    """Of 4 cores a needs 1 for 100 s; b needs 3 of them to do 90 steps in 30 s."""
+    """Of 4 cores a needs 1 for 100 s; b needs 3 of them to do 85 steps in 30 s."""
     made = table()
-    asks(made, "a", 100, 100.0)
+    asks(made, "a", 99, 100.0)
     made.look(0.0)
     follow(made)
-    asks(made, "b", 90, 30.0)
+    asks(made, "b", 85, 30.0)
     made.look(0.0)
     assert [type(action) for action in made.answer.actions] == [SetThreads, SetLimit, Start]
     assert follow(made) == {"a": 1.0, "b": 3.0}

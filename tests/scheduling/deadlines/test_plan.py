@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.scheduling.deadlines.plan import Wish, least_share, planned, slot_edges
+from core.scheduling.deadlines.plan import (
+    Wish,
+    continued,
+    least_share,
+    planned,
+    slot_edges,
+    with_one_more,
+)
 from core.scheduling.deadlines.rates import rates
 from core.scheduling.forecasting.step_time import StepTime
 
@@ -135,3 +142,39 @@ def test_the_earliest_deadline_is_served_first_with_what_it_needs_and_the_next_o
     assert plan.shares["a"].grains == 3
     assert plan.shares["c"].grains == 4  # two of the others until 200 s, then four
     assert plan.late == ("b",)
+
+
+@settings(max_examples=80, deadline=None)
+@given(wishes(), CAPACITY, st.floats(0.0, 1.0))
+def test_a_plan_that_was_followed_can_be_continued(made, capacity, share):
+    """Whatever was done by its slots, the rest of the plan still brings everybody to the end in time."""
+    free, edges = laid(made, capacity)
+    plan = planned(made, free, edges)
+    now = float(edges[0] + share * (edges[-1] - edges[0]) * 0.999)
+    going = []
+    for wish in (each for each in made if each.job in plan.shares):
+        spent = np.clip(now - edges[:-1], 0.0, np.diff(edges))
+        left = wish.steps - float(wish.rates.speed[plan.shares[wish.job].used] @ spent)
+        if left > 1e-6 * wish.steps:
+            going.append(wish._replace(steps=left))
+    rest = continued(plan, going, capacity, now)
+    assert rest is not None
+    assert rest.late == ()
+    assert (rest.free + sum(each.used for each in rest.shares.values()) == capacity).all()
+    assert continued(plan, [*going, made[0]._replace(job="new")], capacity, now) is None
+    assert continued(plan, going, 0, now) is None or not any(each.used.any() for each in rest.shares.values())
+
+
+@settings(max_examples=80, deadline=None)
+@given(wishes(jobs=5), CAPACITY)
+def test_one_more_job_takes_only_what_is_free(made, capacity):
+    *before, last = made
+    free, edges = laid(made, capacity)
+    plan = planned(before, free, edges)
+    more = with_one_more(plan, last)
+    alone = least_share(last, plan.free, edges)
+    assert (more is None) == (alone is None)
+    if more is not None:
+        assert {name: more.shares[name] for name in plan.shares} == plan.shares
+        assert (plan.free - more.free == more.shares[last.job].used).all()
+        assert more != plan

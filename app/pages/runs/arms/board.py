@@ -26,7 +26,7 @@ from app.ui.basics import Node, aria, card, gain_dot, icon, notice, scrolling
 from app.ui.graph import graph
 from app.ui.links import link, segments
 from core.experiments.compare import EVERY_MEASURE
-from core.experiments.measures.queue_measures import COUNTS, RISING
+from core.experiments.measures.further import COUNTS, RISING
 from core.experiments.published import about, found, reproduced
 from core.units import format_share
 
@@ -79,7 +79,7 @@ def board_card(info: ExperimentInfo, asked: Chosen, view: View, tools: Sequence[
         ),
         *_foot(info, made, n),
         note=_note(n, shown),
-        tools=[*(_ways(view) if shown.queue else []), *tools],
+        tools=[*(_ways(view, shown) if shown.ways else []), *tools],
         flush=True,
         class_name="boardcard",
     )
@@ -91,9 +91,11 @@ def _note(seeds: int, shown: Columns) -> str:
     return f"{seeds:,} paired seeds, lower is better{EXCEPT if RISING & set(shown.titles) else ''}"
 
 
-def _ways(view: View) -> list[Node]:
-    """The way between the columns of completion and those of the queue."""
-    return [segments(view, "columns", COLUMNS, view.columns, "Columns of the leaderboard")]
+def _ways(view: View, shown: Columns) -> list[Node]:
+    """The way between the columns of completion and further ones."""
+    ways = {key: title for key, title in COLUMNS.items() if key in ("completion", *shown.ways)}
+    chosen = view.columns if view.columns in ways else "completion"
+    return [segments(view, "columns", ways, chosen, "Columns of the leaderboard")]
 
 
 def _foot(info: ExperimentInfo, made: Sequence[Standing], seeds: int) -> list[Node]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from app.cache import cached
 from app.context import workspace
-from core.experiments.leaderboard import JOB_MEASURES, leaderboard, queue_columns, ranked, standings
-from core.experiments.measures.queue_measures import QUEUE_MEASURES
+from core.experiments.leaderboard import JOB_MEASURES, further_columns, leaderboard, ranked, standings
+from core.experiments.measures.further import FURTHER_MEASURES
 from core.experiments.published import about
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ COLUMNS = {
 }
 """The measures with columns of their own."""
 SINGLE = {"sooner": "Jobs sooner", "best": "Best job", "worst": "Worst job"}
-_TESTED = (*COLUMNS, *QUEUE_MEASURES)
+_TESTED = (*COLUMNS, *FURTHER_MEASURES)
 SORTS = ("label", *_TESTED, *(f"difference.{name}" for name in _TESTED), *JOB_MEASURES)
 
 
@@ -62,27 +62,29 @@ class Columns:
         Measures with columns of their own, and what stands over them.
     single
         Whether single jobs have columns, and what was published.
-    queue
-        Whether there are columns of the queue to go to.
+    ways
+        The sets of columns that there are to go to, beside those of completion.
     """
 
     titles: Mapping[str, str]
     single: bool
-    queue: bool
+    ways: tuple[str, ...]
 
 
 def columns(rows: Sequence[Standing], view: View) -> Columns:
-    """The columns that an address asks for; those of the queue only where somebody waits."""
-    queue = queue_columns(rows)
-    if not queue or view.columns != "queue":
-        return Columns(COLUMNS, single=True, queue=bool(queue))
-    titles = {name: QUEUE_MEASURES[name].short for name in queue}
-    return Columns({"mean": "Total time", **titles, "makespan": "Makespan"}, single=False, queue=True)
+    """The columns that an address asks for; of deadlines and of a queue only where there are some."""
+    found = further_columns(rows)
+    if view.columns not in found:
+        return Columns(COLUMNS, single=True, ways=tuple(found))
+    titles = {name: FURTHER_MEASURES[name].short for name in found[view.columns]}
+    if view.columns == "queue":
+        titles = {"mean": "Total time", **titles}
+    return Columns({**titles, "makespan": "Makespan"}, single=False, ways=tuple(found))
 
 
 def title_of(name: str) -> str:
     """What a measure is called in a sentence."""
-    return COLUMNS.get(name) or QUEUE_MEASURES[name].label
+    return COLUMNS.get(name) or FURTHER_MEASURES[name].label
 
 
 def _standings(info: ExperimentInfo, asked: Chosen) -> list[Standing]:
@@ -121,24 +123,24 @@ def csv_rows(info: ExperimentInfo, asked: Chosen, view: View) -> tuple[list[str]
     """The table as it is shown, for a file: its head and its rows."""
     head = ["rank", "policy", "baseline", "seeds"]
     made = rows(info, asked, view)
-    queue = queue_columns(made)
+    further = [name for names in further_columns(made).values() for name in names]
     for name in COLUMNS:
         head += [f"{name}_s", f"{name}_change", f"{name}_low", f"{name}_high"]
-    for name in queue:
-        head.append(f"{name}_s" if QUEUE_MEASURES[name].unit == "s" else name)
+    for name in further:
+        head.append(f"{name}_s" if FURTHER_MEASURES[name].unit == "s" else name)
         head += [f"{name}_{what}" for what in ("change", "low", "high", "apart", "apart_low", "apart_high")]
     head += ["jobs_sooner", "best_job", "best_job_change", "worst_job", "worst_job_change",
              "best_of_a_run", "worst_of_a_run", "migrations", "failed_jobs", "published"]  # fmt: skip
     told = told_of(info, asked)
-    return head, [[at, *_cells(row, asked, told, queue)] for at, row in enumerate(made, 1)]
+    return head, [[at, *_cells(row, asked, told, further)] for at, row in enumerate(made, 1)]
 
 
-def _cells(row: Standing, asked: Chosen, told: Sequence[Published], queue: Sequence[str]) -> list[object]:
+def _cells(row: Standing, asked: Chosen, told: Sequence[Published], further: Sequence[str]) -> list[object]:
     cells: list[object] = [row.label, asked.base.key, row.seeds]
     for name in COLUMNS:
         made = row.differences.get(name)
         cells += [row.measures.get(name), *((made.value, made.low, made.high) if made else (None,) * 3)]
-    for name in queue:
+    for name in further:
         made = row.differences.get(name)
         apart = (
             (made.value, made.low, made.high, made.seconds, made.seconds_low, made.seconds_high)

@@ -10,7 +10,8 @@ from dash import html
 from app.figures.provisioning import gains
 from app.pages.runs.words import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
-from core.experiments.measures.queue_measures import COUNTS, QUEUE_MEASURES, RISING
+from core.experiments.measures.deadlines import DEADLINE_MEASURES
+from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
 from core.units import format_number, format_share
 
 if TYPE_CHECKING:
@@ -22,9 +23,15 @@ if TYPE_CHECKING:
 BETTER = {"better": "worse", "worse": "better", "open": "open"}
 _COUNTS = ("migrations", "failed_jobs", *COUNTS)
 _RATIOS = ("worst_slowdown",)
-_SHARES = {"used": 1, "used_seed": 0, "controller": 1}
-_RATES = {"jobs_per_hour": "/ h"}
-EXCEPT = ", except for jobs per hour and cores used"
+_SHARES = {
+    "used": 1,
+    "used_seed": 0,
+    "controller": 1,
+    **{name: 1 for name, each in DEADLINE_MEASURES.items() if each.unit == "share"},
+}
+_RATES = {"jobs_per_hour": (1.0, "/ h"), "lost": (3600.0, "core-h")}
+"""What a measure is divided by, and the unit that it is then in."""
+EXCEPT = ", except for shares and jobs per hour"
 """Completes “lower is better”."""
 _SHORT = {
     "mean": "Mean completion",
@@ -35,7 +42,7 @@ _SHORT = {
     "t99": "To 99% of loss reduction",
     "worst_slowdown": "Worst slowdown",
     "controller": "PhaseDock’s own CPU",
-    **{name: each.label.removesuffix(" per run") for name, each in QUEUE_MEASURES.items()},
+    **{name: each.label.removesuffix(" per run") for name, each in FURTHER_MEASURES.items()},
 }
 
 
@@ -56,7 +63,7 @@ def quantity(name: str, value: float | None) -> str:
     if name in _SHARES:
         return format_share(value, _SHARES[name])
     if name in _RATES:
-        return f"{format_number(value, 1)} {_RATES[name]}"
+        return f"{format_number(value / _RATES[name][0], 1)} {_RATES[name][1]}"
     return f"{format_number(value)}×" if name in _RATIOS else f"{format_number(value, 1)} s"
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _SETTLED: Final = 5.0
 """Seconds with the same cores after which a measured time per step belongs to them."""
 _ROUNDING: Final = 1e-9
+_LITTLE, _LEAST, _MOST = 0.001, 0.05, 1.0
+"""A little time: this share of what is left until the deadline, and its bounds in seconds."""
 _PAUSE, _DOUBLINGS, _PATIENCE = 5.0, 7, 60.0
 
 
@@ -95,13 +97,18 @@ class Known:
         """Whether its end can be predicted."""
         return self.foresight is not None and self.left is not None
 
-    def wish(self, general: float) -> Wish:
-        """To end in time, with the reserve that is kept for wrong predictions; only of one that is known."""
+    def wish(self, general: float, now: float, *, grace: bool = False) -> Wish:
+        """To end in time, with the reserve that is kept for wrong predictions; only of one that is known.
+
+        If possible a little before its deadline, so that it is not stopped in the moment of its end; with
+        `grace`, at the worst a little after, so that what is nearly done is not left lying.
+        """
         foresight = self.foresight or Foresight(())
         need = (self.left or 0.0) * foresight.factor * general ** foresight.doubt()
-        return Wish(
-            self.job, max(need, 1e-9), self.rates, self.until - (foresight.startup if self.waits else 0.0)
-        )
+        until = self.until - (foresight.startup if self.waits else 0.0)
+        little = min(max(_LITTLE * (until - now), _LEAST), _MOST)
+        latest = until + _MOST if grace else until
+        return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
 
     @property
     def work(self) -> float:
@@ -159,7 +166,7 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
         foresight = before.after(cores, job.step_seconds, steps)
         if not foresight.profiled:
             table = _table(job, foresight, settings, largest)
-    progress = _progress(known, job, now)
+    progress = _progress(known, job, now - max(known.seen, given))
     return replace(
         known,
         rates=table,
@@ -176,12 +183,12 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
     )
 
 
-def _progress(known: Known, job: Job, now: float) -> float:
-    """Steps that a job has done, the part of the one in progress by the time that has passed included."""
+def _progress(known: Known, job: Job, passed: float) -> float:
+    """Steps that a job has done, of the one in progress as much as fits the time that has passed."""
     steps = float(job.steps or 0)
-    if job.step_seconds is None or job.state is not JobState.RUNNING:
-        return max(steps, min(known.progress, steps + 1.0))
-    return max(steps, min(known.progress + (now - known.seen) / job.step_seconds, steps + 1.0))
+    running = job.state is JobState.RUNNING and job.step_seconds is not None
+    more = max(passed, 0.0) / job.step_seconds if running and job.step_seconds else 0.0
+    return max(steps, min(known.progress + more, steps + 1.0))
 
 
 def _cores_of(job: Job) -> float:

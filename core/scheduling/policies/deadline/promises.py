@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.scheduling.deadlines.plan import least_share, planned, slot_edges
+from core.scheduling.deadlines.plan import continued, least_share, planned, slot_edges, with_one_more
 from core.units import format_duration
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class Promises:
     def __init__(self, scene: Scene, costs: tuple[tuple[float, float], ...]) -> None:
         self.scene, self.costs = scene, costs
         self._plans: dict[str, Plan] = {}
+        self._too_late: dict[str, frozenset[str]] = {}
         self.begin: dict[str, dict[str, None]] = {}
         for name in scene.waiting:
             known = scene.known[name]
@@ -85,10 +86,39 @@ class Promises:
         return inf if fit >= len(costs) else float(costs[max(fit - 1, 0)])
 
     def plan(self, worker: str) -> Plan:
-        """The plan of a worker with those whom it promised to."""
+        """The plan of a worker with those whom it promised to: anew, or the old one where that is better."""
         if worker not in self._plans:
-            self._plans[worker] = self._planned(worker, self.of(worker))
+            anew = self._planned(worker, self.of(worker), grace=True)
+            old = self._continued(worker, grace=True) if anew.late else None
+            self._plans[worker] = old if old is not None and len(old.late) < len(anew.late) else anew
         return self._plans[worker]
+
+    def _continued(self, worker: str, *, grace: bool = False) -> Plan | None:
+        home, scene = self.scene.homes.get(worker), self.scene
+        if home is None or home.plan is None:
+            return None
+        wishes = [known.wish(scene.reserve, scene.now, grace=grace) for known in self.of(worker)]
+        return continued(home.plan, wishes, scene.grains(worker), scene.now)
+
+    def _with(self, worker: str, known: Known) -> Plan | None:
+        """A plan with one more job in which nobody is later than without it; None if there is none."""
+        anew = self._planned(worker, [*self.of(worker), known])
+        if known.job not in anew.late and set(anew.late) <= self._late(worker):
+            return anew
+        base = self.plan(worker)
+        if base.late:
+            return None
+        return with_one_more(base, known.wish(self.scene.reserve, self.scene.now))
+
+    def _late(self, worker: str) -> frozenset[str]:
+        """Those whom a worker promised to and who end too late anyhow, even if by little."""
+        if worker not in self._too_late:
+            late = self._planned(worker, self.of(worker)).late
+            old = self._continued(worker) if late else None
+            self._too_late[worker] = frozenset(
+                old.late if old is not None and len(old.late) < len(late) else late
+            )
+        return self._too_late[worker]
 
     def of(self, worker: str) -> list[Known]:
         """Jobs to which a worker is promised."""
@@ -96,10 +126,11 @@ class Promises:
         names = (*self.scene.read(worker), *self.begin.get(worker, ()))
         return [known[name] for name in names if known[name].promised]
 
-    def _planned(self, worker: str, jobs: Iterable[Known]) -> Plan:
+    def _planned(self, worker: str, jobs: Iterable[Known], *, grace: bool = False) -> Plan:
         scene = self.scene
-        wishes = [known.wish(scene.reserve) for known in jobs]
-        edges = slot_edges(scene.now, [wish.deadline for wish in wishes], scene.settings.interval)
+        wishes = [known.wish(scene.reserve, scene.now, grace=grace) for known in jobs]
+        ends = [end for wish in wishes for end in (wish.deadline, wish.last)]
+        edges = slot_edges(scene.now, ends, scene.settings.interval)
         return planned(wishes, np.full(len(edges) - 1, scene.grains(worker)), edges)
 
     def _first(self, known: Known) -> None:
@@ -131,8 +162,8 @@ class Promises:
 
     def _promised(self, known: Known, worker: str, bound: float) -> bool | None:
         """Promise a job on a worker; False if it does not fit there, None if it costs more than the bound."""
-        plan = self._planned(worker, [*self.of(worker), known])
-        if known.job in plan.late or not set(plan.late) <= set(self.plan(worker).late):
+        plan = self._with(worker, known)
+        if plan is None:
             return False
         share, scene = plan.shares[known.job], self.scene
         cost = float(share.used @ np.diff(plan.edges))
@@ -192,20 +223,21 @@ class Promises:
                     return
 
     def _possible(self, known: Known) -> bool:
-        wish = known.wish(self.scene.reserve)
-        return wish.steps <= float(wish.rates.speed[-1]) * (wish.deadline - self.scene.now)
+        wish = known.wish(self.scene.reserve, self.scene.now)
+        return wish.steps <= float(wish.rates.speed[-1]) * (wish.last - self.scene.now)
 
     def _cost_alone(self, known: Known) -> float | None:
         """Grain-seconds that a deadline needs on the largest worker, were it empty; None if that is small."""
-        scene, wish = self.scene, known.wish(self.scene.reserve)
+        scene, wish = self.scene, known.wish(self.scene.reserve, self.scene.now)
+        wish = wish._replace(deadline=wish.last)
         edges = slot_edges(scene.now, [wish.deadline], scene.settings.interval)
         most = max(scene.grains(name) for name in scene.workers)
         share = least_share(wish, np.full(len(edges) - 1, most), edges)
         return None if share is None else float(share.used @ np.diff(edges))
 
     def _out_of_reach(self, known: Known) -> None:
-        scene, wish = self.scene, known.wish(self.scene.reserve)
-        startup = known.until - wish.deadline
+        scene, wish = self.scene, known.wish(self.scene.reserve, self.scene.now)
+        startup = known.until - wish.last
         soonest = wish.steps / float(wish.rates.speed[-1]) + startup
         text = (
             f"{known.job} cannot end within {format_duration(known.until - scene.now)} with any number of "

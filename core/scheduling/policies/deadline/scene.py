@@ -20,6 +20,7 @@ from core.scheduling.policies.deadline.known import Known, met, seen_again
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.scheduling.deadlines.plan import Plan
     from core.scheduling.model import Job, Observation
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
@@ -47,6 +48,8 @@ class Home(NamedTuple):
         Whether the last look would have changed something.
     blocked
         Whether a start was not confirmed then, so that its cores could not be touched.
+    plan
+        For those that it is promised to.
     """
 
     capacity: float
@@ -56,6 +59,7 @@ class Home(NamedTuple):
     since: float = 0.0
     wishes: bool = False
     blocked: bool = False
+    plan: Plan | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ class Sharing:
             since=before.since if worker in scene.looked else scene.now,
             wishes=wishes,
             blocked=len(names) < len(every),
+            plan=plan,
         )
         scene.homes[worker] = home._replace(due=self._due(worker, plan, home))
 
@@ -156,7 +157,7 @@ class Sharing:
         given: dict[str, int] = {}
         if self.scene.settings.spare == "core-time":
             promised = [name for name in names if name in plan.shares]
-            wishes = [self.scene.known[name].wish(self.scene.reserve) for name in promised]
+            wishes = [self.scene.known[name].wish(self.scene.reserve, self.scene.now) for name in promised]
             given = by_core_time(wishes, plan, free)
             free -= sum(after - needed[name] for name, after in given.items())
             names = [name for name in names if name not in plan.shares]
@@ -182,7 +183,11 @@ class Sharing:
     def _mark(self, known: Known, grains: int) -> Mark:
         """What is thought of a job now, and when it would end with the cores that it has."""
         speed = float(known.rates.speed[min(grains, known.rates.most)])
-        ends = self.scene.now + known.wish(1.0).steps / speed if known.known and speed > 0 else None
+        ends = (
+            self.scene.now + known.wish(1.0, self.scene.now).steps / speed
+            if known.known and speed > 0
+            else None
+        )
         label = ("late" if known.late else "promised") if known.promised else "left over"
         return Mark(known.job, label, promised=known.promised if known.until < inf else None, ends=ends)
 
@@ -227,7 +232,7 @@ class Sharing:
     def _else(self, name: str, grains: int) -> str:
         """How much too late a job would end with so many grains."""
         known = self.scene.known[name]
-        wish = known.wish(1.0)
+        wish = known.wish(1.0, self.scene.now)
         if not grains or not wish.rates.speed[min(grains, wish.rates.most)]:
             return ""
         over = self.scene.now + wish.steps / wish.rates.speed[min(grains, wish.rates.most)] - wish.deadline

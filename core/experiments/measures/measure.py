@@ -1,0 +1,57 @@
+"""What a measure is that looks at a run's jobs, beside times of completion and of the loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.scheduling.model import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.experiments.measures.job_outcome import JobOutcome
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the measures look at.
+
+    Parameters
+    ----------
+    jobs
+        All jobs that ended, refused ones included, in order of arrival.
+    capacity
+        Cores of all workers.
+    """
+
+    jobs: Sequence[JobOutcome]
+    capacity: float
+
+    @property
+    def done(self) -> list[JobOutcome]:
+        """Jobs that were done."""
+        return [job for job in self.jobs if job.state == JobState.DONE.value]
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One measure.
+
+    Parameters
+    ----------
+    label, short
+        What it is called, in full and over a column.
+    of
+        The function, whose docstring defines it.
+    unit
+        ``s``, ``jobs/h``, ``core-s``, ``share`` (of 1), or empty for a count.
+    rising
+        Whether more is better.
+    """
+
+    label: str
+    short: str
+    of: Callable[[Run], float | None]
+    unit: str = ""
+    rising: bool = False
