@@ -44,7 +44,14 @@ def test_the_leaderboard_has_columns_of_deadlines_where_jobs_have_some(
     for words in ("Met", "Admitted", "Kept", "Tardiness", "Allocated cores used", "core-h"):
         assert words in shown, words
     info = place.runs.experiment(experiment)
-    view = asked(experiment=experiment, columns="deadlines", sort="-met")
+    view = asked(experiment=experiment, columns="deadlines")
+    assert standings.sorting(view) == ("met", True)
+    assert standings.drawn_measure(view) == "met"
+    assert standings.sorting(asked(experiment=experiment)) == ("mean", False)
+    assert standings.sorting(asked(experiment=experiment, columns="deadlines", sort="mean")) == (
+        "mean",
+        False,
+    )
     rows = standings.rows(info, choice.chosen(info, view), view)
     assert rows[0].label == "deadline"
     assert rows[0].measures["kept"] == 1.0

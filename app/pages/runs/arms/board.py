@@ -14,6 +14,7 @@ from app.pages.runs.arms.standings import (
     SINGLE,
     columns,
     drawn_measure,
+    first_sort,
     rows,
     sorting,
     title_of,
@@ -148,7 +149,7 @@ def _sort_head(view: View, name: str, title: str, kind: str, **more: Any) -> htm
     marked = aria(sort="descending" if falling else "ascending") if on else {}
     label = link(
         [title, arrow],
-        view.query(sort=None if target == "mean" else target),
+        view.query(sort=None if target == first_sort(view) else target),
         className="sorted" if on else "sort",
     )
     return html.Th(label, className=kind, scope="col", **marked, **more)

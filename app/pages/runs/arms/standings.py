@@ -40,10 +40,17 @@ def rows(info: ExperimentInfo, asked: Chosen, view: View) -> list[Standing]:
     return ranked(made, name, falling=falling)
 
 
+def first_sort(view: View) -> str:
+    """How rows are sorted while the address says nothing: by what its columns are about, the best first."""
+    return "-met" if view.columns == "deadlines" else "mean"
+
+
 def sorting(view: View) -> tuple[str, bool]:
     """By which column the rows are sorted, and whether the largest is first."""
-    name = (view.sort or "mean").removeprefix("-")
-    return (name if name in SORTS else "mean"), (view.sort or "").startswith("-")
+    asked = view.sort or ""
+    known = asked.removeprefix("-") in SORTS
+    chosen = asked if known else first_sort(view)
+    return chosen.removeprefix("-"), chosen.startswith("-")
 
 
 def drawn_measure(view: View) -> str:
