@@ -44,14 +44,12 @@ def _deadline() -> Any:
     return field(default=None, metadata=described)
 
 
-def _slack() -> Any:
-    described = _about(
-        label="Deadline, relative",
-        low=0.001,
-        high=1e6,
-        help="The same as a multiple of the time that it takes with its request; none: as “Deadline” says.",
-    )
-    return field(default=None, metadata=described)
+_SLACK = _about(
+    label="Deadline, relative",
+    low=0.001,
+    high=1e6,
+    help="The same as a multiple of the time that it takes with its request; none: as “Deadline” says.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +248,7 @@ class JobKind:
         0, label="Priority", low=0, high=9, help="From 0 to 9; the higher, the sooner, where priority counts."
     )
     deadline: float | None = _deadline()
-    slack: float | None = _slack()
+    slack: Span | None = field(default=None, metadata=_SLACK)
     threads: int = setting(
         0,
         label="Threads",
@@ -287,7 +285,7 @@ class JobKind:
     """A recorded loss at even shares of the training, from 0 to all of it, in place of `like` and `early`."""
 
 
-SPANS = ("work", "demand", "checkpoint", "restore")
+SPANS = ("work", "demand", "checkpoint", "restore", "slack")
 MAY_BE_NONE = ("early", "demand", "checkpoint", "request", "min", "max", "memory", "deadline", "slack")
 TERMS = (
     "request", "min", "max", "memory", "priority", "deadline", "slack", "threads", "malleable", "fixed",
@@ -334,7 +332,7 @@ class ListedJob:
         default=None, metadata=setting(0, label="Priority", low=0, high=9, help="From 0 to 9.").metadata
     )
     deadline: float | None = _deadline()
-    slack: float | None = _slack()
+    slack: float | None = field(default=None, metadata=_SLACK)
     due: float | None = field(
         default=None,
         metadata=_about(

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-_STREAMS = ("kinds", "times", "work", "demand", "checkpoint", "restore", "claims", "predictions")
+_STREAMS = (
+    "kinds", "times", "work", "demand", "checkpoint", "restore", "claims", "predictions", "slack",
+)  # fmt: skip
 _FIRST = 0.2
 _SOON = 1e-3
 """Seconds after its arrival at which a job is due that was due before."""
@@ -80,7 +82,9 @@ def scenario(experiment: Experiment, seed: int) -> Scenario:
         for group in experiment.workers
         for name in group.names
     )
-    luck = {name: rngs[name].random(len(jobs)) for name in ("work", "demand", "checkpoint", "restore")}
+    luck = {
+        name: rngs[name].random(len(jobs)) for name in ("work", "demand", "checkpoint", "restore", "slack")
+    }
     for name in ("claims", "predictions"):
         luck[name] = rngs[name].standard_normal(len(jobs))
     world, made = experiment.world, []
@@ -156,17 +160,18 @@ def _work(job: _Job, kind: JobKind, luck: float) -> float:
     return kind.work[0] if drawn is None else drawn
 
 
-def _deadline(job: _Job, kind: JobKind, work: float) -> float | None:
+def _deadline(job: _Job, kind: JobKind, work: float, luck: float) -> float | None:
     """Seconds after its arrival: to a time of the run, as said, or a multiple of its time at its request."""
     listed = job.listed
     if listed is not None and listed.due is not None:
         return max(listed.due - (job.listed_at or 0.0), _SOON)
-    for said in (listed, kind):
-        if said is not None and said.deadline is not None:
-            return said.deadline
-        if said is not None and said.slack is not None:
+    own = (None, None) if listed is None else (listed.deadline, listed.slack)
+    for deadline, slack in (own, (kind.deadline, _between(kind.slack, luck))):
+        if deadline is not None:
+            return deadline
+        if slack is not None:
             curve, request = scaling(kind), _request(job, kind)
-            return said.slack * work / (request if curve is None else curve.speed(request))
+            return slack * work / (request if curve is None else curve.speed(request))
     return None
 
 
@@ -196,7 +201,7 @@ def _spec(job: _Job, kind: JobKind, world: World, luck: Mapping[str, float]) -> 
         threads=kind.threads or None,
         resizable=kind.malleable,
         speedup=scaling(kind),
-        deadline=_deadline(job, kind, work),
+        deadline=_deadline(job, kind, work, luck["slack"]),
         **_terms(job.listed, kind),
     )
 

@@ -195,7 +195,7 @@ def _kind(kind: JobKind) -> dict[str, Any]:
         if values[name] == unsaid[name]:
             values.pop(name)
     for name in SPANS:
-        if values[name] is not None:
+        if values.get(name) is not None:
             low, high = values[name]
             values[name] = low if low == high else [low, high]
     return values

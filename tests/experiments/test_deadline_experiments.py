@@ -120,6 +120,7 @@ workers: {cores: 4}
 kinds:
   even: {work: 80, request: 2, slack: 1.5}
   said: {work: 80, deadline: 30}
+  drawn: {work: 80, slack: [0.5, 1.5]}
 jobs:
   - {id: own, kind: even, at: 10, deadline: 7}
   - {id: due, kind: even, at: 10, due: 25}
@@ -127,10 +128,12 @@ jobs:
   - {id: kind, kind: even, at: 10}
   - {id: said, kind: said, at: 10}
   - {id: past, kind: said, at: 10, due: 5}
+  - {id: drawn, kind: drawn, at: 10}
 policies: [fifo]
 """
     )
     found = {job.id: job.deadline for job in scenario(made, 1).jobs}
+    assert 40.0 <= found.pop("drawn") <= 120.0
     assert found == {"own": 7.0, "due": 15.0, "times": 80.0, "kind": 60.0, "said": 30.0, "past": 0.001}
 
 

@@ -177,7 +177,7 @@ KINDS = settings_of(
     checkpoint=st.none() | spans(0.0, 10.0),
     restore=spans(0.0, 10.0),
     weight=st.floats(0.1, 10.0),
-    **TERMS,
+    **(TERMS | {"slack": st.none() | spans(0.1, 10.0)}),
     throughput=st.sampled_from([(), ((1.0, 6.0), (2.0, 8.6), (8.0, 7.1))]),
 )
 
