@@ -28,6 +28,8 @@ SMALL |= {"tf-vae": 0.05, "tf-classifier": 0.2, "tf-lstm": 0.2, "tf-birnn": 0.05
 SMALL |= {"tf-rnn": 0.1, "tf-gru": 0.1}
 MOVED = ("vae", "classifier", "lstm", "lstm-crf", "tf-vae", "tf-dynamic-rnn")
 """Those that differ in what they carry from step to step; all others share their base with one of them."""
+STEPS = 160
+"""Of a job that is stopped midway: of 7 ms at least, so that it goes on for a second after it was asked."""
 
 
 @pytest.fixture
@@ -78,8 +80,8 @@ def test_a_program_learns_and_reports(image: str, start_job: Start, folder: Fold
 def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     image: str, start_job: Start, folder: Folder, name: str
 ) -> None:
-    whole = start_job(image, command(name, 24), cpuset_cpus="1")
-    origin = start_job(image, command(name, 24), cpuset_cpus="0", **folder.options)
+    whole = start_job(image, command(name, STEPS), cpuset_cpus="1")
+    origin = start_job(image, command(name, STEPS), cpuset_cpus="0", **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 7)
     folder.want(checkpoint=1, hold=True)
     held = folder.wait(lambda now: now["checkpoint"] == 1 and now["state"] == "held")
@@ -88,22 +90,22 @@ def test_a_job_goes_on_elsewhere_without_losing_or_repeating_a_step(
     origin.kill()
 
     version = folder.want(checkpoint=1)
-    target = start_job(image, command(name, 24), cpuset_cpus="1", **folder.options)
+    target = start_job(image, command(name, STEPS), cpuset_cpus="1", **folder.options)
     resumed = folder.wait(lambda now: now["version"] == version and now["state"] == "running")
     assert resumed["step"] >= held["checkpoint_step"]
     assert resumed["started"] > held["started"]
     assert (ended(whole), ended(target)) == (0, 0), target.logs().decode()
 
-    assert 7 <= held["step"] < 24
+    assert 7 <= held["step"] < STEPS
     assert printed(origin) + printed(target) == printed(whole)
-    assert [step for step, _ in folder.losses()] == list(range(1, 25))
+    assert [step for step, _ in folder.losses()] == list(range(1, STEPS + 1))
 
 
 @pytest.mark.parametrize("name", ["gru", "tf-dynamic-rnn"])
 def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
     image: str, start_job: Start, folder: Folder, name: str
 ) -> None:
-    job = start_job(image, command(name, 40, "--every", "0"), **folder.options)
+    job = start_job(image, command(name, STEPS, "--every", "0"), **folder.options)
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 5)
     job.stop(timeout=60)  # it ends within a second of its own, which a crowded machine may take long to give
     assert ended(job) == 143
@@ -112,14 +114,14 @@ def test_sigterm_writes_a_checkpoint_from_which_it_goes_on(
     assert now["checkpoint_step"] == now["step"] == len(printed(job))
     job.start()
     assert ended(job) == 0
-    assert [step for step, _ in folder.losses()] == list(range(1, 41))
-    assert len(printed(job)) == 40
+    assert [step for step, _ in folder.losses()] == list(range(1, STEPS + 1))
+    assert len(printed(job)) == STEPS
 
 
 def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(
     light_image: str, start_job: Start, folder: Folder
 ) -> None:
-    run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "120", "--size", "0.05", "--threads", "1"]
+    run = ["python3", "-m", "phasedock_jobs", "mlp", "--steps", "600", "--size", "0.05", "--threads", "1"]
     run += ["--every", "10"]
     job = start_job(light_image, run, **folder.options)
     folder.wait(lambda now: now["step"] >= 27)
@@ -131,11 +133,11 @@ def test_a_killed_job_does_its_last_steps_again_and_says_no_loss_twice(
     lines = job.logs().decode().splitlines()
     again = [int(line.split()[1].split("/")[0]) for line in lines if line.endswith(" again")]
     kept = reached - len(again)
-    assert f"going on after step {kept} of 120" in lines
+    assert f"going on after step {kept} of 600" in lines
     assert (kept % 10, again) == (0, list(range(kept + 1, reached + 1)))
     # it may die between saying a step's loss and keeping its checkpoint
     assert 20 <= kept <= reached <= kept + 10
-    assert [step for step, _ in folder.losses()] == list(range(1, 121))
+    assert [step for step, _ in folder.losses()] == list(range(1, 601))
 
 
 MARGINALS = """
