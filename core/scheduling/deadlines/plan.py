@@ -10,6 +10,7 @@ to them. Every deadline is where a slot ends, so that no slot is counted for a j
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -76,6 +77,9 @@ class Wish(NamedTuple):
     def last(self) -> float:
         """The later one of both."""
         return self.deadline if self.latest is None else self.latest
+
+
+_EDF = attrgetter("deadline", "job")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,17 +227,15 @@ def continued(plan: Plan, wishes: Collection[Wish], capacity: int, now: float) -
     if first < 0 or first >= len(plan.edges) - 1 or any(wish.job not in plan.shares for wish in wishes):
         return None
     edges = np.concatenate([[now], plan.edges[first + 1 :]])
-    shares = {
-        wish.job: Share(plan.shares[wish.job].grains, plan.shares[wish.job].used[first:]) for wish in wishes
-    }
-    free = np.full(len(edges) - 1, capacity)
-    for share in shares.values():
-        free -= share.used
-    if free.min() < 0:
-        return None
-    late = [wish for wish in wishes if not _in_time(wish, shares[wish.job].used, edges)]
-    late.sort(key=lambda each: (each.deadline, each.job))
-    return Plan(edges, free, shares, tuple(wish.job for wish in late))
+    shares, late, free = {}, [], np.full(len(edges) - 1, capacity)
+    for wish in sorted(wishes, key=_EDF):
+        share = Share(plan.shares[wish.job].grains, plan.shares[wish.job].used[first:])
+        if _in_time(wish, share.used, edges):
+            shares[wish.job] = share
+            free -= share.used
+        else:
+            late.append(wish.job)
+    return None if free.min() < 0 else Plan(edges, free, shares, tuple(late))
 
 
 def _in_time(wish: Wish, used: Counts, edges: Floats) -> bool:
@@ -256,7 +258,7 @@ def planned(wishes: Collection[Wish], free: Counts, edges: Floats) -> Plan:
         Shape (slots + 1,): from `slot_edges`.
     """
     left, shares, late = free.copy(), {}, []
-    for wish in sorted(wishes, key=lambda each: (each.deadline, each.job)):
+    for wish in sorted(wishes, key=_EDF):
         share = least_share(wish, left, edges)
         if share is None and wish.latest is not None:
             share = least_share(wish._replace(deadline=wish.latest), left, edges)

@@ -165,6 +165,17 @@ def test_a_plan_that_was_followed_can_be_continued(made, capacity, share):
     assert continued(plan, going, 0, now) is None or not any(each.used.any() for each in rest.shares.values())
 
 
+def test_who_is_late_in_a_plan_that_goes_on_holds_nothing_of_it():
+    """Two jobs of 50 s on one core each; after 10 s one of them has all of its work left, and is late."""
+    table = rates(StepTime(0.0, 1.0).seconds, 1, 1, 1.0)
+    made = [Wish("a", 50.0, table, 60.0), Wish("b", 50.0, table, 55.0)]
+    free, edges = laid(made, 2)
+    plan = planned(made, free, edges)
+    rest = continued(plan, [made[0]._replace(steps=40.0), made[1]], 2, 10.0)
+    assert (set(rest.shares), rest.late) == ({"a"}, ("b",))
+    assert rest.free[0] == 1
+
+
 @settings(max_examples=80, deadline=None)
 @given(wishes(jobs=5), CAPACITY)
 def test_one_more_job_takes_only_what_is_free(made, capacity):
