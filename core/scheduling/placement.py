@@ -14,6 +14,7 @@ from core.scheduling import lookup
 from core.scheduling.actions import Reason, Start
 from core.scheduling.chance import below, draw, seeded
 from core.scheduling.quick_values import filled_by_slot
+from core.scheduling.retries import PATIENCE, pause_after
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ PLACEMENTS = {
 }
 UNREQUESTED = 0.1
 """Cores counted for a job without a request, as in kube-scheduler's scoring (100 millicores)."""
-PATIENCE = 60.0
-"""Seconds after which a start that was neither confirmed nor refused is asked for again."""
-_RETRY, _DOUBLINGS = 5.0, 7
 
 
 def placement_setting() -> str:
@@ -141,8 +139,7 @@ def _refused(before: Attempt, worker: str, seen: Observation) -> Attempt:
     refused = (*before.refused, worker)
     if any(each.id not in refused for each in seen.workers):
         return Attempt(None, seen.time, refused, before.rounds)
-    pause = _RETRY * 2.0 ** min(before.rounds, _DOUBLINGS)
-    return Attempt(None, seen.time + pause, (), before.rounds + 1)
+    return Attempt(None, seen.time + pause_after(before.rounds), (), before.rounds + 1)
 
 
 class _Load:

@@ -39,7 +39,8 @@ class Foresight:
     Parameters
     ----------
     points
-        (cores, seconds per step) by rising cores: of earlier runs, or its own where there are none.
+        (cores, seconds per step): by rising cores of earlier runs, or its own where there are none, the
+        latest last.
     profiled
         Whether they are of earlier runs.
     startup
@@ -65,8 +66,7 @@ class Foresight:
         lives = max(steps / HALF_LIFE, steps * seconds / SECONDS)
         if not self.profiled:
             points = {at: each for at, each in self.points if at != cores} | {cores: seconds}
-            kept = tuple(points.items())[-_POINTS:]
-            return replace(self, points=tuple(sorted(kept)), lives=self.lives + lives)
+            return replace(self, points=tuple(points.items())[-_POINTS:], lives=self.lives + lives)
         ratio = seconds / (self.seconds(cores) * self.factor)
         if ratio < 1 and all(abs(at - cores) > _SAME for at, _ in self.points):
             ratio = min(1.0, ratio * BETWEEN)

@@ -15,6 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+SETTLED = 5.0
+"""Seconds with the same cores after which a measured time per step belongs to them."""
 _PARTS = 3
 _SAME = 1e-12
 """Errors closer than this are the same; the curve with fewer parts is taken."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _FEWEST_READINGS: Final = 5
 _LARGEST_GAMMA: Final = 2.0
-_LARGEST_PENALTY: Final = 30.0  # up to 19 was measured (docs/docker/jobs.md)
+_LARGEST_PENALTY: Final = 30.0  # up to 17 was measured (docs/docker/jobs.md)
 _STEPS: Final = 25
 """Of the search for p: it is then known to 30·0.618²⁵ = 0.0002."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.scheduling.actions import Reason, Resume, Start
 from core.scheduling.deadlines.time_left import seconds_left
 from core.scheduling.model import JobState
+from core.scheduling.retries import PATIENCE, pause_after
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from core.scheduling.policies.by_request.settings import RequestSettings
 
 TINY = 1e-9
-_PAUSE, _DOUBLINGS, _PATIENCE = 5.0, 7, 60.0
 
 
 class Asked(NamedTuple):
@@ -130,7 +130,7 @@ class Scene:
         if job.state is JobState.WAITING:
             self.memory[worker] -= job.said.memory or 0.0
             before = self.asked.get(job.id, Asked(None, 0.0))
-            self.asked[job.id] = before._replace(worker=worker, until=self.now + _PATIENCE)
+            self.asked[job.id] = before._replace(worker=worker, until=self.now + PATIENCE)
         if job.state is not JobState.RUNNING:
             verb = "starts" if job.state is JobState.WAITING else "goes on"
             text = f"{job.id} {verb} on {worker} with {cores:g} cores."
@@ -161,7 +161,7 @@ class Scene:
         for failure in self.seen.failures:
             name = failure.action.job
             if isinstance(failure.action, Start | Resume) and (before := asked.get(name)) is not None:
-                again = self.now + _PAUSE * 2.0 ** min(before.refusals, _DOUBLINGS)
+                again = self.now + pause_after(before.refusals)
                 asked[name] = Asked(None, again, before.refusals + 1, before.worker)
                 text = f"{name} could not start: {failure.why}"
                 self.reasons.append(Reason("failed start", text, name, before.worker))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.scheduling.queue_settings import memory_setting, unasked_setting
 from core.settings_fields import setting
 
 
@@ -11,21 +12,8 @@ from core.settings_fields import setting
 class RequestSettings:
     """What a job gets that says nothing."""
 
-    unasked: float = setting(
-        1.0,
-        label="Without a request",
-        low=0.01,
-        high=4096,
-        unit="cores",
-        help="Cores that a job gets which asks for none.",
-    )
-    memory: float = setting(
-        0.8,
-        label="Memory in use",
-        low=0.05,
-        high=1.0,
-        help="Share of a machine’s memory beyond which nothing starts there.",
-    )
+    unasked: float = unasked_setting()
+    memory: float = memory_setting()
 
 
 @dataclass(frozen=True)

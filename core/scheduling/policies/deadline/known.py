@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Final
 from core.scheduling.deadlines.foresight import Foresight, foreseen
 from core.scheduling.deadlines.plan import Wish
 from core.scheduling.deadlines.rates import Rates, rates
+from core.scheduling.deadlines.time_left import deadline_of
+from core.scheduling.forecasting.step_time import SETTLED
 from core.scheduling.model import JobState
+from core.scheduling.retries import PATIENCE, pause_after
 
 if TYPE_CHECKING:
     from core.scheduling.model import Job
     from core.scheduling.policies.deadline.settings import DeadlineSettings
 
-_SETTLED: Final = 5.0
-"""Seconds with the same cores after which a measured time per step belongs to them."""
 _ROUNDING: Final = 1e-9
 _LITTLE, _LEAST, _MOST = 0.001, 0.05, 1.0
 """A little time: this share of what is left until the deadline, and its bounds in seconds."""
-_PAUSE, _DOUBLINGS, _PATIENCE = 5.0, 7, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,13 @@ class Known:
 
     def failed(self, now: float) -> Known:
         """After a start that failed: it is tried again after a pause that doubles, elsewhere if possible."""
-        again = now + _PAUSE * 2.0 ** min(self.refusals, _DOUBLINGS)
+        again = now + pause_after(self.refusals)
         after = replace(self, again=again, refusals=self.refusals + 1, asked=0, promised=False)
         return replace(after, worker=None, avoids=self.worker) if self.waits else after
 
     def tried(self, worker: str, grains: int, now: float) -> Known:
         """After a start was asked for: it is not asked for again at once."""
-        return replace(self, worker=worker, asked=grains, again=now + _PATIENCE)
+        return replace(self, worker=worker, asked=grains, again=now + PATIENCE)
 
     def with_cores(self, cores: float, now: float) -> Known:
         """After other cores were asked for."""
@@ -137,14 +137,13 @@ class Known:
 def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
     """A job that is seen for the first time; `largest`: cores of the largest worker."""
     said = job.said
-    until = inf if said.deadline is None else job.arrived + said.deadline
     foresight = foreseen(said.profile)
     table = _table(job, foresight, settings, largest)
     grain = min(settings.grain, largest)
     wanted = min(job.request or settings.unasked, 1.0)
     return Known(
         job.id,
-        until,
+        deadline_of(job),
         table,
         min(max(round(wanted / grain), table.least), table.most),
         foresight,
@@ -161,7 +160,7 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
     foresight, table = known.foresight, known.rates
     steps = float((job.steps or 0) - known.done)
     learns = settings.learn or foresight is None or not foresight.profiled
-    if learns and job.step_seconds is not None and cores > 0 < steps and now - given >= _SETTLED:
+    if learns and job.step_seconds is not None and cores > 0 < steps and now - given >= SETTLED:
         before = foresight or Foresight((), profiled=False)
         foresight = before.after(cores, job.step_seconds, steps)
         if not foresight.profiled:

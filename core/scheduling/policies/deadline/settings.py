@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.scheduling.queue_settings import grain_setting, memory_setting, unasked_setting
 from core.settings_fields import setting
 
 
@@ -19,9 +20,7 @@ class DeadlineSettings:
         unit="s",
         help="Length of the first slots of a plan, and time after which running jobs are looked at again.",
     )
-    grain: float = setting(
-        0.25, label="Step", low=0.05, high=64, unit="cores", help="Cores are given in multiples of this."
-    )
+    grain: float = grain_setting(0.25)
     choosy: bool = setting(
         True,
         label="Choose whom to promise",
@@ -61,18 +60,5 @@ class DeadlineSettings:
         choices={"any": "Any multiple of the step", "powers": "The step times 1, 2, 4, 8 …"},
         help="Numbers of cores that a job may have.",
     )
-    unasked: float = setting(
-        1.0,
-        label="Without a request",
-        low=0.01,
-        high=4096,
-        unit="cores",
-        help="Cores with which a job begins whose speed is not known and which asks for none.",
-    )
-    memory: float = setting(
-        0.8,
-        label="Memory in use",
-        low=0.05,
-        high=1.0,
-        help="Share of a machine’s memory beyond which nothing starts there.",
-    )
+    unasked: float = unasked_setting()
+    memory: float = memory_setting()

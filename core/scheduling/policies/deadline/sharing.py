@@ -114,10 +114,9 @@ class Sharing:
     def _able(self, name: str) -> bool:
         """Whether something can be done to a job: it is not on its way, and its start was not asked for."""
         known = self.scene.known[name]
-        return known.again <= self.scene.now if known.waits else self._state(name) is not JobState.MIGRATING
-
-    def _state(self, name: str) -> JobState:
-        return self.scene.jobs[name].state
+        if known.waits:
+            return known.again <= self.scene.now
+        return self.scene.jobs[name].state is not JobState.MIGRATING
 
     def _held(self, name: str) -> int:
         known = self.scene.known[name]

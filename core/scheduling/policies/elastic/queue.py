@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from core.scheduling.retries import PATIENCE, pause_after
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.scheduling.policies.elastic.book import Claim, Held
     from core.scheduling.policies.elastic.settings import ElasticSettings
-
-_PAUSE, _DOUBLINGS, PATIENCE = 5.0, 7, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +61,7 @@ class Queued:
 
     def failed(self, now: float) -> Queued:
         """After a start failed: it is tried again after a pause that doubles."""
-        pause = _PAUSE * 2.0 ** min(self.refusals, _DOUBLINGS)
-        return replace(self, again=now + pause, refusals=self.refusals + 1)
+        return replace(self, again=now + pause_after(self.refusals), refusals=self.refusals + 1)
 
 
 def paused(held: Held, worker: str, now: float) -> Queued:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
+from core.scheduling.forecasting.step_time import SETTLED
 from core.scheduling.model import Trigger
 from core.scheduling.policies.elastic.book import TINY, Book, book, claim
 from core.scheduling.policies.elastic.queue import Queued, paused
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from core.scheduling.policies.elastic.book import Claim
     from core.scheduling.policies.elastic.settings import ElasticSettings
 
-_SETTLED = 5.0
-"""Seconds with the same cores after which a measured time per step belongs to them."""
 _POINTS = 8
 """Numbers of cores for which a job's time per step is remembered."""
 # of a thousand workers, a lambda would take most of the time of a decision
@@ -210,7 +209,7 @@ class Scene:
             return
         for name, each in seen.held.items():
             seconds = self.jobs[name].step_seconds
-            if seconds is not None and each.cores > 0 and self.now - each.given >= _SETTLED:
+            if seconds is not None and each.cores > 0 and self.now - each.given >= SETTLED:
                 kept = {
                     cores: time for cores, time in self.measured.get(name, {}).items() if cores != each.cores
                 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.scheduling.queue_settings import grain_setting, memory_setting, unasked_setting
 from core.settings_fields import setting
 
 ADMISSIONS = {
@@ -59,17 +60,8 @@ class ElasticSettings:
         unit="cores",
         help="Most that any job gets; 0: no cap.",
     )
-    grain: float = setting(
-        1.0, label="Step", low=0.05, high=64, unit="cores", help="Cores are given in multiples of this."
-    )
-    unasked: float = setting(
-        1.0,
-        label="Without a request",
-        low=0.01,
-        high=4096,
-        unit="cores",
-        help="Cores that a job is taken to ask for which says nothing.",
-    )
+    grain: float = grain_setting(1.0)
+    unasked: float = unasked_setting()
     ageing: float = setting(
         60.0,
         label="Ageing",
@@ -97,13 +89,7 @@ class ElasticSettings:
         choices={"longest": "Longest running", "smallest": "Smallest request"},
         help="Which running job is paused for one that waits. Only in turns.",
     )
-    memory: float = setting(
-        0.8,
-        label="Memory in use",
-        low=0.05,
-        high=1.0,
-        help="Share of a machine’s memory beyond which nothing starts there.",
-    )
+    memory: float = memory_setting()
     interval: float = setting(
         10.0,
         label="Interval",
