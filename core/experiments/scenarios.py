@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from core.experiments.parts import JobKind
+from core.experiments.jobs import JobKind
 from core.scheduling.model import Profile
 from core.simulation.arrivals import normal_times
 from core.simulation.loss import FAMILIES, Exponential, Hyperbolic, Replayed, weibull_through
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from core.experiments.parts import Arrivals, Drawn, ListedJob, Span, World
+    from core.experiments.jobs import Drawn, ListedJob, Span
+    from core.experiments.parts import Arrivals, World
     from core.experiments.spec import Experiment
     from core.simulation.loss import LossCurve
     from core.simulation.scenario import Contention

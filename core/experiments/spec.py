@@ -10,17 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.experiments.parts import (
-    SPANS,
-    UNSAID,
-    Arrivals,
-    Containers,
-    Drawn,
-    JobKind,
-    ListedJob,
-    WorkerGroup,
-    World,
-)
+from core.experiments.jobs import SPANS, UNSAID, Drawn, JobKind, ListedJob
+from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
+from core.experiments.jobs import Drawn, JobKind, ListedJob
+from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
 from core.experiments.reading.experiment import from_dict, read_experiment
 from core.experiments.reading.marked import SpecError, read_marked
 from core.experiments.scenarios import scenario

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from core.engines.simulated import simulated
 from core.errors import InputError
+from core.experiments.jobs import JobKind
 from core.experiments.measures.fair_completion import equal_shares, fair_completions
 from core.experiments.outcome import Outcome
-from core.experiments.parts import Arrivals, JobKind
+from core.experiments.parts import Arrivals
 from core.experiments.reading.experiment import read_experiment
 from core.experiments.scenarios import arrival_times, loss_curve, scenario
 from core.experiments.series import Series

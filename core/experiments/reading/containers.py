@@ -10,7 +10,8 @@ from core.scheduling.policies import POLICIES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from core.experiments.parts import JobKind, ListedJob, WorkerGroup
+    from core.experiments.jobs import JobKind, ListedJob
+    from core.experiments.parts import WorkerGroup
     from core.experiments.spec import Arm
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from core.experiments import parts
-from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, ListedJob, WorkerGroup, World
+from core.experiments.jobs import MAY_BE_NONE, SPANS, Drawn, JobKind, ListedJob, Span
+from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
 from core.experiments.reading.containers import check_docker
 from core.experiments.reading.fields import listing, mapping, one, only, read, span, typed
 from core.experiments.reading.marked import Path, SpecError, read_marked
@@ -156,11 +156,11 @@ def _items(values: Mapping[str, Any], *path: str) -> list[tuple[str, Any, Path]]
 
 def _kind(values: Mapping[str, Any], path: Path) -> JobKind:
     specs = {each.name: each for each in describe(JobKind)}
-    nothing = [name for name in parts.MAY_BE_NONE if name in values and values[name] is None]
-    apart = (*parts.SPANS, *nothing, "losses", "throughput")
+    nothing = [name for name in MAY_BE_NONE if name in values and values[name] is None]
+    apart = (*SPANS, *nothing, "losses", "throughput")
     rest = {name: each for name, each in values.items() if name not in apart}
     made: dict[str, Any] = read(JobKind, rest, path, "A kind of job")
-    for name in parts.SPANS:
+    for name in SPANS:
         if name in values and name not in nothing:
             made[name] = span(specs[name], values[name], (*path, name))
     made["throughput"] = _throughput(values.get("throughput") or [], path)
@@ -190,9 +190,9 @@ def _range(asks: JobKind | ListedJob) -> str:
     return f"at most {asks.max:g}" if asks.min is None else f"{asks.min:g} to {asks.max:g}"
 
 
-def _throughput(value: Any, path: Path) -> tuple[parts.Span, ...]:
+def _throughput(value: Any, path: Path) -> tuple[Span, ...]:
     where: Path = (*path, "throughput")
-    made: list[parts.Span] = []
+    made: list[Span] = []
     for at, pair in enumerate(listing(value, where, "throughput")):
         if not isinstance(pair, list) or len(pair) != 2:
             raise SpecError(

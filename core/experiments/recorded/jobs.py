@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from core.errors import InputError
-from core.experiments.parts import JobKind, ListedJob
+from core.experiments.jobs import JobKind, ListedJob
 from core.experiments.recorded.execution import LeftOut, Recorded, TraceJobs, digits, recorded
 from core.traces.model import Role
 from core.traces.validation import many

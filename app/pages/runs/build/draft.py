@@ -14,16 +14,8 @@ import yaml
 
 from app.pages.runs.build.yaml import written
 from core.errors import InputError
-from core.experiments.parts import (
-    MAY_BE_NONE,
-    SPANS,
-    Arrivals,
-    Containers,
-    Drawn,
-    JobKind,
-    WorkerGroup,
-    World,
-)
+from core.experiments.jobs import MAY_BE_NONE, SPANS, Drawn, JobKind
+from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
 from core.experiments.reading.experiment import from_dict
 from core.experiments.reading.marked import SpecError, read_marked
 from core.experiments.spec import SIMULATED

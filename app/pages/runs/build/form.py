@@ -15,7 +15,8 @@ from app.pages.runs.build.policies import policies
 from app.pages.runs.build.yaml import shortened
 from app.ui.basics import Node, button, icon
 from app.ui.forms import ORDER, control, field_id, select
-from core.experiments.parts import CONTAINER, TERMS, Arrivals, Containers, Drawn, JobKind, WorkerGroup, World
+from core.experiments.jobs import CONTAINER, TERMS, Drawn, JobKind
+from core.experiments.parts import Arrivals, Containers, WorkerGroup, World
 from core.experiments.spec import ENGINES, SIMULATED
 from core.settings_fields import FieldSpec
 from core.traces.validation import many

@@ -11,7 +11,7 @@ from dash import html
 from app.pages.runs.build.draft import shown
 from app.ui.basics import Node, data, icon, icon_button
 from app.ui.forms import ORDER, control, field_id
-from core.experiments.parts import MAY_BE_NONE, SPANS, JobKind
+from core.experiments.jobs import MAY_BE_NONE, SPANS, JobKind
 from core.settings_fields import describe
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from core.experiments.parts import Arrivals, Containers, Drawn, JobKind, World
+from core.experiments.jobs import Drawn, JobKind
+from core.experiments.parts import Arrivals, Containers, World
 from core.settings_fields import describe
 
 if TYPE_CHECKING:
