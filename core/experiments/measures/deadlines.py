@@ -101,7 +101,7 @@ DEADLINE_MEASURES: dict[str, Measure] = {
     "utilisation": Measure(
         "Use of allocated cores", "Allocated cores used", utilisation, "share", rising=True
     ),
-    "lost": Measure("Core-seconds of jobs that missed", "Lost", lost, "core-s"),
+    "lost": Measure("Core time of jobs that missed", "Lost", lost, "core-s"),
 }
 
 

@@ -53,7 +53,7 @@ def test_a_job_has_all_that_helps_it_while_nobody_else_needs_it():
     asks(made, "a", 99, 100.0)
     made.look(0.0)
     assert follow(made) == {"a": 4.0}
-    assert texts(made, "a") == ["a is promised to end within 1 min 40 s: 1 cores suffice."]
+    assert texts(made, "a") == ["a is promised to end within 1 min 40 s; enough are 1.00 cores."]
 
 
 def test_cores_beyond_the_least_share_are_given_back_for_whom_needs_them():

@@ -122,7 +122,10 @@ def _job_kind(at: int, name: str, kind: Mapping[str, Any] | None, *, real: bool)
     made += controls(JobKind, path, given, main)
     others = controls(JobKind, path, given, rest(JobKind, (*_MAIN, *CONTAINER, *TERMS)))
     terms = controls(JobKind, path, given, TERMS)
-    folded = [more("Loss, checkpoints, steps", others), more("Request, memory, threads, speed-up", terms)]
+    folded = [
+        more("Loss, checkpoints, steps", others),
+        more("Request, deadline, memory, threads, speed-up", terms),
+    ]
     return item(name, made, "drop-kinds", at, folded)
 
 

@@ -20,6 +20,7 @@ from core.scheduling.policies.by_request.scene import RequestState, Scene
 from core.scheduling.policies.by_request.settings import LaxitySettings, RequestSettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.shares.resizing import changes
+from core.units import format_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,7 +108,7 @@ def _serve(rule: Rule, scene: Scene, queue: list[Job]) -> str:
             continue
         scene.rest(job, rule.name)
         if not told:
-            told = f"{job.id} waits for {scene.request(job):g} cores."
+            told = f"{job.id} waits for {format_cores(scene.request(job))}."
             if rule.backfills:
                 reserved = shadow(scene, job)
             elif rule.blocks:

@@ -10,6 +10,7 @@ from core.scheduling.actions import Reason, Resume, Start
 from core.scheduling.deadlines.time_left import seconds_left
 from core.scheduling.model import JobState
 from core.scheduling.retries import PATIENCE, pause_after
+from core.units import format_cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +134,7 @@ class Scene:
             self.asked[job.id] = before._replace(worker=worker, until=self.now + PATIENCE)
         if job.state is not JobState.RUNNING:
             verb = "starts" if job.state is JobState.WAITING else "goes on"
-            text = f"{job.id} {verb} on {worker} with {cores:g} cores."
+            text = f"{job.id} {verb} on {worker} with {format_cores(cores)}."
             self.reasons.append(Reason(rule, text, job.id, worker))
 
     def rest(self, job: Job, rule: str) -> None:

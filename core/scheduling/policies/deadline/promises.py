@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.scheduling.deadlines.plan import continued, least_share, planned, slot_edges, with_one_more
-from core.units import format_duration
+from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -175,7 +175,8 @@ class Promises:
             self.begin.setdefault(worker, {})[known.job] = None
         scene.stir(worker)
         cores, left = share.grains * scene.grain, known.until - scene.now
-        text = f"{known.job} is promised to end within {format_duration(left)}: {cores:g} cores suffice."
+        enough = f"enough are {format_cores(cores)}"
+        text = f"{known.job} is promised to end within {format_duration(left)}; {enough}."
         scene.tell("promise", text, known.job, cores=cores, cost=cost * scene.grain, left=left)
         return True
 
