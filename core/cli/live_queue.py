@@ -34,16 +34,33 @@ def register(app: typer.Typer) -> None:
 
 
 @answers
-def submit(context: typer.Context, engine: Engine = "", as_json: Json = False) -> None:
-    """Let a job wait in an engine's queue; the policy that is attached in control starts it."""
+def submit(
+    context: typer.Context,
+    ask: Annotated[
+        bool, typer.Option("--ask", help="Only say whether its deadline could be met; submit nothing.")
+    ] = False,
+    engine: Engine = "",
+    as_json: Json = False,
+) -> None:
+    """Let a job wait in an engine's queue; the policy that is attached in control starts it.
+
+    With a deadline it says first whether that can be met, with how many cores, and who would give way.
+    """
+    chosen = given(context)
     with _Opened(engine) as (workspace, name):
-        job = workspace.live.queue.submit(name, given(context))
+        queue = workspace.live.queue
+        found = queue.ask(name, chosen) if ask or chosen.get("deadline") else None
+        job = None if ask else queue.submit(name, chosen)
     if as_json:
-        print_json(job.to_dict())
+        told = {} if found is None else {"outlook": found.to_dict()}
+        print_json(({} if job is None else job.to_dict()) | told)
     else:
         from core.cli import live_queue_output as show
 
-        show.submitted(job)
+        if found is not None:
+            show.outlook(found)
+        if job is not None:
+            show.submitted(job)
 
 
 @answers

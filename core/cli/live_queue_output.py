@@ -15,10 +15,20 @@ from core.units import format_duration, format_number
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.runtime.live.queue.asking import Answer
     from core.runtime.live.queue.infos import QueuedJob
 
 _HEADS = ("job", "state", "priority", "cores", "threads", "for", "image")
 _NUMBERS = ("priority", "cores", "threads", "for")
+
+
+def outlook(found: Answer) -> None:
+    """Whether a deadline can be met, and what that costs others."""
+    from core.runtime.live.queue.asking import sentences
+
+    console = Console(soft_wrap=True)
+    for sentence in sentences(found):
+        console.print(plain(sentence), highlight=False)
 
 
 def submitted(job: QueuedJob) -> None:

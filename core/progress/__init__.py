@@ -5,6 +5,7 @@ from core.progress.labels import LABEL, labelled_value
 from core.progress.patterns import Counted, Found, count, find_loss, last_written
 from core.progress.reader import Position, ProgressReader, Reading
 from core.progress.reported import Reported, read_reported
+from core.progress.step_clock import StepClock
 
 __all__ = [
     "LABEL",
@@ -16,6 +17,7 @@ __all__ = [
     "ProgressReader",
     "Reading",
     "Reported",
+    "StepClock",
     "count",
     "find_loss",
     "labelled_value",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from core.progress.goals import Evaluation, Goal, read_goal
 from core.progress.labels import LABEL, labelled_value
 from core.progress.patterns import KEYS, LONGEST, Counted, Found, count, find_loss, last_written
+from core.progress.step_clock import StepClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,6 +64,7 @@ class ProgressReader:
         self._no_number = False
         self._other = ""
         self._counted = _Steps()
+        self._clock = StepClock()
 
     def feed(self, lines: Iterable[tuple[float, str]]) -> tuple[Reading, ...]:
         """Return the readings of lines, in their order."""
@@ -85,6 +87,7 @@ class ProgressReader:
         self._lines += 1
         self._long += len(text) > self._longest
         self._counted.take(count(text))
+        self._clock.note(time, self._counted.position().steps)
         found = self._find(text)
         if found is None:
             self._remember_other(text)
@@ -100,6 +103,11 @@ class ProgressReader:
     def position(self) -> Position:
         """How far the program is, by its own output."""
         return self._counted.position()
+
+    @property
+    def step_seconds(self) -> float | None:
+        """Seconds per step lately; None where that is not known."""
+        return self._clock.seconds
 
     @property
     def why(self) -> str | None:

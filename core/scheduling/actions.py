@@ -126,6 +126,9 @@ class Mark:
         Whether its end before its deadline is promised; None of policies that promise nothing.
     ends
         When it is expected to end, seconds of the run's clock, or None.
+    between
+        Between which moments it ends eight times out of ten, as far as others were predicted well; None where
+        that is not known.
     """
 
     job: str
@@ -133,3 +136,4 @@ class Mark:
     growth: float | None = None
     promised: bool | None = None
     ends: float | None = None
+    between: tuple[float, float] | None = None

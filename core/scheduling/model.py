@@ -88,15 +88,26 @@ class Profile:
         (cores, seconds per step) as measured, by rising cores, each above zero.
     startup
         Seconds until the first step.
+    curve
+        Whether t(c) = a + b/c + d·c through these points is meant, which also speaks of more cores than were
+        tried; otherwise the speed lies on straight lines between them, and is that of the last beyond it.
+    steps
+        Training steps that they had in all, or None.
+    spread
+        Their observed time per step over what was predicted for them: 10th and 90th percentile; None while
+        too few are known.
     """
 
     points: tuple[tuple[float, float], ...]
     startup: float = 0.0
+    curve: bool = False
+    steps: int | None = None
+    spread: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is known of a job beforehand beside its request: what its owner said, and earlier runs.
+    """What is known of a job beforehand beside its request: what its owner said and was told, earlier runs.
 
     Parameters
     ----------
@@ -110,6 +121,8 @@ class Terms:
         Seconds after its submission within which it should end, or None.
     profile
         How fast its kind was before, or None.
+    promised
+        Whether it was promised its deadline before this run, which then tries to keep that.
     """
 
     min: float | None = None
@@ -118,6 +131,7 @@ class Terms:
     priority: int = 0
     deadline: float | None = None
     profile: Profile | None = None
+    promised: bool = False
 
 
 HIGHEST_PRIORITY = 9

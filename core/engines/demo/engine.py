@@ -260,6 +260,7 @@ class DemoEngine:
     def _count(self, job: Followed, replayed: ReplayedJob) -> None:
         job.cpu_seconds, job.steps = replayed.used, len(replayed.left)
         seen = self._host.seen
+        job.clock.note(seen.replay.at, job.steps)
         began = seen.unix(self._begin)
         job.news += [(at - began, value) for at, value in job.readings.news()]
 
@@ -295,4 +296,5 @@ class DemoEngine:
             None if asked is None else asked.job.request,
             can_migrate=False,
             terms=None if asked is None else asked.job.terms,
+            step_seconds=job.clock.seconds,
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from core.engines.errors import ContainerGone
 from core.errors import PhaseDockError
+from core.progress import StepClock
 from core.scheduling import refusals
 from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
 from core.scheduling.model import JobState
@@ -43,6 +44,8 @@ class Followed:
         Readings that were not shown yet.
     submitted
         Whether its job was submitted.
+    clock
+        How long a step takes.
     """
 
     container: DemoContainer
@@ -56,6 +59,7 @@ class Followed:
     paused_here: bool = False
     news: list[Reading] = field(default_factory=list)
     submitted: bool = False
+    clock: StepClock = field(default_factory=StepClock)
 
 
 def do(host: DemoHost, job: Followed, action: Action) -> None:

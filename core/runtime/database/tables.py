@@ -229,4 +229,18 @@ class SubmittedJobRow(Base):
     finished: Mapped[float | None]
     cores: Mapped[float | None]
     threads: Mapped[int | None]
+    promised: Mapped[bool | None]
     __table_args__ = (UniqueConstraint("engine", "name", name="submitted_jobs_by_name"),)
+
+
+class EarlierRunsRow(Base):
+    """What earlier runs of one kind of job have shown of its speed.
+
+    `about` says which kind: its image, the command of its last run and its data.
+    """
+
+    __tablename__ = "earlier_runs"
+    kind: Mapped[str] = mapped_column(String(32), primary_key=True)
+    about: Mapped[dict[str, Any]]
+    found: Mapped[dict[str, Any]]
+    updated: Mapped[float]

@@ -14,6 +14,7 @@ from core.runtime.live.control.by_hand import ManualControl
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.control.saved_limits import SavedLimitsStore
 from core.runtime.live.engines import Engines
+from core.runtime.live.queue.earlier_runs import EarlierRuns
 from core.runtime.live.queue.service import JobQueue
 from core.runtime.live.queue.spec import Mounts
 from core.runtime.live.queue.store import SubmittedJobs
@@ -63,6 +64,7 @@ class Live(ViewBuilder):
         self.queue = JobQueue(
             settings.home,
             SubmittedJobs(database),
+            EarlierRuns(database),
             self.engine_registry,
             self._sessions,
             self.may_change,

@@ -49,9 +49,11 @@ class LogReadings:
             self._reader = None
 
     def place(self) -> Place:
-        """Steps done and in all, as far as its lines say."""
-        found = self._reader.position if self._reader is not None else None
-        return Place(found.steps, found.total_steps) if found is not None else Place()
+        """Steps done and in all, and how long one takes, as far as its lines say."""
+        if self._reader is None:
+            return Place()
+        found = self._reader.position
+        return Place(found.steps, found.total_steps, self._reader.step_seconds)
 
     def news(self, at_end: bool = False) -> list[Reading]:
         """Unix seconds and E of what was printed since the last read; nothing where it cannot be read."""

@@ -14,10 +14,11 @@ if TYPE_CHECKING:
 
 
 class Place(NamedTuple):
-    """Steps done, and in all; None where it is not said."""
+    """Steps done and in all, and seconds per step lately; None where it is not said."""
 
     steps: int | None = None
     total_steps: int | None = None
+    step_seconds: float | None = None
 
 
 class Follower(Protocol):

@@ -136,12 +136,12 @@ class LiveJob:
             self.can_migrate,
             self.can_resize and not self._is_silent(says),
             terms=self.plan.terms if self.plan is not None else None,
-            step_seconds=says.step_seconds if says is not None else None,
+            step_seconds=place.step_seconds,
         )
 
     def _place(self, says: Says | None) -> Place:
         if says is not None and says.state:
-            return Place(says.step, says.steps)
+            return Place(says.step, says.steps, says.step_seconds)
         return self.follower.place() if self.follower is not None else Place()
 
     def _is_silent(self, says: Says | None) -> bool:

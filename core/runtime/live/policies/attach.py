@@ -204,6 +204,8 @@ def _follow(
             return minutes
         finally:
             minutes.close()
+            if isinstance(engine, FedEngine):
+                engine.close()
     return minutes
 
 

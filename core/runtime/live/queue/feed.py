@@ -14,18 +14,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from core.errors import PhaseDockError
+from core.runtime.live.queue.kinds import steps_of
+from core.runtime.live.queue.standing import standing, write_standings
 from core.runtime.live.queue.states import QueueState
 from core.scheduling.actions import Start
+from core.scheduling.deadlines.earlier import Course
 from core.scheduling.model import Failure, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from core.engines.submitted import QueueingEngine
     from core.engines.values import EngineKey
+    from core.runtime.live.queue.earlier_runs import EarlierRuns
     from core.runtime.live.queue.infos import QueuedJob
     from core.runtime.live.queue.store import SubmittedJobs
-    from core.scheduling.actions import Action
+    from core.scheduling.actions import Action, Mark
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job, Observation
     from core.scheduling.ports import Engine
@@ -43,12 +48,15 @@ _STATES: Final = {JobState.RUNNING: QueueState.RUNNING, JobState.PAUSED: QueueSt
 
 @dataclass
 class _Fed:
-    """A job that the engine knows: its name there, and what was last written down of it."""
+    """A job that the engine knows: its name there, how it goes, and what was last written down of it."""
 
     run_name: str
     job: QueuedJob
+    course: Course
     written: tuple[Any, ...] = ()
     why: str = ""
+    promised: bool | None = None
+    mark: Mark | None = None
 
 
 class FedEngine:
@@ -60,19 +68,31 @@ class FedEngine:
         What the policy acts on: the engine itself, or one that only watches it.
     real
         The engine itself.
-    key, store
-        Which engine it is, and where its jobs are.
+    key, store, earlier
+        Which engine it is, where its jobs are, and what earlier runs have shown.
+    standings
+        The file that says how they stand.
     starts
         Whether what the policy decides is done, so that jobs are started.
     """
 
     def __init__(
-        self, engine: Engine, real: QueueingEngine, key: EngineKey, store: SubmittedJobs, *, starts: bool
+        self,
+        engine: Engine,
+        real: QueueingEngine,
+        key: EngineKey,
+        store: SubmittedJobs,
+        earlier: EarlierRuns,
+        standings: Path,
+        *,
+        starts: bool,
     ) -> None:
         self._engine = engine
         self._real = real
         self._key = key
         self._store = store
+        self._earlier = earlier
+        self._standings = standings
         self._starts_jobs = starts
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
@@ -95,10 +115,19 @@ class FedEngine:
             if job.id in ids:
                 self._ended(ids[job.id], job)
         containers = self._real.containers
+        cores = {worker.id: worker.capacity for worker in seen.workers}
         for job in seen.jobs:
             if job.id in ids:
                 self._seen(ids[job.id], job, containers.get(job.id, ""))
+                fed = self._fed[ids[job.id]]
+                fed.course = fed.course.after(job, seen.time, cores.get(job.worker or "", 0.0))
         return seen
+
+    def close(self) -> None:
+        """Remember what was seen of jobs that go on without a policy."""
+        self._standings.unlink(missing_ok=True)
+        for fed in self._fed.values():
+            self._earlier.add(fed.job.spec, fed.course)
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided; a submitted job is claimed before it is started."""
@@ -119,7 +148,8 @@ class FedEngine:
         return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
 
     def explain(self, entry: Entry) -> None:
-        """Write down the policy's reasons for jobs that wait."""
+        """Write down what the policy thinks of jobs: its promises, and its reasons for those that wait."""
+        self._stand(entry)
         waiting = {job.id for job in entry.observation.jobs if job.state is JobState.WAITING}
         waiting -= {action.job for action in entry.actions}
         ids = {fed.run_name: job for job, fed in self._fed.items()}
@@ -130,6 +160,23 @@ class FedEngine:
                     fed.why = reason.text
                     self._store.note(fed.job.id, reason.text)
 
+    def _stand(self, entry: Entry) -> None:
+        seen, now = entry.observation, time.time()
+        marks, jobs = {mark.job: mark for mark in entry.marks}, {job.id: job for job in seen.jobs}
+        found = {}
+        for job, fed in self._fed.items():
+            if fed.run_name not in jobs:
+                continue
+            mark = marks.get(fed.run_name)
+            if mark is not None:
+                fed.mark = mark
+            found[job] = standing(jobs[fed.run_name], fed.mark, now, now - seen.time)
+            promised = found[job].promised
+            if self._starts_jobs and promised is not None and promised != fed.promised:
+                fed.promised = promised
+                self._store.note_promise(job, promised)
+        write_standings(self._standings, found)
+
     def poll(self) -> None:
         """Take what was submitted, cancelled or changed since the last look; called often."""
         if time.monotonic() - self._polled < _EVERY:
@@ -139,10 +186,11 @@ class FedEngine:
         for job in jobs.values():
             fed = self._fed.get(job.id)
             if fed is None:
-                self._fed[job.id] = _Fed(self._real.submit(job.for_engine()), job)
+                profile = self._earlier.of(job.spec).profile(steps_of(job.spec))
+                self._fed[job.id] = _Fed(self._real.submit(job.for_engine(profile)), job, Course(profile))
             elif job.priority != fed.job.priority:
                 fed.job = job
-                self._real.revise(fed.run_name, job.terms)
+                self._real.revise(fed.run_name, job.terms(fed.course.profile))
         for name, fed in list(self._fed.items()):
             if name not in jobs or jobs[name].cancelling:
                 self._withdraw(name, fed)
@@ -155,7 +203,8 @@ class FedEngine:
             self._fed.pop(job)
 
     def _ended(self, job: str, seen: Job) -> None:
-        self._fed.pop(job)
+        fed = self._fed.pop(job)
+        self._earlier.add(fed.job.spec, fed.course)
         why = self._real.reasons.get(seen.id, "")
         self._store.move(job, _ENDS[seen.state], why=why, cores=None, threads=None)
 

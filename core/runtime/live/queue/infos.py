@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.engines.submitted import SubmittedJob
@@ -12,6 +12,8 @@ from core.scheduling.model import Terms
 
 if TYPE_CHECKING:
     from core.runtime.database.tables import SubmittedJobRow
+    from core.runtime.live.queue.standing import Standing
+    from core.scheduling.model import Profile
 
 _OF_ID = 8
 """Characters of a job's id in its container's name: jobs of other workspaces may have its name."""
@@ -45,6 +47,10 @@ class QueuedJob:
         When its container was first started, and when it ended, or None.
     cores, threads
         Its limit and its threads as last seen; None without one, and where that is not known.
+    promised
+        Whether it was promised its deadline; None as long as no policy said.
+    stands
+        How it stands in the eyes of the policy that is attached now, or None.
     """
 
     id: str
@@ -61,26 +67,30 @@ class QueuedJob:
     finished: float | None = None
     cores: float | None = None
     threads: int | None = None
+    promised: bool | None = None
+    stands: Standing | None = None
 
     @property
     def container_name(self) -> str:
         """What its container is called."""
         return f"{self.name}-{self.id[:_OF_ID]}"
 
-    @property
-    def terms(self) -> Terms:
-        """What its owner said of it beside its request."""
-        memory = None if self.spec.memory is None else float(self.spec.memory)
-        return Terms(self.spec.least, self.spec.most, memory, self.priority)
+    def terms(self, profile: Profile | None = None) -> Terms:
+        """What its owner said of it beside its request, and what earlier runs of its kind say."""
+        spec = self.spec
+        memory = None if spec.memory is None else float(spec.memory)
+        deadline = None if spec.deadline is None else max(spec.deadline - self.created, 0.0)
+        return Terms(spec.least, spec.most, memory, self.priority, deadline, profile, self.promised is True)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         names = ("id", "name", "engine", "created", "priority", "why", "container", "started", "finished")
-        plain = {name: getattr(self, name) for name in (*names, "cores", "threads", "cancelling")}
-        return {**plain, "state": str(self.state), "job": self.spec.to_dict()}
+        plain = {name: getattr(self, name) for name in (*names, "cores", "threads", "cancelling", "promised")}
+        stands = None if self.stands is None else asdict(self.stands)
+        return {**plain, "state": str(self.state), "stands": stands, "job": self.spec.to_dict()}
 
-    def for_engine(self) -> SubmittedJob:
-        """The job as an engine needs it."""
+    def for_engine(self, profile: Profile | None = None) -> SubmittedJob:
+        """The job as an engine needs it, with what earlier runs of its kind say."""
         spec = self.spec
         return SubmittedJob(
             self.id,
@@ -94,7 +104,7 @@ class QueuedJob:
             spec.ports,
             spec.memory,
             spec.request,
-            self.terms,
+            self.terms(profile),
             spec.follows,
             spec.program,
             self.container if self.state is not QueueState.WAITING else "",
@@ -119,4 +129,5 @@ def queued_job(row: SubmittedJobRow) -> QueuedJob:
         row.finished,
         row.cores,
         row.threads,
+        row.promised,
     )

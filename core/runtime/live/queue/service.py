@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import ConflictError, InputError, PhaseDockError
 from core.runtime.infos import TaskState
+from core.runtime.live.queue.asking import Present, asked
 from core.runtime.live.queue.feed import FedEngine
 from core.runtime.live.queue.settings import JobSettings
 from core.runtime.live.queue.settling import remove_container, settle
 from core.runtime.live.queue.spec import JobNotAccepted, Mounts, read_job
+from core.runtime.live.queue.standing import read_standings
 from core.runtime.live.queue.states import QueueState
 from core.runtime.live.sessions import ATTACH
+from core.runtime.live.view.snapshot import LiveFiles
 from core.runtime.live.view.values import EngineState, Mode
 from core.scheduling.model import HIGHEST_PRIORITY
 from core.scheduling.policies import spelt
@@ -33,10 +37,13 @@ if TYPE_CHECKING:
     from core.engines.submitted import JobHost, QueueingEngine
     from core.runtime.infos import TaskInfo
     from core.runtime.live.engines import Engines
+    from core.runtime.live.queue.asking import Answer
+    from core.runtime.live.queue.earlier_runs import EarlierRuns
     from core.runtime.live.queue.infos import QueuedJob
     from core.runtime.live.queue.spec import JobSpec
     from core.runtime.live.queue.store import SubmittedJobs
     from core.runtime.live.sessions import Sessions
+    from core.runtime.live.view.values import EngineInfo
     from core.scheduling.ports import Engine
 
 _TO_DO = f"Attach one in control: {spelt('elastic')} has a queue, “{spelt('free')}” starts all at once."
@@ -49,8 +56,8 @@ class JobQueue:
     ----------
     home
         The home folder of the workspace.
-    store, engines, sessions
-        Where jobs, engines and attached policies are.
+    store, earlier, engines, sessions
+        Where jobs, what earlier runs have shown, engines and attached policies are.
     may_change
         Whether the containers of an engine may be changed.
     mounts
@@ -61,13 +68,14 @@ class JobQueue:
         self,
         home: Path,
         store: SubmittedJobs,
+        earlier: EarlierRuns,
         engines: Engines,
         sessions: Sessions,
         may_change: Callable[[str], bool],
         mounts: Mounts,
     ) -> None:
-        self.store = store
-        self._folder = home / "live" / "jobs"
+        self.store, self.earlier = store, earlier
+        self._home, self._folder = home, home / "live" / "jobs"
         self._engines = engines
         self._sessions = sessions
         self._may_change = may_change
@@ -83,7 +91,7 @@ class JobQueue:
         """
         return self._engines.kind(engine).takes_jobs
 
-    def submit(self, engine: str, values: Mapping[str, Any]) -> QueuedJob:
+    def submit(self, engine: str, values: Mapping[str, Any], zone: str = "") -> QueuedJob:
         """Let a job wait in the queue of an engine; it is on the disk when this returns.
 
         Parameters
@@ -92,6 +100,8 @@ class JobQueue:
             Its name.
         values
             Settings of `JobSettings` by name; those that are left out have their defaults.
+        zone
+            The time zone that a deadline is meant in; empty: this machine's.
 
         Raises
         ------
@@ -103,14 +113,38 @@ class JobQueue:
             If anything about the job is wrong; names the fields.
         """
         self._check(engine)
-        info = self._engines.get(engine)
-        if info.state is not EngineState.READY:
-            raise ConflictError(info.message, info.hint)
+        info = self._ready(engine)
         chosen = build(JobSettings, values)
-        name, spec = read_job(chosen, info, self._mounts)
+        name, spec = read_job(chosen, info, self._mounts, time.time(), zone)
         self._check_image(engine, spec)
         added = self.store.add(self._engines.key(engine), name, spec, chosen.priority)
         return replace(added, why=self.waits_for(engine))
+
+    def ask(self, engine: str, values: Mapping[str, Any], zone: str = "") -> Answer:
+        """Whether the deadline of a job could be met, and who would give way; nothing is changed.
+
+        Parameters
+        ----------
+        engine, values, zone
+            As for `submit`.
+
+        Raises
+        ------
+        ConflictError
+            If the engine does not answer, or takes no jobs.
+        NotFoundError
+            If the settings name no such engine.
+        InputError
+            If anything about the job is wrong; names the fields.
+        """
+        self._takes(engine)
+        info, now = self._ready(engine), time.time()
+        name, spec = read_job(build(JobSettings, values), info, self._mounts, now, zone)
+        task, files = self._attached(engine), LiveFiles(self._home, engine)
+        controls = task is not None and task.params.get("mode") == Mode.CONTROL
+        jobs = self.store.active(self._engines.key(engine))
+        present = Present(info, files, jobs, read_standings(files.jobs), self.earlier, now)
+        return present.answer(name, spec, asked(task, controls))
 
     def list(self, engine: str) -> tuple[QueuedJob, ...]:
         """The jobs of an engine: those that are not over in order of submission, then the last that are.
@@ -120,7 +154,9 @@ class JobQueue:
         NotFoundError
             If the settings name no such engine.
         """
-        found = self.store.list(self._engines.key(engine))
+        stands = read_standings(LiveFiles(self._home, engine).jobs) if self._followed(engine) else {}
+        every = self.store.list(self._engines.key(engine))
+        found = tuple(replace(job, stands=stands.get(job.id)) if job.id in stands else job for job in every)
         if not any(job.state is QueueState.WAITING for job in found):
             return found
         said = self.waits_for(engine)
@@ -250,7 +286,9 @@ class JobQueue:
             return over
         self._settle(engine)
         key = self._engines.key(engine)
-        return FedEngine(over, cast("QueueingEngine", real), key, self.store, starts=starts)
+        queueing = cast("QueueingEngine", real)
+        standings = LiveFiles(self._home, engine).jobs
+        return FedEngine(over, queueing, key, self.store, self.earlier, standings, starts=starts)
 
     def let_go(self, engine: str) -> None:
         """Bring the jobs of an engine up to date whose policy has just let go of it."""
@@ -291,11 +329,20 @@ class JobQueue:
         field = "program" if spec.program else "image"
         raise JobNotAccepted({field: f"{engine} does not have {spec.image}; {how}."})
 
-    def _check(self, engine: str) -> None:
+    def _ready(self, engine: str) -> EngineInfo:
+        info = self._engines.get(engine)
+        if info.state is not EngineState.READY:
+            raise ConflictError(info.message, info.hint)
+        return info
+
+    def _takes(self, engine: str) -> None:
         if not self.takes_jobs(engine):
             raise ConflictError(
                 f"Jobs cannot be submitted to {engine}.", "Choose a Docker engine, or build an experiment."
             )
+
+    def _check(self, engine: str) -> None:
+        self._takes(engine)
         if not self._may_change(engine):
             raise ConflictError(
                 "PhaseDock may not start or end containers: PHASEDOCK_CONTROL is off.",

@@ -53,6 +53,11 @@ class JobSettings:
     priority: int = setting(
         0, label="Priority", low=0, high=HIGHEST_PRIORITY, help="From 0 to 9; the higher, the sooner."
     )
+    deadline: str = setting(
+        "",
+        label="Deadline",
+        help="When it has to be done: 2 h, 18:00, 6 pm, tomorrow 9:00, 2026-12-24 18:00. Empty: none.",
+    )
     environment: str = setting(
         "", label="Environment", help="Variables with spaces between them, such as SEED=1 MODE=fast."
     )
@@ -60,6 +65,11 @@ class JobSettings:
         False,
         label="Its threads follow its cores",
         help="The program uses PhaseDock’s agent. Bundled programs always do.",
+    )
+    data: str = setting(
+        "",
+        label="Data",
+        help="What it trains on, in a word, where the command does not say: other data, other speed.",
     )
     volumes: str = setting(
         "", label="Volumes", help="Such as /srv/data:/data:ro; only below PHASEDOCK_ALLOWED_VOLUMES."

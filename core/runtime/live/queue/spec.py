@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.errors import InputError
 from core.jobs.catalogue import CATALOGUE
+from core.runtime.live.queue.moments import read_deadline
 from core.runtime.live.queue.settings import OWN
 from core.settings_fields import describe
 from core.units import GIB, MIB, format_bytes, format_cores
@@ -74,6 +75,10 @@ class JobSpec:
         Whether its threads follow its cores.
     program
         The bundled program that it runs; empty for an image of one's own.
+    deadline
+        When it has to be done, seconds since 1970, or None.
+    data
+        What it trains on, in a word, or empty.
     """
 
     image: str
@@ -87,6 +92,8 @@ class JobSpec:
     ports: Mapping[str, str] = field(default_factory=dict, hash=False)
     follows: bool = False
     program: str = ""
+    deadline: float | None = None
+    data: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the database."""
@@ -98,7 +105,9 @@ class JobSpec:
         return cls(**{**plain, "command": tuple(plain["command"])})
 
 
-def read_job(chosen: JobSettings, engine: EngineInfo, mounts: Mounts) -> tuple[str, JobSpec]:
+def read_job(
+    chosen: JobSettings, engine: EngineInfo, mounts: Mounts, now: float, zone: str = ""
+) -> tuple[str, JobSpec]:
     """The name that a job should have, and the job.
 
     Parameters
@@ -109,6 +118,8 @@ def read_job(chosen: JobSettings, engine: EngineInfo, mounts: Mounts) -> tuple[s
         Where it is to run.
     mounts
         What it may have of the host.
+    now, zone
+        Seconds since 1970, and the time zone of whoever typed it (`core.runtime.live.queue.moments`).
 
     Raises
     ------
@@ -131,6 +142,7 @@ def read_job(chosen: JobSettings, engine: EngineInfo, mounts: Mounts) -> tuple[s
     checked("min", lambda: _least(chosen))
     checked("max", lambda: _most(chosen))
     memory = checked("memory", lambda: _memory(chosen.memory, engine))
+    deadline = checked("deadline", lambda: read_deadline(chosen.deadline, now, zone))
     environment = checked("environment", lambda: _environment(chosen.environment))
     volumes = checked("volumes", lambda: _volumes(chosen.volumes, mounts.volumes))
     ports = checked("ports", lambda: _ports(chosen.ports, mounts.ports))
@@ -150,6 +162,8 @@ def read_job(chosen: JobSettings, engine: EngineInfo, mounts: Mounts) -> tuple[s
         ports=ports,
         follows=chosen.follows or bundled,
         program=program if bundled else "",
+        deadline=deadline,
+        data=chosen.data.strip(),
     )
 
 

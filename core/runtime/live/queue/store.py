@@ -125,6 +125,10 @@ class SubmittedJobs:
         """Write down why a job waits."""
         self._update(job, (QueueState.WAITING,), why=why)
 
+    def note_promise(self, job: str, promised: bool) -> None:
+        """Write down whether a job was promised its deadline."""
+        self._update(job, ACTIVE, promised=promised)
+
     def set_priority(self, job: str, priority: int) -> bool:
         """Give a job that waits another priority; False if it does not wait."""
         return self._update(job, (QueueState.WAITING,), priority=priority)

@@ -7,6 +7,7 @@
 | ``<engine>.ring`` | the watcher | the last ten minutes (`core.runtime.live.sampling.ring_buffer`) |
 | ``<engine>.lock`` | the watcher | held by the one process that samples this engine |
 | ``<engine>.attached.json`` | the task of the attached policy | what it does, and its lists |
+| ``<engine>.jobs.json`` | the same task | how submitted jobs stand (`core.runtime.live.queue.standing`) |
 | ``<engine>.recording.json`` | the task that records | how much it has |
 
 Each is replaced as a whole, so a reader has the old one or the new one; none survives a restart of the
@@ -61,6 +62,7 @@ class LiveFiles:
         self.ring = folder / f"{engine}.ring"
         self.lock = folder / f"{engine}.lock"
         self.attached = folder / f"{engine}.attached.json"
+        self.jobs = folder / f"{engine}.jobs.json"
         self.recording = folder / f"{engine}.recording.json"
 
     def want(self, model: str | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from core.scheduling.deadlines.foresight import Foresight, foreseen
 from core.scheduling.deadlines.plan import Wish
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 _ROUNDING: Final = 1e-9
 _LITTLE, _LEAST, _MOST = 0.001, 0.05, 1.0
 """A little time: this share of what is left until the deadline, and its bounds in seconds."""
+
+
+class Ending(NamedTuple):
+    """When a job is expected to end, and between which moments eight times out of ten."""
+
+    at: float
+    between: tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,8 @@ class Known:
         Cores that it has, or was given by the last decision, and since when.
     waits
         Whether it has not run yet.
+    started
+        When it first ran; None while it waits.
     worker
         Where it is, or where it was promised to begin.
     promised
@@ -82,6 +91,7 @@ class Known:
     cores: float = 0.0
     given: float = 0.0
     waits: bool = True
+    started: float | None = None
     worker: str | None = None
     promised: bool = False
     late: bool = False
@@ -104,11 +114,39 @@ class Known:
         `grace`, at the worst a little after, so that what is nearly done is not left lying.
         """
         foresight = self.foresight or Foresight(())
-        need = (self.left or 0.0) * foresight.factor * general ** foresight.doubt()
-        until = self.until - (foresight.startup if self.waits else 0.0)
+        reserve = general if foresight.spread is None else max(1.0, foresight.spread[1])
+        need = (self.left or 0.0) * foresight.factor * reserve ** foresight.doubt()
+        until = self.until - self.startup(now)
         little = min(max(_LITTLE * (until - now), _LEAST), _MOST)
         latest = until + _MOST if grace else until
         return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
+
+    def startup(self, now: float) -> float:
+        """Seconds until its first step, as far as earlier runs say; 0 once it has come."""
+        if self.foresight is None or self.progress > 0:
+            return 0.0
+        begun = now if self.started is None else self.started
+        return max(self.foresight.startup - (now - begun), 0.0)
+
+    def ends(self, grains: int, now: float, general: tuple[float, float] | None) -> Ending | None:
+        """When it would end with so many grains; None where that is not known, or never.
+
+        Parameters
+        ----------
+        grains
+            The cores that it has.
+        now
+            Seconds of the run's clock.
+        general
+            Between which factors predictions of others were wrong; None while too few are known.
+        """
+        speed = float(self.rates.speed[min(grains, self.rates.most)])
+        if self.foresight is None or self.left is None or speed <= 0:
+            return None
+        seconds, begins = self.left * self.foresight.factor / speed, now + self.startup(now)
+        spread, doubt = self.foresight.spread or general, self.foresight.doubt()
+        between = spread and (begins + seconds * spread[0] ** doubt, begins + seconds * spread[1] ** doubt)
+        return Ending(begins + seconds, between)
 
     @property
     def work(self) -> float:
@@ -138,6 +176,8 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
     """A job that is seen for the first time; `largest`: cores of the largest worker."""
     said = job.said
     foresight = foreseen(said.profile)
+    if foresight is not None and not settings.learn:
+        foresight = replace(foresight, spread=None)
     table = _table(job, foresight, settings, largest)
     grain = min(settings.grain, largest)
     wanted = min(job.request or settings.unasked, 1.0)
@@ -148,6 +188,8 @@ def met(job: Job, settings: DeadlineSettings, largest: float) -> Known:
         min(max(round(wanted / grain), table.least), table.most),
         foresight,
         said.memory or 0.0,
+        worker=job.worker,
+        promised=said.promised and job.state is not JobState.WAITING,
     )
 
 
@@ -162,24 +204,34 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
     learns = settings.learn or foresight is None or not foresight.profiled
     if learns and job.step_seconds is not None and cores > 0 < steps and now - given >= SETTLED:
         before = foresight or Foresight((), profiled=False)
-        foresight = before.after(cores, job.step_seconds, steps)
-        if not foresight.profiled:
-            table = _table(job, foresight, settings, largest)
+        after = before.after(cores, job.step_seconds, steps)
+        if after.points != before.points:
+            table = _table(job, after, settings, largest)
+        foresight = after
     progress = _progress(known, job, now - max(known.seen, given))
     return replace(
         known,
         rates=table,
         foresight=foresight,
-        left=None if job.total_steps is None or job.steps is None else job.total_steps - progress,
+        left=_left(job, progress),
         done=job.steps or 0,
         progress=progress,
         seen=now,
         cores=cores,
         given=given,
         waits=waits,
+        started=job.started,
         asked=known.asked if waits else 0,
         worker=known.worker if waits else job.worker,
     )
+
+
+def _left(job: Job, progress: float) -> float | None:
+    """Steps left; of one that has not said so yet as many as earlier runs had."""
+    profile = job.said.profile
+    if job.total_steps is not None and job.steps is not None:
+        return job.total_steps - progress
+    return None if profile is None or profile.steps is None else max(profile.steps - progress, 0.0)
 
 
 def _progress(known: Known, job: Job, passed: float) -> float:
@@ -204,8 +256,7 @@ def _table(job: Job, foresight: Foresight | None, settings: DeadlineSettings, la
     if not job.can_resize:
         most = min(most, job.request or float(job.threads or most))
         least = most if job.request is not None else least
-    if foresight is None:
-        most = min(most, request)
+    most = min(most, request if foresight is None else foresight.most)
     # a request between two multiples of the grain is given as the one above
     most = max(most, ceil(least / grain - _ROUNDING) * grain)
     seconds = (lambda cores: 1.0 / cores) if foresight is None else foresight.seconds

@@ -24,7 +24,8 @@ from core.units import format_cores, format_duration
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from core.scheduling.deadlines.plan import Plan
+    from core.scheduling.deadlines.plan import Plan, Share
+    from core.scheduling.deadlines.rates import Floats
     from core.scheduling.policies.deadline.known import Known
     from core.scheduling.policies.deadline.scene import Scene
 
@@ -227,14 +228,23 @@ class Promises:
         wish = known.wish(self.scene.reserve, self.scene.now)
         return wish.steps <= float(wish.rates.speed[-1]) * (wish.last - self.scene.now)
 
+    def alone(self, known: Known) -> float | None:
+        """Cores with which a job would end in time on the largest worker, were it empty; None if none do."""
+        found = self._alone(known)
+        return None if found is None else found[0].grains * self.scene.grain
+
     def _cost_alone(self, known: Known) -> float | None:
         """Grain-seconds that a deadline needs on the largest worker, were it empty; None if that is small."""
+        found = self._alone(known)
+        return None if found is None else float(found[0].used @ np.diff(found[1]))
+
+    def _alone(self, known: Known) -> tuple[Share, Floats] | None:
         scene, wish = self.scene, known.wish(self.scene.reserve, self.scene.now)
         wish = wish._replace(deadline=wish.last)
         edges = slot_edges(scene.now, [wish.deadline], scene.settings.interval)
         most = max(scene.grains(name) for name in scene.workers)
         share = least_share(wish, np.full(len(edges) - 1, most), edges)
-        return None if share is None else float(share.used @ np.diff(edges))
+        return None if share is None else (share, edges)
 
     def _out_of_reach(self, known: Known) -> None:
         scene, wish = self.scene, known.wish(self.scene.reserve, self.scene.now)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
-from core.scheduling.deadlines.foresight import REMEMBERED, reserve
+from core.scheduling.deadlines.foresight import REMEMBERED, reserve, spread
 from core.scheduling.policies.deadline.known import Known, met, seen_again
 
 if TYPE_CHECKING:
@@ -144,7 +144,9 @@ class Scene:
             self.stir(name)
         self.looked.update(due)
         self.waiting = self._wait()
-        self.new = [name for name in self.waiting if name not in state.known]
+        new = [name for name in self.waiting if name not in state.known]
+        # promises of a run before this one come before new ones
+        self.new = sorted(new, key=lambda name: not self.jobs[name].said.promised)
         self._take_failures()
 
     @cached_property
@@ -161,6 +163,11 @@ class Scene:
     def reserve(self) -> float:
         """By how much jobs may be slower than was predicted."""
         return reserve(self.ratios) if self.settings.learn else 1.0
+
+    @cached_property
+    def spread(self) -> tuple[float, float] | None:
+        """Between which factors jobs were slower than was predicted, eight times out of ten."""
+        return spread(self.ratios)
 
     def grains(self, worker: str) -> int:
         """How many grains a worker has."""

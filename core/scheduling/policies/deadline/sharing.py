@@ -181,14 +181,11 @@ class Sharing:
 
     def _mark(self, known: Known, grains: int) -> Mark:
         """What is thought of a job now, and when it would end with the cores that it has."""
-        speed = float(known.rates.speed[min(grains, known.rates.most)])
-        ends = (
-            self.scene.now + known.wish(1.0, self.scene.now).steps / speed
-            if known.known and speed > 0
-            else None
-        )
+        ending = known.ends(grains, self.scene.now, self.scene.spread)
+        ends, between = ending if ending is not None else (None, None)
         label = ("late" if known.late else "promised") if known.promised else "left over"
-        return Mark(known.job, label, promised=known.promised if known.until < inf else None, ends=ends)
+        promised = known.promised if known.until < inf else None
+        return Mark(known.job, label, promised=promised, ends=ends, between=between)
 
     def _due(self, worker: str, plan: Plan, home: Home) -> float:
         """When a worker is looked at again: at an interval, or sooner where the plan changes."""

@@ -11,11 +11,12 @@ from core.runtime.live.queue.spec import JobNotAccepted, JobSpec, Mounts, read_j
 from core.runtime.live.view.values import EngineInfo, EngineState
 from core.units import GIB
 
+NOW = 1_800_000_000.0
 ENGINE = EngineInfo("here", "", EngineState.READY, cores=4.0, memory=8 * GIB)
 
 
 def read(mounts=None, **values):
-    return read_job(JobSettings(**values), ENGINE, mounts or Mounts())
+    return read_job(JobSettings(**values), ENGINE, mounts or Mounts(), NOW)
 
 
 def wrong(mounts=None, **values):
@@ -105,7 +106,7 @@ def test_a_link_does_not_lead_out_of_an_allowed_folder(tmp_path):
 def test_whatever_is_typed_is_read_or_refused_with_a_sentence(command, name, environment):
     chosen = JobSettings(OWN, "x", command, name, environment=environment)
     try:
-        read_back = [read_job(chosen, ENGINE, Mounts())[1]]
+        read_back = [read_job(chosen, ENGINE, Mounts(), NOW)[1]]
         refused = {}
     except JobNotAccepted as error:
         read_back, refused = [], error.fields

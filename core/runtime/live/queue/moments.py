@@ -1,0 +1,120 @@
+"""When a job has to be done, as people write it: ``2 h``, ``18:00``, ``6 pm``, ``tomorrow 9:00``, a date.
+
+What could mean two things is refused: a bare number, a date without a time, a time of day that is over.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from core.units import format_duration
+
+EXAMPLES: Final = "Write 2 h, 18:00, 6 pm, tomorrow 9:00 or 2026-12-24 18:00."
+_SECONDS: Final = {"s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_WORDS: Final = {
+    "second": "s", "seconds": "s", "sec": "s", "minute": "min", "minutes": "min", "hour": "h", "hours": "h",
+    "day": "d", "days": "d",
+}  # fmt: skip
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]+)\s*")
+_CLOCK = re.compile(r"(?:(today|tomorrow)\s+)?(\d{1,2})(?::(\d{2}))?\s*(am|pm)?")
+_LONGEST: Final = 366 * 86400.0
+
+
+def read_deadline(text: str, now: float, zone: str = "") -> float | None:
+    """When a job has to be done, seconds since 1970; None if nothing is said.
+
+    Parameters
+    ----------
+    text
+        What a person wrote.
+    now
+        Seconds since 1970.
+    zone
+        The time zone of whoever wrote it, such as ``Europe/Berlin``; empty: this machine's.
+
+    Raises
+    ------
+    ValueError
+        With a sentence, if it means nothing, more than one thing, or a moment that is over.
+    """
+    said = " ".join(text.lower().split())
+    if not said:
+        return None
+    found = _span(said)
+    until = _moment(text.strip(), said, now, zone) if found is None else now + found
+    if not 0 < until - now <= _LONGEST:
+        when = "is over" if until <= now else "is more than a year from now"
+        raise ValueError(f"“{text.strip()[:40]}” {when}. {EXAMPLES}")
+    return until
+
+
+def say_deadline(until: float, now: float, zone: str = "") -> str:
+    """A moment as it was understood: ``today 18:00 (in 2 h 05 min)``.
+
+    Raises
+    ------
+    ValueError
+        If the time zone is not known.
+    """
+    here = _zone(zone)
+    then, today = datetime.fromtimestamp(until, here), datetime.fromtimestamp(now, here).date()
+    days = (then.date() - today).days
+    day = {0: "today", 1: "tomorrow"}.get(days, f"{then:%Y-%m-%d}")
+    left = until - now
+    return f"{day} {then:%H:%M} ({f'in {format_duration(left)}' if left >= 0 else 'over'})"
+
+
+def _span(said: str) -> float | None:
+    """Seconds of ``in 1 h 30 min``; None if it is no such thing."""
+    rest, total = said.removeprefix("in "), 0.0
+    while rest:
+        match = _PART.match(rest)
+        unit = "" if match is None else _WORDS.get(match[2], match[2])
+        if match is None or unit not in _SECONDS:
+            return None
+        total += float(match[1]) * _SECONDS[unit]
+        rest = rest[match.end() :]
+    return total
+
+
+def _moment(written: str, said: str, now: float, zone: str) -> float:
+    here = _zone(zone)
+    today = datetime.fromtimestamp(now, here)
+    match = _CLOCK.fullmatch(re.sub(r"^(by|at)\s+", "", said))
+    if match is not None and (match[3] or match[4]):
+        hour, minute = _hour(int(match[2]), match[4] or "", written), int(match[3] or 0)
+        if hour > 23 or minute > 59:
+            raise ValueError(f"“{written[:40]}” is no time of day. {EXAMPLES}")
+        day = today + timedelta(days=match[1] == "tomorrow")
+        until = day.replace(hour=hour, minute=minute, second=0, microsecond=0).timestamp()
+        if until <= now:
+            raise ValueError(f"It is {today:%H:%M} now, so “{written[:40]}” is over; write tomorrow with it.")
+        return until
+    try:
+        then = datetime.fromisoformat(written)
+    except ValueError:
+        raise ValueError(f"“{written[:40]}” is no time. {EXAMPLES}") from None
+    if len(written) <= len("2026-12-24"):
+        raise ValueError(f"“{written}” has no time of day: write {then:%Y-%m-%d} 18:00.")
+    return (then if then.tzinfo is not None else then.replace(tzinfo=here)).timestamp()
+
+
+def _hour(hour: int, half: str, written: str) -> int:
+    """Hours since midnight of a clock with or without halves of the day."""
+    if not half:
+        return hour
+    if not 1 <= hour <= 12:
+        raise ValueError(f"“{written[:40]}” is no time of day. {EXAMPLES}")
+    return hour % 12 + (12 if half == "pm" else 0)
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return ZoneInfo(name) if name else datetime.now(UTC).astimezone().tzinfo or UTC
+    except (ZoneInfoNotFoundError, ValueError):
+        raise ValueError(
+            f"The time zone “{name[:40]}” is not known here; write a duration, such as 2 h."
+        ) from None

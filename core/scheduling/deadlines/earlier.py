@@ -1,0 +1,181 @@
+"""What runs of one kind have shown, for the next job of that kind.
+
+A kind is an image, a command and the data that it trains on. While a run goes on its time per step is taken
+at every number of cores that it has (`Course`); at its end that is blended into what is known of its kind
+(`Earlier`), where a run that was long enough counts as much as all before it. The first seconds after its
+cores changed are left out, since what is measured then still belongs to those before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import exp, log
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from core.scheduling.deadlines.foresight import HALF_LIFE, REMEMBERED, SECONDS, foreseen, spread
+from core.scheduling.forecasting.step_time import SETTLED
+from core.scheduling.model import JobState, Profile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.model import Job
+
+_POINTS: Final = 32
+"""Numbers of cores that are remembered of a kind, the latest."""
+_ENOUGH: Final = 0.2
+"""Half-lives of steps with the same cores below which their time per step is not remembered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Time per step with one number of cores.
+
+    Parameters
+    ----------
+    seconds
+        Seconds per step, the latest steps counting most.
+    lives
+        Half-lives of steps that it rests on: 50 steps, or 30 s of them where they are long.
+    """
+
+    seconds: float
+    lives: float = 0.0
+
+    def after(self, seconds: float, lives: float) -> Pace:
+        """Also knowing steps of so many seconds each; both are means of logarithms."""
+        kept = 0.5**lives
+        mean = exp(kept * log(self.seconds) + (1.0 - kept) * log(seconds))
+        return Pace(mean, self.lives + lives)
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What is known of a kind.
+
+    Parameters
+    ----------
+    points
+        (cores, seconds per step), the latest last.
+    startup
+        Seconds from a start to the first step; None while no run said.
+    steps
+        Training steps of the last run in all, or None.
+    ratios
+        Time per step over what was predicted of it, of the latest runs.
+    runs
+        How many runs this rests on.
+    """
+
+    points: tuple[tuple[float, float], ...] = ()
+    startup: float | None = None
+    steps: int | None = None
+    ratios: tuple[float, ...] = ()
+    runs: int = 0
+
+    @property
+    def profiled(self) -> bool:
+        """Whether more than one number of cores was tried, so that the curve is known."""
+        return len(self.points) > 1
+
+    def profile(self, steps: int | None = None) -> Profile | None:
+        """For the next job of this kind, which has `steps` in all if that is known; None without any run."""
+        if not self.points:
+            return None
+        points = tuple(sorted(self.points))
+        return Profile(points, self.startup or 0.0, True, steps or self.steps, spread(self.ratios))
+
+    def after(self, run: Course) -> Earlier:
+        """Also knowing a run."""
+        paces = [(cores, pace) for cores, pace in run.paces.items() if pace.lives >= _ENOUGH]
+        if not paces:
+            return self
+        points = dict(self.points)
+        for cores, pace in paces:
+            before = points.pop(cores, pace.seconds)
+            points[cores] = Pace(before).after(pace.seconds, min(pace.lives, 1.0)).seconds
+        startup = self.startup if run.startup is None else run.startup
+        if self.startup is not None and run.startup is not None:
+            startup = (self.startup + run.startup) / 2
+        ratios = self.ratios if run.ratio is None else (*self.ratios, run.ratio)[-REMEMBERED:]
+        latest = tuple(points.items())[-_POINTS:]
+        return Earlier(latest, startup, run.steps or self.steps, ratios, self.runs + 1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {
+            "points": [list(point) for point in self.points],
+            "startup": self.startup,
+            "steps": self.steps,
+            "ratios": list(self.ratios),
+            "runs": self.runs,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """What `to_dict` wrote."""
+        points = tuple((float(cores), float(seconds)) for cores, seconds in plain["points"])
+        return cls(points, plain["startup"], plain["steps"], tuple(plain["ratios"]), plain["runs"])
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A run as far as it was seen.
+
+    Parameters
+    ----------
+    profile
+        What was predicted of it, or None.
+    paces
+        By numbers of cores.
+    startup
+        Seconds from its start to its first step, or None.
+    steps
+        Training steps that it has in all, or None.
+    done
+        Steps that it had done when it was looked at last; None before it said.
+    cores, since
+        Cores that it had then, and since when.
+    predicted, observed
+        Seconds of the steps that were predicted: by the prediction, and as they were.
+    """
+
+    profile: Profile | None = None
+    paces: Mapping[float, Pace] = field(default_factory=dict)
+    startup: float | None = None
+    steps: int | None = None
+    done: int | None = None
+    cores: float = 0.0
+    since: float = 0.0
+    predicted: float = 0.0
+    observed: float = 0.0
+
+    @property
+    def ratio(self) -> float | None:
+        """Time per step over what was predicted; None where nothing was."""
+        return self.observed / self.predicted if self.predicted > 0 else None
+
+    def after(self, job: Job, now: float, capacity: float) -> Course:
+        """Also knowing what a job shows now, on a worker with so many cores."""
+        cores = capacity if job.limit is None else job.limit
+        if job.state is not JobState.RUNNING or cores <= 0:
+            return replace(self, cores=0.0)
+        seen = self if cores == self.cores else replace(self, cores=cores, since=now)
+        if job.steps is None or job.step_seconds is None:
+            return seen
+        seen = replace(seen, done=job.steps, steps=job.total_steps or seen.steps)
+        steps = job.steps - (self.done or 0)
+        if self.startup is None and self.done is None and job.started is not None:
+            startup = now - job.started - steps * job.step_seconds
+            return replace(seen, startup=max(startup, 0.0))
+        if steps <= 0 or now - seen.since < SETTLED:
+            return seen
+        lives = max(steps / HALF_LIFE, steps * job.step_seconds / SECONDS)
+        pace = self.paces.get(cores)
+        paced = Pace(job.step_seconds, lives) if pace is None else pace.after(job.step_seconds, lives)
+        seen = replace(seen, paces={**self.paces, cores: paced})
+        expected = foreseen(self.profile)
+        if expected is None:
+            return seen
+        predicted = self.predicted + steps * expected.seconds(cores)
+        return replace(seen, predicted=predicted, observed=self.observed + steps * job.step_seconds)

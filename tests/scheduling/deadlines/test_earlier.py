@@ -1,0 +1,101 @@
+"""What runs of one kind teach the next one: times per step by cores, startup, steps, and how wrong it was."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.scheduling.deadlines.earlier import Course, Earlier, Pace
+from core.scheduling.deadlines.foresight import foreseen, spread
+from core.scheduling.model import Job, JobState
+
+STARTUP = 4.0
+
+
+def run(seconds, cores, earlier=None, steps=200, look=1.0, begin=100.0):
+    """The course of a run whose steps take so long on these cores, each of them for an equal part of it."""
+    course = Course(None if earlier is None else earlier.profile(steps))
+    now, done = begin, 0.0
+    while done < steps:
+        at = cores[min(int(done / steps * len(cores)), len(cores) - 1)]
+        course = course.after(shown(int(done), seconds(at), at, begin, steps), now, 8.0)
+        now += look
+        done += look / seconds(at) if now - begin > STARTUP else 0.0
+    return course
+
+
+def shown(done, seconds, limit, begin=100.0, steps=200, state=JobState.RUNNING):
+    says = seconds if done else None
+    return Job("j", state, "w", begin, begin, limit=limit, steps=done, total_steps=steps, step_seconds=says)
+
+
+def test_a_run_shows_how_fast_a_step_is_with_every_number_of_cores_that_it_had():
+    found = Earlier().after(run(lambda cores: 0.05 + 0.4 / cores, (1.0, 2.0, 4.0)))
+    assert dict(found.points) == pytest.approx({1.0: 0.45, 2.0: 0.25, 4.0: 0.15})
+    assert (found.steps, found.runs, found.profiled) == (200, 1, True)
+    assert found.startup == pytest.approx(STARTUP, abs=1.0)
+    profile = found.profile()
+    assert (profile.curve, profile.steps, profile.spread) == (True, 200, None)
+    assert foreseen(profile).seconds(3.0) == pytest.approx(0.05 + 0.4 / 3, rel=1e-6)
+
+
+def test_a_curve_is_believed_up_to_twice_the_cores_that_were_tried():
+    one = Earlier().after(run(lambda cores: 0.3 / cores, (2.0,)))
+    assert not one.profiled
+    assert foreseen(one.profile()).most == 4.0
+    assert foreseen(one.profile()).seconds(4.0) == pytest.approx(0.075)
+
+
+def test_a_later_run_counts_as_much_as_all_before_it():
+    before = Earlier().after(run(lambda _: 0.2, (1.0,)))
+    after = before.after(run(lambda _: 0.4, (1.0,), before))
+    assert dict(after.points)[1.0] == pytest.approx(math.sqrt(0.2 * 0.4))
+    assert after.ratios == pytest.approx((2.0,))
+    assert after.runs == 2
+
+
+def test_a_few_steps_or_a_pause_teach_nothing():
+    course = Course()
+    for now in range(4):
+        course = course.after(shown(now, 0.5, 1.0), 100.0 + now, 8.0)
+    assert Earlier().after(course) == Earlier()
+    held = run(lambda _: 0.2, (1.0,)).after(shown(200, 9.0, 1.0, state=JobState.PAUSED), 999.0, 8.0)
+    again = held.after(shown(201, 9.0, 1.0), 1000.0, 8.0)
+    assert again.paces == held.paces, "what it says right after a pause is of before"
+
+
+def test_a_job_without_a_limit_has_all_cores():
+    assert set(run(lambda _: 0.2, (None,)).paces) == {8.0}
+
+
+def test_how_wrong_five_runs_were_is_how_far_the_next_may_be_off():
+    found = Earlier()
+    for factor in (1.0, 1.0, 1.1, 0.9, 1.0, 1.3, 1.0):
+        found = found.after(run(lambda _, f=factor: 0.2 * f, (1.0,), found if found.points else None))
+    low, high = found.profile().spread
+    assert low == pytest.approx(spread(found.ratios)[0])
+    assert low < 1.0 < high
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 10.0), st.floats(0.01, 5.0)), min_size=1, max_size=20))
+def test_a_pace_lies_between_what_it_was_shown_however_often(shown):
+    pace = Pace(shown[0][0])
+    for seconds, lives in shown:
+        pace = pace.after(seconds, lives)
+    every = [seconds for seconds, _ in shown]
+    assert min(every) * (1 - 1e-9) <= pace.seconds <= max(every) * (1 + 1e-9)
+    assert pace.lives == pytest.approx(sum(lives for _, lives in shown))
+
+
+@given(st.lists(st.tuples(st.floats(0.25, 8.0), st.floats(0.02, 3.0)), min_size=1, max_size=40))
+def test_what_is_known_survives_the_way_to_the_disk_and_stays_bounded(runs):
+    found = Earlier()
+    for cores, seconds in runs:
+        found = found.after(Course(paces={cores: Pace(seconds, 1.0)}, steps=10))
+    assert Earlier.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    assert len(found.points) <= 32
+    assert [at for at, _ in found.profile().points] == sorted({at for at, _ in found.points})
