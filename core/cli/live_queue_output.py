@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from core.runtime.live.queue.infos import QueuedJob
 
 _HEADS = ("job", "state", "priority", "cores", "threads", "for", "image")
+_DUE = ("deadline", "promised", "expected end")
 _NUMBERS = ("priority", "cores", "threads", "for")
 
 
@@ -46,11 +47,12 @@ def jobs(engine: str, found: Sequence[QueuedJob]) -> None:
         console.print(f"No jobs on {plain(engine)}. Submit one: phasedock submit --program mlp")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    for head in _HEADS:
+    timed = any(job.spec.deadline is not None for job in found)
+    for head in (*_HEADS, *(_DUE if timed else ())):
         table.add_column(head, justify="right" if head in _NUMBERS else "left")
     now = time.time()
     for job in found:
-        table.add_row(*_cells(job, now))
+        table.add_row(*_cells(job, now), *(_due(job, now) if timed else ()))
     console.print(table)
     for sentence, names in _reasons(found).items():
         console.print(f"[bold]{plain(', '.join(names))}[/]: {plain(sentence)}", highlight=False)
@@ -72,6 +74,19 @@ def ended(done: Sequence[QueuedJob], *, removed: bool) -> None:
         said = "is being ended" if job.cancelling else "is cancelled"
         word = "is removed" if removed and job.state.over else said
         console.print(f"[bold]{plain(job.name)}[/] {word}.", highlight=False)
+
+
+def _due(job: QueuedJob, now: float) -> tuple[str, str, str]:
+    """Its deadline, whether that is promised, and when it is expected to end."""
+    from core.runtime.live.queue.moments import say_deadline
+
+    promised = {None: "–", True: "yes", False: "no"}[job.promised]
+    until, ends = job.spec.deadline, None if job.stands is None else job.stands.ends
+    return (
+        "–" if until is None else say_deadline(until, now),
+        "–" if until is None else promised,
+        "–" if ends is None else say_deadline(ends, now),
+    )
 
 
 def _cells(job: QueuedJob, now: float) -> tuple[str, ...]:

@@ -33,6 +33,30 @@ def test_a_job_goes_through_the_queue():
     assert run_json("queue", "--engine", "demo") == {"engine": "demo", "jobs": []}
 
 
+def test_a_deadline_is_answered_before_it_is_submitted():
+    asked = ("submit", "--program", "mlp", "--engine", "demo", "--deadline", "2h")
+    said = run(*asked, "--ask").stdout
+    assert said.startswith("Its speed is not known yet: no job of this kind has run here.")
+    assert "Deadline is not attached in control" in said
+    found = run_json(*asked, "--ask")["outlook"]
+    assert (found["known"], found["promised"], found["policy"], found["runs"]) == (
+        False,
+        False,
+        "deadline",
+        0,
+    )
+    assert run_json("queue", "--engine", "demo")["jobs"] == [], "asking submits nothing"
+    made = run_json(*asked)
+    assert made["state"] == "waiting"
+    assert abs(made["outlook"]["deadline"] - made["job"]["deadline"]) < 5.0
+    assert "mlp-2 waits on demo." in run(*asked).stdout
+    listed = run("queue", "--engine", "demo").stdout
+    assert "deadline" in listed
+    assert "(in 1 h 59 min)" in listed or "(in 2 h 00 min)" in listed
+    refused = run_json(*asked[:-1], "6", code=1)["error"]["message"]
+    assert "deadline: “6” is no time." in refused
+
+
 def test_what_cannot_be_done_says_why():
     wrong = run_json("submit", "--image", "a b", "--request", "9", "--engine", "demo", code=1)["error"]
     assert "image: Write it as Docker does" in wrong["message"]

@@ -14,7 +14,7 @@ from app.pages.live import policy as live_policy
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
 from app.pages.live.queue import card as live_queue
-from app.pages.live.queue import submit
+from app.pages.live.queue import deadlines, submit
 from app.pages.live.state import ACT, PATH, Queue, model_of, notices
 from app.ui.basics import notice
 from app.ui.engines import beside_demo, engine_named, is_demo
@@ -57,6 +57,8 @@ def drawn(view: LiveView, name: str) -> Any:
         case "queue":
             queue = Queue.of(view.engine.name)
             return live_queue.panel(view, queue, control=control, demo=is_demo(view.engine))
+        case "deadlines":
+            return deadlines.panel(Queue.of(view.engine.name))
         case "record":
             return live_record.panel(view)
         case _:

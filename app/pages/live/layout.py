@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 EVERY = (1, 2, 5, 10, 30)
 """Seconds between two ticks that can be chosen."""
-PANELS = ("notice", "policy", "record", "others", "queue")
+PANELS = ("notice", "policy", "record", "others", "queue", "deadlines")
 MEASURES = {"cpu": "CPU", "memory": "Memory"}
 _KPIS = (("cpu", "CPU used"), ("memory", "Memory used"), ("throttled", "CPU throttled"),
          ("containers", "Containers"))  # fmt: skip
@@ -159,6 +159,7 @@ def body(engine: EngineInfo, query: Query) -> list[Node]:
             id="live-queue",
             className="lv-slot lv-queue",
         ),
+        html.Div(id="live-deadlines", className="lv-slot lv-deadlines"),
         html.Div([table_card(query.get("text") or ""), _side(), _small_card(measure)], className="live-main"),
         html.Div(id="live-others", className="lv-slot"),
     ]
@@ -191,6 +192,8 @@ def plumbing() -> list[Node]:
         dcc.Store(id="live-drawn", data={}),
         dcc.Store(id="live-poke"),
         dcc.Store(id="live-draft"),
+        dcc.Store(id="live-job-asked"),
+        dcc.Store(id="live-zone"),
         dmc.Modal(
             id="live-window",
             closeButtonProps=aria(label="Close"),

@@ -112,8 +112,9 @@ def _facts(attached: Attached) -> html.Dl:
         ("Resizes", resizes),
         ("Since", clock(attached.since)),
     ]
-    pairs = [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]
-    return html.Dl(pairs, className="policyfacts")
+    return html.Dl(
+        [html.Div([html.Dt(name), html.Dd(value)]) for name, value in facts], className="policyfacts"
+    )
 
 
 def _value(value: Any, choices: Mapping[str, str], unit: str) -> str:

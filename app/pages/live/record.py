@@ -68,12 +68,11 @@ def _recording(recording: Recording) -> html.Section:
         ("Containers", f"{recording.containers:,}", "recorded"),
         ("On disk", format_bytes(float(recording.bytes)), "bytes"),
     )
-    pairs: list[Node] = [
-        part
+    pairs = [
+        html.Div([html.Dt(label), html.Dd(value, className="num", **data(moving=moving))])
         for label, value, moving in facts
-        for part in (html.Dt(label), html.Dd(value, className="num", **data(moving=moving)))
     ]
-    pairs += [html.Dt("Duration"), html.Dd(className="num", **data(since=recording.since))]
+    pairs.append(html.Div([html.Dt("Duration"), html.Dd(className="num", **data(since=recording.since))]))
     tools = [
         state_badge("recording", "bad", "player-record"),
         button("Stop", "player-stop", "small", **does("record-stop")),

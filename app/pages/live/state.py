@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dash import html
@@ -131,11 +131,18 @@ def signatures(
             None if beside is None else tuple((each.name, each.state) for each in beside),
         ),
         "policy": _attached_signature(attached) if attached else (control, usable),
-        "queue": (engine.state, control, queue),
+        "queue": (engine.state, control, without_stands(queue)),
+        "deadlines": tuple(job for job in queue.jobs or () if job.spec.deadline is not None),
         "record": (recording.task, recording.name) if recording else (),
         "others": tuple((each.id, each.name, each.state) for each in view.foreign)
         + tuple(row.id for row in view.rows if row.picked),
     }
+
+
+def without_stands(queue: Queue) -> Queue:
+    """A queue without what its policy thinks of each job, which the card of the queue does not show."""
+    jobs = None if queue.jobs is None else tuple(replace(job, stands=None) for job in queue.jobs)
+    return replace(queue, jobs=jobs)
 
 
 def able(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:

@@ -8,6 +8,7 @@
   const SETTLE = 10; // seconds between two sortings of the table
   const FEW = 8; // containers beside whose table there is room
   const LATE = 5; // seconds without a sample before this is said
+  const ASK = 350; // milliseconds after the last change of a form before it is asked about
 
   /* Names of one experiment differ at their end: one that is too long is cut before its last letters. */
   live.cut = (name) => (name.length > 12 ? [name.slice(0, -6), name.slice(-6)] : [name, ""]);
@@ -196,11 +197,26 @@
       say("recorded", pd.format.count(page.recording[1]));
       say("bytes", pd.format.bytes(page.recording[2]));
     }
+    dom.all("[data-at]").forEach((element) => {
+      const text = moment(Number(element.dataset.at));
+      if (element.textContent !== text) element.textContent = text;
+    });
+    dom.all("[data-duebegin]").forEach((element) => {
+      const begin = Number(element.dataset.duebegin), end = Number(element.dataset.dueend);
+      const share = Math.min(1, Math.max(0, (live.now() - begin) / (end - begin)));
+      element.style.setProperty("--now", (100 * share).toFixed(2) + "%");
+    });
     dom.all("[data-since]").forEach((element) => {
       element.textContent = pd.format.duration(Math.max(0, Math.round(live.now() - Number(element.dataset.since))));
     });
   }
   live.moving = moving;
+  /* A moment by the clock of whoever looks; its day where that is not today. */
+  function moment(at) {
+    const then = new Date(at * 1000), clock = then.toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+    const day = then.toDateString() === new Date().toDateString() ? "" : then.toLocaleDateString("en-GB", { day: "numeric", month: "short" }) + " ";
+    return day + clock;
+  }
 
   /* How old the data is; beyond a few seconds that is said in words, and the data is still shown. */
   function age(page) {
@@ -279,7 +295,19 @@
     write({ text: field.value });
   });
 
+  let asking = 0;
   api.live = {
+    /* A moment after the last change of a job's form, asks whether its deadline can be met; returns the time zone. */
+    asking: function (values, switches, ids) {
+      clearTimeout(asking);
+      const entered = {};
+      ids.forEach((id, i) => {
+        const value = switches[i] ?? values[i] ?? null;
+        if (value !== null) entered[id.name] = value;
+      });
+      if (ids.length) asking = setTimeout(() => api.set_props("live-job-asked", { data: entered }), ASK);
+      return Intl.DateTimeFormat().resolvedOptions().timeZone;
+    },
     every: function (value) {
       if (!live.page || !value) return;
       live.page.every = +value;

@@ -126,6 +126,8 @@ class Course:
     ----------
     profile
         What was predicted of it, or None.
+    whole
+        Whether it was followed from its start.
     paces
         By numbers of cores.
     startup
@@ -141,6 +143,7 @@ class Course:
     """
 
     profile: Profile | None = None
+    whole: bool = True
     paces: Mapping[float, Pace] = field(default_factory=dict)
     startup: float | None = None
     steps: int | None = None
@@ -150,6 +153,11 @@ class Course:
     predicted: float = 0.0
     observed: float = 0.0
 
+    def given(self, cores: float | None, now: float, capacity: float) -> Course:
+        """After it was given so many cores, None: all of them."""
+        cores = capacity if cores is None else cores
+        return self if cores == self.cores else replace(self, cores=cores, since=now)
+
     @property
     def ratio(self) -> float | None:
         """Time per step over what was predicted; None where nothing was."""
@@ -157,17 +165,18 @@ class Course:
 
     def after(self, job: Job, now: float, capacity: float) -> Course:
         """Also knowing what a job shows now, on a worker with so many cores."""
-        cores = capacity if job.limit is None else job.limit
-        if job.state is not JobState.RUNNING or cores <= 0:
-            return replace(self, cores=0.0)
-        seen = self if cores == self.cores else replace(self, cores=cores, since=now)
+        seen = self.given(job.limit, now, capacity)
+        if job.state is not JobState.RUNNING or seen.cores <= 0:
+            return replace(seen, cores=0.0)
+        cores = seen.cores
         if job.steps is None or job.step_seconds is None:
             return seen
         seen = replace(seen, done=job.steps, steps=job.total_steps or seen.steps)
+        if self.done is None and not self.whole:
+            return seen
+        if self.done is None and job.started is not None:
+            seen = replace(seen, startup=max(now - job.started - job.steps * job.step_seconds, 0.0))
         steps = job.steps - (self.done or 0)
-        if self.startup is None and self.done is None and job.started is not None:
-            startup = now - job.started - steps * job.step_seconds
-            return replace(seen, startup=max(startup, 0.0))
         if steps <= 0 or now - seen.since < SETTLED:
             return seen
         lives = max(steps / HALF_LIFE, steps * job.step_seconds / SECONDS)

@@ -102,9 +102,9 @@ def asker(tmp_path: Path) -> Iterator[Page]:
 
 def test_only_panels_whose_signature_changed_are_drawn(asker: Page) -> None:
     wanted = {"engine": ENGINE, "model": "", "notice": "a", "policy": "b", "record": "c", "others": "d"}
-    wanted["queue"] = "e"
+    wanted |= {"queue": "e", "deadlines": "f"}
     first = asker.call("live-panels.data", live_panels=wanted, live_drawn={})["response"]
-    panels = {"live-notice", "live-policy", "live-record", "live-others", "live-queue"}
+    panels = {"live-notice", "live-policy", "live-record", "live-others", "live-queue", "live-deadlines"}
     assert set(first) == {*panels, "live-drawn"}
     again = asker.call("live-panels.data", live_panels=wanted | {"record": "z"}, live_drawn=wanted)[
         "response"

@@ -14,23 +14,14 @@ from core.runtime.live.queue.settings import JobSettings
 from core.settings_fields import describe
 
 FORM: Final = "live-job"
-_FIRST: Final = (
-    "program",
-    "image",
-    "command",
-    "name",
-    "request",
-    "min",
-    "max",
-    "memory",
-    "priority",
-    "environment",
-)
+_FIRST: Final = ("program", "image", "command", "name", "deadline")
+"""What a job is and by when; below it stands whether that can be met."""
+_THEN: Final = ("request", "min", "max", "memory", "priority", "environment")
 
 
 def form(*, demo: bool) -> list[Node]:
     """The contents of the window; `demo` tells whether nothing on the engine is real."""
-    rest = [spec.name for spec in describe(JobSettings) if spec.name not in _FIRST]
+    rest = [spec.name for spec in describe(JobSettings) if spec.name not in _FIRST + _THEN]
     parts: list[Node] = []
     if demo:
         text = (
@@ -42,9 +33,11 @@ def form(*, demo: bool) -> list[Node]:
             controls(FORM, JobSettings, {"program": next(iter(CATALOGUE))} if demo else {}, _FIRST),
             className="jobform",
         ),
+        html.Div(id="live-job-outlook", role="status"),
+        html.Div(controls(FORM, JobSettings, only=_THEN), className="jobform"),
         html.Details(
             [
-                html.Summary([icon("chevron-right", "sm"), "Threads, volumes, ports"]),
+                html.Summary([icon("chevron-right", "sm"), "Threads, data, volumes, ports"]),
                 html.Div(controls(FORM, JobSettings, only=rest), className="jobform"),
             ],
             className="unfold",

@@ -171,12 +171,12 @@ def sentences(found: Answer, zone: str = "") -> list[str]:
     def when(moment: float) -> str:
         return say_deadline(moment, now, zone)
 
-    said = [_verdict(found, when)]
+    said = [_verdict(found, when), *([out.why] if out.promised is False and out.known else [])]
     if out.known and out.has and out.ends is not None:
         between = ""
         if out.between is not None:
             low, high = (when(each).partition(" (")[0] for each in out.between)
-            between = f", between {low} and {high} eight times out of ten"
+            between = f"; eight of ten such runs end between {low} and {high}"
         said.append(
             f"It would begin at once with {format_cores(out.has)}, "
             f"and end {when(out.ends)} if it keeps them{between}."
@@ -211,9 +211,5 @@ def _verdict(found: Answer, when: Callable[[float], str]) -> str:
     if out.promised:
         enough = "" if out.cores is None else f" with {format_cores(out.cores)}"
         return f"It can be done by {when(found.deadline)}{enough}."
-    soonest = (
-        "No deadline could be promised."
-        if out.soonest is None
-        else f"The earliest deadline that would be promised is {when(found.now + out.soonest)}."
-    )
-    return f"{out.why} {soonest}"
+    until = f"It cannot be promised by {when(found.deadline)}"
+    return f"{until}." if out.soonest is None else f"{until}; {when(found.now + out.soonest)} could be."

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from core.errors import PhaseDockError
 from core.runtime.live.queue.kinds import steps_of
 from core.runtime.live.queue.standing import standing, write_standings
 from core.runtime.live.queue.states import QueueState
-from core.scheduling.actions import Start
+from core.scheduling.actions import SetLimit, Start
 from core.scheduling.deadlines.earlier import Course
 from core.scheduling.model import Failure, JobState
 
@@ -96,6 +96,7 @@ class FedEngine:
         self._starts_jobs = starts
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
+        self._time = self._cores = 0.0
 
     @property
     def finished(self) -> bool:
@@ -111,16 +112,14 @@ class FedEngine:
         """Show what the engine shows, and write down how submitted jobs stand."""
         seen = self._engine.observe()
         ids = {fed.run_name: job for job, fed in self._fed.items()}
+        self._time, self._cores = seen.time, max((each.capacity for each in seen.workers), default=0.0)
         for job in seen.ended:
             if job.id in ids:
                 self._ended(ids[job.id], job)
         containers = self._real.containers
-        cores = {worker.id: worker.capacity for worker in seen.workers}
         for job in seen.jobs:
             if job.id in ids:
                 self._seen(ids[job.id], job, containers.get(job.id, ""))
-                fed = self._fed[ids[job.id]]
-                fed.course = fed.course.after(job, seen.time, cores.get(job.worker or "", 0.0))
         return seen
 
     def close(self) -> None:
@@ -145,6 +144,10 @@ class FedEngine:
                 self._store.move(job, QueueState.WAITING, why=why, started=None)
             elif name not in lost:
                 self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
+        wrong = {failure.action for failure in failures}
+        for action in actions:
+            if isinstance(action, Start | SetLimit) and action not in wrong and action.job in set(ids) - lost:
+                self._given(ids[action.job], action.limit)
         return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
 
     def explain(self, entry: Entry) -> None:
@@ -187,13 +190,19 @@ class FedEngine:
             fed = self._fed.get(job.id)
             if fed is None:
                 profile = self._earlier.of(job.spec).profile(steps_of(job.spec))
-                self._fed[job.id] = _Fed(self._real.submit(job.for_engine(profile)), job, Course(profile))
+                course = Course(profile, whole=not job.container)
+                self._fed[job.id] = _Fed(self._real.submit(job.for_engine(profile)), job, course)
             elif job.priority != fed.job.priority:
                 fed.job = job
                 self._real.revise(fed.run_name, job.terms(fed.course.profile))
         for name, fed in list(self._fed.items()):
             if name not in jobs or jobs[name].cancelling:
                 self._withdraw(name, fed)
+
+    def _given(self, job: str, cores: float | None) -> None:
+        fed = self._fed[job]
+        fed.course = fed.course.given(cores, self._time, self._cores)
+        self._store.note_cores(job, cores)
 
     def _withdraw(self, job: str, fed: _Fed) -> None:
         """End a cancelled job; where the host does not answer now it is tried again."""
@@ -204,16 +213,19 @@ class FedEngine:
 
     def _ended(self, job: str, seen: Job) -> None:
         fed = self._fed.pop(job)
-        self._earlier.add(fed.job.spec, fed.course)
+        last = replace(seen, state=JobState.RUNNING)
+        self._earlier.add(fed.job.spec, fed.course.after(last, self._time, self._cores))
         why = self._real.reasons.get(seen.id, "")
         self._store.move(job, _ENDS[seen.state], why=why, cores=None, threads=None)
 
     def _seen(self, job: str, seen: Job, container: str) -> None:
+        fed = self._fed[job]
+        fed.course = fed.course.after(seen, self._time, self._cores)
         state = _STATES.get(seen.state)
         written = (state, seen.limit, seen.threads, container)
-        if state is None or written == self._fed[job].written:
+        if state is None or written == fed.written:
             return
-        self._fed[job].written = written
+        fed.written = written
         self._store.move(job, state, container=container, cores=seen.limit, threads=seen.threads)
 
 

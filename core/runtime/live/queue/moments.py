@@ -52,7 +52,7 @@ def read_deadline(text: str, now: float, zone: str = "") -> float | None:
 
 
 def say_deadline(until: float, now: float, zone: str = "") -> str:
-    """A moment as it was understood: ``today 18:00 (in 2 h 05 min)``.
+    """A moment as it was understood: ``18:00 (in 2 h 05 min)``, or with its day where that is not today.
 
     Raises
     ------
@@ -62,9 +62,9 @@ def say_deadline(until: float, now: float, zone: str = "") -> str:
     here = _zone(zone)
     then, today = datetime.fromtimestamp(until, here), datetime.fromtimestamp(now, here).date()
     days = (then.date() - today).days
-    day = {0: "today", 1: "tomorrow"}.get(days, f"{then:%Y-%m-%d}")
+    day = {0: "", 1: "tomorrow "}.get(days, f"{then:%Y-%m-%d} ")
     left = until - now
-    return f"{day} {then:%H:%M} ({f'in {format_duration(left)}' if left >= 0 else 'over'})"
+    return f"{day}{then:%H:%M} ({f'in {format_duration(left)}' if left >= 0 else 'over'})"
 
 
 def _span(said: str) -> float | None:

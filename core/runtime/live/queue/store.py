@@ -125,6 +125,10 @@ class SubmittedJobs:
         """Write down why a job waits."""
         self._update(job, (QueueState.WAITING,), why=why)
 
+    def note_cores(self, job: str, cores: float | None) -> None:
+        """Write down how many cores a job was given."""
+        self._update(job, (QueueState.RUNNING, QueueState.PAUSED), cores=cores)
+
     def note_promise(self, job: str, promised: bool) -> None:
         """Write down whether a job was promised its deadline."""
         self._update(job, ACTIVE, promised=promised)

@@ -48,7 +48,7 @@ class Outlook:
     soonest
         Seconds from its submission to the earliest deadline that would be promised; None where there is none.
     gives_way
-        Jobs that would have fewer cores at once: their names, cores without it, and with it.
+        Jobs that run and would have fewer cores at once: their names, cores without it, and with it.
     """
 
     known: bool
@@ -82,7 +82,8 @@ def outlook(settings: DeadlineSettings, seen: Observation, job: Job) -> Outlook:
     cores = promises.alone(known) if known.known and known.until < inf else None
     ending = known.ends(round((has or cores or 0.0) / scene.grain), scene.now, scene.spread)
     said = [reason.text for reason in scene.reasons if reason.job == job.id]
-    lost = [(name, had, with_it.get(name, 0.0)) for name, had in without.items()]
+    placed = [each.id for each in seen.jobs if each.state.placed]
+    lost = [(name, without.get(name, 0.0), with_it.get(name, 0.0)) for name in placed]
     return Outlook(
         known.known,
         known.promised if known.until < inf else None,

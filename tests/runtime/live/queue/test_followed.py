@@ -47,7 +47,7 @@ def test_a_job_is_started_paused_and_cancelled(queue, follow, space):
     demo.look()
     assert demo.fed.apply([Start("mine", "demo", 0.5)]) == ()
     job = one(queue)
-    assert (job.state, job.cores, bool(job.container)) == (QueueState.RUNNING, None, True)
+    assert (job.state, job.cores, bool(job.container)) == (QueueState.RUNNING, 0.5, True)
     demo.look()
     assert one(queue).cores == 0.5
     demo.fed.apply([SetLimit("mine", 0.75), Pause("mine")])

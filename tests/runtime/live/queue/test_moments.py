@@ -81,9 +81,9 @@ def test_nothing_is_no_deadline():
 
 
 def test_a_moment_is_said_as_it_was_understood():
-    assert say_deadline(NOW + 3600, NOW, BERLIN) == "today 10:00 (in 1 h 00 min)"
+    assert say_deadline(NOW + 3600, NOW, BERLIN) == "10:00 (in 1 h 00 min)"
     assert say_deadline(NOW + 20 * 3600, NOW, BERLIN) == "tomorrow 05:00 (in 20 h 00 min)"
-    assert say_deadline(NOW - 60, NOW, "UTC") == "today 07:59 (over)"
+    assert say_deadline(NOW - 60, NOW, "UTC") == "07:59 (over)"
     assert say_deadline(NOW + 5 * 86400, NOW, "UTC").startswith("2027-01-20 08:00 (in 120 h")
 
 
