@@ -236,7 +236,8 @@ def _in_time(experiment: Experiment, rngs: Mapping[str, np.random.Generator]) ->
         return _resampled(experiment, rngs)
     kinds = _drawn_kinds(experiment.drawn, experiment.kinds, rngs["kinds"])
     waiting = [job for job in experiment.jobs if job.at is None]
-    times = arrival_times(experiment.arrivals, len(waiting) + len(kinds), rngs["times"])
+    coming = [*(_listed(job, job.id, 0.0) for job in waiting), *(_Job(kind, kind) for kind in kinds)]
+    times = arrival_times(_at_load(experiment, coming), len(coming), rngs["times"])
     given = iter(times[: len(waiting)].tolist())
     listed = [_listed(job, job.id, job.at if job.at is not None else next(given)) for job in experiment.jobs]
     later = np.sort(times[len(waiting) :]).tolist()
@@ -253,27 +254,28 @@ def _listed(job: ListedJob, name: str, at: float) -> _Job:
 
 def _resampled(experiment: Experiment, rngs: Mapping[str, np.random.Generator]) -> list[_Job]:
     """Jobs drawn from the listed ones with replacement, at times of their own."""
-    drawn, arrivals = experiment.drawn, experiment.arrivals
+    drawn = experiment.drawn
     picked = rngs["kinds"].integers(0, len(experiment.jobs), drawn.count)
     jobs = [experiment.jobs[at] for at in picked]
-    if arrivals.by == "load":
-        arrivals = replace(arrivals, within=_span(experiment, jobs))
+    arrivals = _at_load(experiment, [_listed(job, job.id, 0.0) for job in jobs])
     times = np.sort(arrival_times(arrivals, drawn.count, rngs["times"])).tolist()
     return [
         _listed(job, f"{drawn.id}-{n + 1}", at) for n, (job, at) in enumerate(zip(jobs, times, strict=True))
     ]
 
 
-def _span(experiment: Experiment, jobs: list[ListedJob]) -> float:
-    """Seconds in which the machines have the core-time that jobs take with their requests, times 1/load."""
+def _at_load(experiment: Experiment, jobs: list[_Job]) -> Arrivals:
+    """The rule of arrivals; at a load, the time in which machines have what jobs take with their requests."""
+    arrivals = experiment.arrivals
+    if arrivals.by != "load":
+        return arrivals
     taken = 0.0
     for job in jobs:
         kind = experiment.kinds.get(job.kind, JobKind())
-        made, curve = _listed(job, job.id, 0.0), scaling(kind)
-        work, request = _work(made, kind, 0.5), _request(made, kind)
+        curve, work, request = scaling(kind), _work(job, kind, 0.5), _request(job, kind)
         taken += request * work / (request if curve is None else curve.speed(request))
     cores = sum(group.cores * group.count for group in experiment.workers)
-    return taken / (cores * experiment.arrivals.load)
+    return replace(arrivals, within=taken / (cores * arrivals.load))
 
 
 def _drawn_kinds(drawn: Drawn, kinds: Mapping[str, JobKind], rng: np.random.Generator) -> list[str]:

@@ -39,6 +39,19 @@ FORGET = """() => {
   sessionStorage.clear();
   return remembered > 0;
 }"""
+WATCH_ADDRESS = """(() => {
+  const seen = window.addressChanges = [];
+  const note = what => seen.push(`${Math.round(performance.now())} ms ${what}`) > 40 && seen.shift();
+  for (const name of ["pushState", "replaceState"]) {
+    const plain = history[name];
+    history[name] = function (state, title, url) {
+      note(`${name} ${url} ${new Error().stack.split("\\n").slice(2, 4).map(each => each.trim()).join(" ")}`);
+      return plain.apply(this, arguments);
+    };
+  }
+  addEventListener("popstate", () => note(`popstate ${location.href}`), true);
+})()"""
+"""Notes who changed a page's address: what a failed test found there is otherwise hard to explain."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -67,6 +80,7 @@ def _profile(
     folder = tmp_path_factory.mktemp("chromium")
     settings = browser_type_launch_args | browser_context_args
     with closing(browser_type.launch_persistent_context(folder, **settings)) as made:
+        made.add_init_script(WATCH_ADDRESS)
         yield made
 
 
@@ -85,6 +99,8 @@ def page(request: pytest.FixtureRequest, _profile: BrowserContext, _kept: list[P
     failed = request.session.testsfailed
     window = _kept.pop() if _kept else _profile.new_page()
     yield window
+    if request.session.testsfailed > failed and not window.is_closed():
+        print(*window.evaluate("window.addressChanges || []"), sep="\n")
     for page in _profile.pages:
         loaded = page.url.startswith("http")
         # what a page has read of its memory, it knows until it is loaded again

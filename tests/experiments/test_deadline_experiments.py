@@ -106,9 +106,27 @@ def test_jobs_are_drawn_from_the_listed_ones_at_a_load():
     assert scenario(read(AT_LOAD), 3) == scenario(read(AT_LOAD), 3) != scenario(read(AT_LOAD), 4)
 
 
-def test_only_drawn_jobs_come_at_a_load():
-    with pytest.raises(InputError, match="come at a load"):
-        read(AT_LOAD.replace("draw: jobs", "draw: weights"))
+def test_jobs_drawn_from_kinds_and_listed_ones_come_at_a_load_too():
+    made = read_experiment(
+        """\
+version: 1
+name: At a load
+workers: {cores: 4, id: w}
+kinds:
+  small: {work: [50, 150], request: 1}
+  wide: {work: 400, request: 2, fixed: 0.2}
+jobs: [{id: first, kind: small, work: 100}]
+drawn: {count: 30, draw: rotation}
+arrivals: {by: load, load: 2}
+policies: [fifo]
+"""
+    )
+    drawn = scenario(made, 1).jobs
+    # 0.2 + 0.8/2 of its time with two cores: 400 core-seconds take 480 there
+    asked = 100.0 + 15 * 100.0 + 15 * 2 * 400.0 * 0.6
+    arrivals = [job.arrival for job in drawn]
+    assert len(drawn) == 31
+    assert 0.7 * asked / 8 < max(arrivals) <= asked / 8
 
 
 def test_a_deadline_is_a_time_a_duration_or_a_multiple_of_the_time_at_the_request():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -208,8 +207,6 @@ def experiments(draw):
             spread=st.floats(0.0, 10.0),
         )
     )
-    if rule != "jobs" and arrivals.by == "load":
-        arrivals = replace(arrivals, by="poisson")
     return Experiment(
         name=draw(st.text("abcdef", min_size=1)),
         about=draw(st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=20)),

@@ -100,7 +100,6 @@ def from_dict(values: Mapping[str, Any]) -> Experiment:
         arrivals=_arrivals(
             values.get("arrivals") or {},
             drawn.count + (0 if resampled else len([job for job in jobs if job.at is None])),
-            resampled=resampled,
         ),
         policies=arms,
         baseline=baseline(values.get("baseline"), arms),
@@ -263,7 +262,7 @@ def _refuse_demands(
         )
 
 
-def _arrivals(value: Any, n_jobs: int, *, resampled: bool) -> Arrivals:
+def _arrivals(value: Any, n_jobs: int) -> Arrivals:
     values = dict(mapping(value, ("arrivals",), "arrivals"))
     times = listing(values.pop("times", []), ("arrivals", "times"), "times")
     made = read(Arrivals, values, ("arrivals",), "arrivals")
@@ -275,12 +274,6 @@ def _arrivals(value: Any, n_jobs: int, *, resampled: bool) -> Arrivals:
             "Give one time for each job that does not say when it comes.",
         )
     arrivals = Arrivals(**made, times=checked)
-    if arrivals.by == "load" and not resampled:
-        raise SpecError(
-            ("arrivals", "by"),
-            "Only jobs that are drawn from listed ones come at a load.",
-            "Write “drawn: {count: …, draw: jobs}”, or choose other arrivals.",
-        )
     if arrivals.by == "normal" and not possible_spread(arrivals.spacing, arrivals.spread):
         raise SpecError(
             ("arrivals", "spread" if "spread" in values else "spacing"),
