@@ -100,6 +100,15 @@ def difference(mine: Sequence[float | None], base: Sequence[float | None], draws
     )
 
 
+def mean_of(values: Sequence[float | None], draws: int = DRAWS) -> tuple[float, float, float] | None:
+    """A measure's mean over seeds and its 95% interval (the mean alone with one seed); None without any."""
+    known = np.array([value for value in values if value is not None], dtype=float)
+    if not len(known):
+        return None
+    mean, (low, high) = float(known.mean()), _interval(known, draws)
+    return mean, mean if low is None else low, mean if high is None else high
+
+
 def _interval(values: Floats, draws: int) -> tuple[float | None, float | None]:
     """The 95% interval of the mean of one value per seed; none with fewer than two."""
     if len(values) < 2:

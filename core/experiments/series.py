@@ -72,7 +72,10 @@ class Series:
             ``rule`` behind it, whether it ``rebalanced``, and whether it ``failed``; ``waits``, why jobs that
             wait or are paused do not run, each with the ``number`` of the observation, ``job``, ``rule``,
             ``text``, and how many wait ``behind`` it or None, said again only where the text is another.
-            Series of earlier releases have no ``threads``, ``steps`` and ``waits``.
+            A job with a deadline also has ``due`` (seconds of the run's clock), and one whose end is foreseen
+            ``ends``: the number of an observation, when it was then expected to end, and the bounds of that,
+            said again only where something is another. Series of earlier releases have no ``threads``,
+            ``steps``, ``waits``, ``due`` and ``ends``.
         """
         return {
             "time": self._times,
@@ -123,6 +126,10 @@ class Series:
                 "loss",
             )
             lines = self._jobs[job.id] = {"first": len(self._times), **{name: [] for name in names}}
+            if job.said.deadline is not None:
+                lines["due"] = _short(job.arrived + job.said.deadline)
+        if mark is not None and mark.ends is not None:
+            self._foresee(lines, mark)
         # what was running already had used something before, which belongs to no interval
         time, used = self._before.get(job.id, (now, job.cpu_seconds))
         cores = (job.cpu_seconds - used) / (now - time) if now > time else 0.0
@@ -138,6 +145,12 @@ class Series:
         lines["growth"].append(_short(mark.growth) if mark else None)
         last = lines["loss"][-1] if lines["loss"] else None
         lines["loss"].append(_short(job.readings[-1][1]) if job.readings else last)
+
+    def _foresee(self, lines: dict[str, Any], mark: Mark) -> None:
+        told = [_short(each) for each in (mark.ends, *(mark.between or (None, None)))]
+        said = lines.setdefault("ends", [])
+        if not said or said[-1][1:] != told:
+            said.append([len(self._times), *told])
 
     def _use(self, seen: Observation) -> None:
         for worker in seen.workers:

@@ -38,19 +38,38 @@ def arm_lines(curves: Sequence[Curve], quantity: str, end: float, top: float | N
         The ends of the axes; the top by the values if left out.
     """
     highest = top if top is not None else _highest([values for _, _, values in curves])
-    right = 18 + int(_LETTER_PX * max((len(_short(style.title)) for style, _, _ in curves), default=0))
+    right = name_room([style for style, _, _ in curves])
     figure = go.Figure(layout=_layout(_HEIGHT, end, right, quantity))
     figure.update_yaxes(range=[0, highest])
     for curve in curves:
         figure.add_trace(_line(curve))
-    inside = _HEIGHT - 24 - 26
-    for (style, _, _), y in zip(curves, _apart(curves, highest / inside * _LINE_PX), strict=True):
+    name_ends(figure, [(style, _last(values)) for style, _, values in curves], highest / (_HEIGHT - 24 - 26))
+    return figure
+
+
+def name_room(styles: Sequence[ArmStyle]) -> int:
+    """Pixels that names at the ends of lines need on the right."""
+    return 18 + int(_LETTER_PX * max((len(_short(style.title)) for style in styles), default=0))
+
+
+def name_ends(figure: go.Figure, lasts: Sequence[tuple[ArmStyle, float]], pixel: float) -> None:
+    """Name lines at their ends, moved apart where they would lie over each other.
+
+    Parameters
+    ----------
+    figure
+        Where they are.
+    lasts
+        Style and last value of each line.
+    pixel
+        What a pixel is worth on the axis of values.
+    """
+    for (style, _), y in zip(lasts, _apart([last for _, last in lasts], pixel * _LINE_PX), strict=True):
         colour = theme.ink("accent" if style.line == "accent" else "ink2")
         figure.add_annotation(
             text=_short(style.title), x=1, xref="paper", y=y, yref="y", xanchor="left", xshift=6,
             showarrow=False, font={"size": 11, "color": colour},
         )  # fmt: skip
-    return figure
 
 
 def job_rows(jobs: Sequence[tuple[str, Sequence[Curve]]], quantity: str, end: float, top: float) -> go.Figure:
@@ -102,12 +121,13 @@ def _highest(values: Sequence[FloatArray]) -> float:
     return max(tops, default=1.0) * 1.08 or 1.0
 
 
-def _apart(curves: Sequence[Curve], least: float) -> list[float]:
+def _last(values: FloatArray) -> float:
+    known = values[~np.isnan(values)]
+    return float(known[-1]) if len(known) else 0.0
+
+
+def _apart(lasts: Sequence[float], least: float) -> list[float]:
     """Where each line's name stands: near its last value, at least `least` above the one below it."""
-    lasts = []
-    for _, _, values in curves:
-        known = values[~np.isnan(values)]
-        lasts.append(float(known[-1]) if len(known) else 0.0)
     places: dict[int, float] = {}
     below = -np.inf
     for at in sorted(range(len(lasts)), key=lambda each: (lasts[each], -each)):

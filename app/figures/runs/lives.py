@@ -1,13 +1,13 @@
 """The lives of a run's jobs: who waits, runs or is paused, and when; and how many wait over time.
 
 States are told apart by weight and by words, not by hue: what runs is filled, what is paused is hatched, what
-waits is an outline.
+waits is an outline. A deadline is green where it was met, and red where it was missed.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
@@ -29,6 +29,7 @@ _HEIGHTS = ((16, 22.0), (40, 14.0), (80, 8.0), (MOST_ROWS, 4.5))
 _NAMED, _SPELT = 40, 16
 _TOP_PX, _GAP_PX, _FOOT_PX = 54, 34, 26
 _NOBODY = 0.01
+_ROUNDING = 1e-6
 
 
 @dataclass(slots=True)
@@ -105,6 +106,28 @@ def endings(series: Mapping[str, Any], jobs: Sequence[str]) -> list[End]:
     return found
 
 
+class Expected(NamedTuple):
+    """When a job was expected to end, and the bounds of that or None; seconds of the run's clock."""
+
+    job: str
+    ends: float
+    low: float | None
+    high: float | None
+
+
+def expected(series: Mapping[str, Any], jobs: Sequence[str], moment: float) -> list[Expected]:
+    """When jobs that had not ended at a moment were expected to end, by what was last said of them."""
+    times = np.array(series["time"], dtype=float)
+    over = {each.job for each in endings(series, jobs) if each.time <= moment}
+    found = []
+    for job in jobs:
+        said = series["jobs"].get(job, {}).get("ends", [])
+        told = [each for each in said if times[each[0]] <= moment]
+        if told and job not in over:
+            found.append(Expected(job, *told[-1][1:]))
+    return found
+
+
 def counts(series: Mapping[str, Any], state: str) -> FloatArray:
     """How many jobs are in a state in each interval between observations, shape (n,)."""
     changes = np.zeros(len(series["time"]) + 1)
@@ -165,7 +188,14 @@ def lives(
         mine = [span for span in found if span.state == state]
         if mine:
             figure.add_trace(_bars(mine, rows, state, spelt=len(shown) <= _SPELT))
-    figure.add_trace(_ends(endings(series, shown), rows))
+    ended = endings(series, shown)
+    figure.add_trace(_ends(ended, rows))
+    due = {job: series["jobs"][job].get("due") for job in shown if job in series["jobs"]}
+    due = {job: at for job, at in due.items() if at is not None}
+    if due:
+        figure.add_trace(_deadlines(due, ended, rows))
+    if moment is not None and (foreseen := expected(series, shown, moment)):
+        figure.add_trace(_expected(foreseen, rows))
     return figure
 
 
@@ -225,6 +255,56 @@ def _ends(found: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
         name="ended",
         cliponaxis=False,
     )
+
+
+def _deadlines(due: Mapping[str, float], ended: Sequence[End], rows: Mapping[str, int]) -> go.Scatter:
+    """A long tick at each deadline, red where the job was not done by then."""
+    by = {each.job: each for each in ended}
+    words, colours = [], []
+    for job, at in due.items():
+        end = by.get(job)
+        missed = end is not None and (end.state != "done" or end.time > at + _ROUNDING)
+        late = (
+            "" if end is None else ", missed" if missed else f", met {format_duration(at - end.time)} before"
+        )
+        words.append(f"{job}: deadline at {format_duration(at)}{late}")
+        colours.append(theme.ink("bad" if missed else "ok" if end is not None else "ink"))
+    few = len(rows) <= _NAMED
+    return go.Scatter(
+        x=list(due.values()),
+        y=[rows[job] for job in due],
+        yaxis="y2",
+        mode="markers",
+        marker={
+            "symbol": "line-ns",
+            "size": 14 if few else 5,
+            "color": colours,
+            "line": {"color": colours, "width": 2.5 if few else 1.5},
+        },
+        customdata=words,
+        hovertemplate="%{customdata}<extra></extra>",
+        name="deadline",
+    )
+
+
+def _expected(found: Sequence[Expected], rows: Mapping[str, int]) -> go.Scatter:
+    """A ring where each job was expected to end at the moment that is shown."""
+    accent = theme.ink("accent")
+    lows = [0.0 if each.low is None else each.ends - each.low for each in found]
+    highs = [0.0 if each.high is None else each.high - each.ends for each in found]
+    return go.Scatter(
+        x=[each.ends for each in found],
+        y=[rows[each.job] for each in found],
+        yaxis="y2",
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 8 if len(rows) <= _NAMED else 4, "color": accent,
+                "line": {"color": accent, "width": 2}},
+        error_x={"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "color": accent,
+                 "thickness": 1.5, "width": 0},
+        customdata=[f"{each.job}: expected to end at {format_duration(each.ends)}" for each in found],
+        hovertemplate="%{customdata}<extra></extra>",
+        name="expected end",
+    )  # fmt: skip
 
 
 def _waiting(series: Mapping[str, Any], waits: FloatArray) -> go.Scatter:

@@ -11,7 +11,7 @@ from app.context import workspace
 from app.pages.runs import stored
 from app.pages.runs import words as run_words
 from app.pages.runs.build.bundled import bundled
-from app.pages.runs.query import PATH
+from app.pages.runs.query import ACT, PATH
 from app.ui import attached_runs
 from app.ui.attached_runs import attached_card
 from app.ui.basics import (
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from core.experiments.spec import Experiment
     from core.runtime.experiments.infos import ExperimentInfo
 
-ACT = "run-act"
 _LOOK_BACK = 500
 _STATES = {
     "any": "All",

@@ -15,6 +15,7 @@ from dash import ALL, ClientsideFunction, Input, Output, State, dcc, html, set_p
 from app.context import LOCATION, workspace
 from app.pages.runs import listing, stored
 from app.pages.runs.arms import exports as arm_exports
+from app.pages.runs.arms import loads
 from app.pages.runs.arms.choice import chosen
 from app.pages.runs.build import callbacks as run_building
 from app.pages.runs.build.bundled import find
@@ -23,12 +24,13 @@ from app.pages.runs.compare import exports
 from app.pages.runs.compare.layout import compare_page, head, mark, more_seeds, polls
 from app.pages.runs.ledger import layout as run_ledger
 from app.pages.runs.ledger.layout import ledger_page, run_page
-from app.pages.runs.listing import ACT, list_page
-from app.pages.runs.query import BUILD, COMPARE, LEDGER, PATH, View
+from app.pages.runs.listing import list_page
+from app.pages.runs.query import ACT, BUILD, COMPARE, LEDGER, PATH, View
 from app.ui.errors import notify, safe_page
 from app.ui.links import Query
 from app.ui.page import Page, Room
 from app.ui.tasks import card as task_card
+from core.traces.validation import many
 
 if TYPE_CHECKING:
     from dash import Dash
@@ -76,6 +78,8 @@ def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
     match (asked or {}).get("act"):
         case "start":
             return run_building.started(find((asked or {})["id"]).experiment), keep
+        case "loads":
+            _run_at_loads((asked or {})["id"])
         case "ask":
             set_props("run-delete-what", {"children": listing.asked((asked or {})["id"])})
             set_props("run-delete", {"opened": True})
@@ -88,6 +92,17 @@ def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
         case "close":
             set_props("run-delete", {"opened": False})
     return keep, keep
+
+
+def _run_at_loads(experiment: str) -> None:
+    """Begin the same experiment at the usual loads that are missing."""
+    space = workspace()
+    more = loads.missing(space.runs.experiment(experiment))
+    for each in more:
+        task = space.runs.submit(each)
+        set_props("changed", {"data": task})
+    text = "They are on the list of runs. What they find is shown here when this page is opened again."
+    notify(text, "ok", title=f"{many(len(more), 'experiment')} started.")
 
 
 def _register_compare(app: Dash) -> None:

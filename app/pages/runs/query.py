@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from app.ui.links import Query, one_of
 
 PATH = "/runs"
+ACT = "run-act"
+"""The store that all buttons of the page fill (``assets/js/actions.js``)."""
 COMPARE, LEDGER, BUILD, LIST = "compare", "ledger", "build", "list"
 MEASURES = {
     "completion": "Completion",

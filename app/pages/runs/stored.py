@@ -183,7 +183,7 @@ def differences(first: Side, second: Side) -> list[Row]:
 
 
 def _differences(ids: Sequence[tuple[str, str]]) -> list[Row]:
-    found = [(_summary(a), _summary(b)) for a, b in ids]
+    found = [(summary(a), summary(b)) for a, b in ids]
     pairs = [(a, b) for a, b in found if a is not None and b is not None]
     means = [
         {name: _mean([pair[side].get(name) for pair in pairs]) for name in FURTHER_MEASURES}
@@ -218,7 +218,8 @@ def _row(name: str, pairs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
     )
 
 
-def _summary(run: str) -> Mapping[str, Any] | None:
+def summary(run: str) -> Mapping[str, Any] | None:
+    """A run's measures by name; None where it was removed or is not done."""
     try:
         return workspace().runs.get(run).summary
     except NotFoundError:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.pages.runs.arms import choice, standings
+from app.pages.runs import page
+from app.pages.runs.arms import choice, loads, standings
 from app.pages.runs.compare.differences import quantity
 from tests.app.runs.test_queue_pages import asked, made, text_of
 
@@ -81,3 +82,51 @@ def test_quantities_have_their_units() -> None:
     assert quantity("met", 0.875) == "87.5%"
     assert quantity("lost", 7200.0) == "2.0 core-h"
     assert quantity("tardiness", 90.0) == "90.0 s"
+
+
+AT_LOAD = DEADLINES.replace("arrivals: {by: uniform, within: 150}", "arrivals: {by: load, load: 0.9}")
+
+
+def at_load(text: str, load: float, name: str) -> str:
+    return text.replace("load: 0.9", f"load: {load}").replace("Twice as much as there is", name)
+
+
+def test_deadlines_met_are_drawn_against_load_where_the_same_was_run_at_several(place: Workspace) -> None:
+    ample = made(place, at_load(AT_LOAD, 0.9, "Ample"))
+    alone = text_of(experiment=ample)
+    assert "Run the same jobs at other loads" in alone
+    assert "Run at 0.5, 1.2 and 2" in alone
+    scarce = made(place, at_load(AT_LOAD, 2.0, "Scarce"))
+    made(place, at_load(AT_LOAD, 1.2, "Other machines").replace("cores: 4", "cores: 8"))
+    info = place.runs.experiment(ample)
+    known = loads.at_loads(info)
+    assert [(load, each.id) for load, each in known.items()] == [(0.9, ample), (2.0, scarce)]
+    points = {label: loads.reached(label, known) for label in ("kube.default", "deadline")}
+    for label, found in points.items():
+        assert [point.load for point in found] == [0.9, 2.0], label
+        assert all(0 <= point.low <= point.mean <= point.high <= 1 for point in found)
+        seeds = [place.runs.get(run).summary["met"] for run in info.runs[label].values()]
+        assert found[0].mean == pytest.approx(sum(seeds) / 3)
+    assert points["deadline"][1].mean > points["kube.default"][1].mean
+    shown = text_of(experiment=scarce)
+    assert "Jobs that met their deadlines" in shown
+    assert "means of 3 seeds, with 95% intervals" in shown
+    rows = list(loads.csv_rows(info))
+    assert len(rows) == 6
+    assert {(row[0], row[-1]) for row in rows} == {(0.9, 3), (2.0, 3)}
+
+
+def test_what_is_missing_is_begun_at_once(place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    ample = made(place, at_load(AT_LOAD, 0.9, "Ample"))
+    said: list[str] = []
+    monkeypatch.setattr(page, "set_props", lambda *_: None)
+    monkeypatch.setattr(page, "notify", lambda *_, title, **__: said.append(title))
+    page.act({"act": "loads", "id": ample}, "")
+    assert said == ["3 experiments started."]
+    names = {info.name for info in place.runs.experiments()}
+    assert names == {"Ample", "Ample, load 0.5", "Ample, load 1.2", "Ample, load 2"}
+    assert loads.missing(place.runs.experiment(ample)) == []
+
+
+def test_without_a_load_there_is_no_such_card(place: Workspace, experiment: str) -> None:
+    assert "against load" not in text_of(experiment=experiment)

@@ -7,7 +7,16 @@ import itertools
 import numpy as np
 import pytest
 
-from app.figures.runs.lives import MOST_ROWS, counts, endings, lives, lives_height, queues, spans
+from app.figures.runs.lives import (
+    MOST_ROWS,
+    counts,
+    endings,
+    expected,
+    lives,
+    lives_height,
+    queues,
+    spans,
+)
 from app.figures.runs.steps import edges
 from app.figures.runs.time_bars import TimeRow, scale, time_bars
 from core.experiments.reading.experiment import read_experiment
@@ -121,3 +130,48 @@ def test_what_is_beyond_all_measure_does_not_hide_the_others():
     assert "off the scale" in texts[2]
     assert [trace.name for trace in figure.data] == ["waiting", "running", "paused"]
     assert list(figure.data[0].x) == [30.0, 0.0, 0.0]
+
+
+DUE = """\
+version: 1
+name: Due
+workers: {cores: 4}
+world: {prediction_error: 0.2}
+kinds:
+  VAE: {work: [40, 200], request: 2, slack: [1, 2], malleable: true, fixed: 0.1}
+drawn: {count: 16}
+arrivals: {by: load, load: 1.5}
+policies: [kube.default, deadline]
+seeds: [2]
+"""
+
+
+def test_deadlines_stand_on_the_lives_and_expected_ends_at_the_moment():
+    experiment = read_experiment(DUE)
+    series, result = ran(experiment, experiment.arm("deadline"), 2)
+    jobs = [job.id for job in result.jobs]
+    due = {job.id: job.arrived + job.deadline for job in result.jobs}
+    assert {job: series["jobs"][job]["due"] for job in jobs} == pytest.approx(due, abs=1e-5)
+    end = max(job.ended for job in result.jobs)
+    moment = 0.4 * end
+    figure = lives(series, jobs, end, moment)
+    traces = {trace.name: trace for trace in figure.data}
+    ticks = traces["deadline"]
+    assert list(ticks.x) == pytest.approx(list(due.values()), abs=1e-5)
+    missed = [job.completion > job.deadline + 1e-6 for job in result.jobs]
+    assert 0 < sum(missed) < len(jobs)
+    red = ticks.marker.color
+    assert len({colour for colour, late in zip(red, missed, strict=True) if late}) == 1
+    assert ["missed" in words for words in ticks.customdata] == missed
+    rings = {each.job: each for each in expected(series, jobs, moment)}
+    there = {job.id for job in result.jobs if job.started is not None and job.started < moment < job.ended}
+    assert rings
+    assert set(rings) <= {job.id for job in result.jobs if job.ended > moment}
+    assert there & set(rings)
+    for name, ring in rings.items():
+        said = [each for each in series["jobs"][name]["ends"] if series["time"][each[0]] <= moment]
+        assert said[-1][1] == ring.ends
+        assert ring.low is None or ring.low <= ring.ends <= ring.high
+    assert len(traces["expected end"].x) == len(rings)
+    plain, _ = ran(experiment, experiment.arm("kube.default"), 2)
+    assert "expected end" not in {trace.name for trace in lives(plain, jobs, end, moment).data}

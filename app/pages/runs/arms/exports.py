@@ -8,7 +8,7 @@ from flask import Blueprint, Response, request
 
 from app.api import file_answer
 from app.context import workspace
-from app.pages.runs.arms import jobs, over_time, standings, steps
+from app.pages.runs.arms import jobs, loads, over_time, standings, steps
 from app.pages.runs.arms.choice import chosen
 from app.pages.runs.arms.layout import seed_of, shown_runs
 from app.pages.runs.compare.shown import ends
@@ -58,6 +58,13 @@ def export_steps(experiment: str) -> Response:
     asked = chosen(info, view)
     seeds, made = steps.rows(steps.compared(asked), asked.seeds)
     return file_answer(csv_lines(steps.CSV_HEAD, steps.csv_rows(made, seeds)), f"{info.name}-steps.csv")
+
+
+@blueprint.get("/api/experiments/<experiment>/loads.csv")
+def export_loads(experiment: str) -> Response:
+    """Deadlines met, a row for each load and policy."""
+    info, _ = _asked(experiment)
+    return file_answer(csv_lines(loads.CSV_HEAD, loads.csv_rows(info)), f"{info.name}-loads.csv")
 
 
 @blueprint.get("/api/experiments/<experiment>/completion.csv")

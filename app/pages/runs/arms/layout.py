@@ -12,6 +12,7 @@ from app.pages.runs import stored
 from app.pages.runs.arms import jobs, over_time
 from app.pages.runs.arms.board import board_card
 from app.pages.runs.arms.choice import chosen
+from app.pages.runs.arms.loads import loads_card
 from app.pages.runs.arms.standings import rows
 from app.pages.runs.arms.steps import steps_card
 from app.pages.runs.compare.shown import Shown, facts_of
@@ -86,7 +87,8 @@ def arms_cards(info: ExperimentInfo, view: View) -> list[Node]:
     means = [(titles[row.label], row.measures) for row in rows(info, asked, view)]
     times = times_card(means, [("Table, CSV", table_address(info, view, "leaderboard"))])
     steps = steps_card(asked, table_address(info, view, "steps"))
-    made += [each for each in (times, steps) if each is not None]
+    against = loads_card(info, asked, table_address(info, view, "loads"))
+    made += [each for each in (against, times, steps) if each is not None]
     if not shown:
         return made
     told = info.experiment.published if asked.base.key == info.experiment.baseline else ()

@@ -146,13 +146,18 @@ def queue_card(series: Mapping[str, Any], end: float, time: float | None, run: s
     if any(span.state == "paused" for span in lives.spans(series)):
         states.append("paused")
     cut = f", the first {lives.MOST_ROWS} of {len(jobs):,}" if len(jobs) > lives.MOST_ROWS else ""
+    keys = state_keys(*states)
+    if any("due" in lines for lines in series["jobs"].values()):
+        keys.append(html.Span("deadline", className="key until"))
+    if any("ends" in lines for lines in series["jobs"].values()):
+        keys.append(html.Span("expected end at the tick", className="key expected"))
     return card(
         "Queue",
         graph(
             "queue", lives.lives(series, jobs, end, time), "Jobs waiting over time, and the life of each job"
         ),
         note=f"a row is a job, by arrival{cut}; {ENDS}",
-        tools=[*state_keys(*states), _files("queue", "queue", run)],
+        tools=[*keys, _files("queue", "queue", run)],
     )
 
 

@@ -1,0 +1,133 @@
+"""Deadlines met against load: the same experiment at several loads, as far as those have been run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from dash import html
+
+from app.cache import cached
+from app.context import workspace
+from app.figures.runs.load_lines import Reached, load_lines
+from app.pages.runs import stored
+from app.pages.runs.query import ACT
+from app.ui.basics import Node, button, card, data
+from app.ui.export import export_menu
+from app.ui.graph import graph
+from core.experiments.compare import mean_of
+from core.traces.validation import many
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from app.pages.runs.arms.choice import Chosen
+    from core.experiments.spec import Experiment
+    from core.runtime.experiments.infos import ExperimentInfo
+
+LOADS: Final = (0.5, 0.9, 1.2, 2.0)
+"""From ample to scarce."""
+_FEWEST: Final = 2
+
+
+def at_loads(info: ExperimentInfo) -> dict[float, ExperimentInfo]:
+    """The newest experiments that differ from one in nothing but their load, itself among them, by load."""
+    like = _like(info.experiment)
+    found = {info.experiment.arrivals.load: info}
+    for other in workspace().runs.experiments():
+        if other.experiment.arrivals.by == "load" and _like(other.experiment) == like:
+            found.setdefault(other.experiment.arrivals.load, other)
+    return dict(sorted(found.items()))
+
+
+def _like(experiment: Experiment) -> dict[str, object]:
+    """What an experiment runs, apart from its load."""
+    arrivals = replace(experiment.arrivals, load=1.0)
+    return replace(experiment, arrivals=arrivals).scenario_dict()
+
+
+def missing(info: ExperimentInfo) -> list[Experiment]:
+    """The same experiment at the usual loads that were not run yet."""
+    known, experiment = at_loads(info), info.experiment
+    name = experiment.name.partition(", load ")[0]
+    return [
+        replace(
+            experiment,
+            name=f"{name}, load {load:g}",
+            arrivals=replace(experiment.arrivals, load=load),
+            published=(),
+        )
+        for load in LOADS
+        if load not in known
+    ]
+
+
+def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
+    """The card; None where jobs do not come at a load, or have no deadlines.
+
+    Parameters
+    ----------
+    info, asked
+        The experiment and the policies that are drawn.
+    where
+        The figures as a table in a file.
+    """
+    if info.experiment.arrivals.by != "load":
+        return None
+    known = at_loads(info)
+    curves = [
+        (style, reached(side.label, known)) for side, style in zip(asked.drawn, asked.styles, strict=True)
+    ]
+    curves = [(style, points) for style, points in curves if points]
+    if not curves:
+        return None
+    lacking = [f"{each.arrivals.load:g}" for each in missing(info)]
+    tools: list[Node] = []
+    if lacking:
+        act = data(act="loads", id=info.id, store=ACT)
+        tools.append(button(f"Run at {_listed(lacking)}", "player-play", "small", **act))
+    if max(len(points) for _, points in curves) < _FEWEST:
+        text = (
+            "Run the same jobs at other loads, and this shows how many deadlines each policy meets at each."
+        )
+        return card("Deadlines met against load", html.P(text, className="pad small ink2"), tools=tools)
+    seeds = min(len(side.runs) for other in known.values() for side in stored.sides(other).values())
+    figure = load_lines(curves, "Jobs that met their deadlines")
+    label = f"Deadlines met at {len(known)} loads by {', '.join(style.title for style, _ in curves)}"
+    return card(
+        "Deadlines met against load",
+        graph("loads", figure, label),
+        note=f"means of {many(seeds, 'seed')}, with 95% intervals",
+        tools=[*tools, export_menu("loads", f"deadlines against load {info.name}", [("Table, CSV", where)])],
+    )
+
+
+def reached(label: str, known: Mapping[float, ExperimentInfo]) -> list[Reached]:
+    """The share of deadlines that a policy meets, by rising loads."""
+    points = []
+    for load, info in known.items():
+        runs = [run for _, run in sorted(info.runs.get(label, {}).items())]
+        found = cached(partial(_met, runs), "run-met", runs) if runs else None
+        if found is not None:
+            points.append(Reached(load, *found))
+    return points
+
+
+def _met(runs: Sequence[str]) -> tuple[float, float, float] | None:
+    return mean_of([(stored.summary(run) or {}).get("met") for run in runs])
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+CSV_HEAD: Final = ("load", "policy", "deadlines_met", "low", "high", "seeds")
+
+
+def csv_rows(info: ExperimentInfo) -> Iterator[tuple[object, ...]]:
+    """A row for each load and policy: the mean share of deadlines met, its 95% interval, and the seeds."""
+    known = at_loads(info)
+    for label in stored.sides(info):
+        for point in reached(label, known):
+            yield point.load, label, point.mean, point.low, point.high, len(known[point.load].runs[label])
