@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from core.runtime.live.queue.infos import QueuedJob
 
 _HEADS = ("job", "state", "priority", "cores", "threads", "for", "image")
-_DUE = ("deadline", "promised", "expected end")
 _NUMBERS = ("priority", "cores", "threads", "for")
 
 
@@ -47,13 +46,15 @@ def jobs(engine: str, found: Sequence[QueuedJob]) -> None:
         console.print(f"No jobs on {plain(engine)}. Submit one: phasedock submit --program mlp")
         return
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    timed = any(job.spec.deadline is not None for job in found)
-    for head in (*_HEADS, *(_DUE if timed else ())):
+    for head in _HEADS:
         table.add_column(head, justify="right" if head in _NUMBERS else "left")
     now = time.time()
     for job in found:
-        table.add_row(*_cells(job, now), *(_due(job, now) if timed else ()))
+        table.add_row(*_cells(job, now))
     console.print(table)
+    for job in found:
+        if job.spec.deadline is not None and not job.state.over:
+            console.print(f"[bold]{plain(job.name)}[/]: {_due(job, now)}", highlight=False)
     for sentence, names in _reasons(found).items():
         console.print(f"[bold]{plain(', '.join(names))}[/]: {plain(sentence)}", highlight=False)
 
@@ -76,17 +77,14 @@ def ended(done: Sequence[QueuedJob], *, removed: bool) -> None:
         console.print(f"[bold]{plain(job.name)}[/] {word}.", highlight=False)
 
 
-def _due(job: QueuedJob, now: float) -> tuple[str, str, str]:
-    """Its deadline, whether that is promised, and when it is expected to end."""
+def _due(job: QueuedJob, now: float) -> str:
+    """By when it has to be done, whether that is promised, and when it is expected to end."""
     from core.runtime.live.queue.moments import say_deadline
 
-    promised = {None: "–", True: "yes", False: "no"}[job.promised]
-    until, ends = job.spec.deadline, None if job.stands is None else job.stands.ends
-    return (
-        "–" if until is None else say_deadline(until, now),
-        "–" if until is None else promised,
-        "–" if ends is None else say_deadline(ends, now),
-    )
+    promised = {None: "", True: ", promised", False: ", not promised"}[job.promised]
+    ends = None if job.stands is None else job.stands.ends
+    expected = "" if ends is None else f"; expected to end {say_deadline(ends, now)}"
+    return f"to be done by {say_deadline(job.spec.deadline or now, now)}{promised}{expected}."
 
 
 def _cells(job: QueuedJob, now: float) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ As in `core.experiments.parts`, every field says its unit, bounds and meaning.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -158,6 +159,17 @@ class JobKind:
     """(cores, steps per second) as measured, in place of `fixed` and `overhead`."""
     losses: tuple[float, ...] = ()
     """A recorded loss at even shares of the training, from 0 to all of it, in place of `like` and `early`."""
+
+    def command(self, threads: str) -> tuple[str, ...]:
+        """What its containers run, beside a seed and a number of steps.
+
+        Parameters
+        ----------
+        threads
+            ``follow``, ``static`` or ``one``, as of `core.experiments.parts.DockerSettings`.
+        """
+        words = ("python3", "-m", "phasedock_jobs", *shlex.split(self.program))
+        return (*words, "--threads", "1" if threads == "one" else threads)
 
 
 SPANS = ("work", "demand", "checkpoint", "restore", "slack")

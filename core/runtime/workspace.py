@@ -68,7 +68,8 @@ class Workspace:
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
         self.live = Live(settings, self.database, self.tasks, self.models)
-        self.runs = Runs(self.database, self.tasks, Stages(settings, self.live.engine_registry))
+        stages = Stages(settings, self.live.engine_registry, self.live.queue.earlier)
+        self.runs = Runs(self.database, self.tasks, stages)
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""

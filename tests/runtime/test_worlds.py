@@ -11,6 +11,8 @@ from core.config import Settings
 from core.errors import ConflictError, NotFoundError
 from core.experiments.reading.experiment import read_experiment
 from core.runtime.bootstrap import open_workspace
+from core.runtime.database.engine import Database
+from core.runtime.earlier_runs.store import EarlierRuns
 from core.runtime.experiments.stages import Stages, alone
 from core.runtime.live.engines import Engines
 
@@ -28,7 +30,7 @@ policies: [free, flowcon]
 
 def worlds(home, **more):
     settings = Settings(home=home, docker=f"here=unix://{home}/none.sock", **more)
-    return Stages(settings, Engines(settings))
+    return Stages(settings, Engines(settings), EarlierRuns(Database(f"sqlite:///{home}/worlds.db")))
 
 
 def test_containers_are_not_started_while_control_is_off(tmp_path):

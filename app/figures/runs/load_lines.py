@@ -46,7 +46,7 @@ def load_lines(curves: Sequence[tuple[ArmStyle, Sequence[Reached]]], quantity: s
             dragmode=False,
             hovermode="x unified",
             xaxis=theme.axis(
-                title={"text": "Load: core-time that jobs take with their requests, of what there is"},
+                title={"text": "Load"},
                 range=[loads[0] - room, loads[-1] + room],
                 tickvals=loads,
                 ticktext=[f"{load:g}" for load in loads],

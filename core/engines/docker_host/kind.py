@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING, Final, cast
 
 from core.engines.docker_host.api.addresses import parse_addresses
@@ -76,8 +75,7 @@ def _workers(experiment: Experiment, hosts: Mapping[str, Host]) -> list[DockerWo
 
 def _planned(experiment: Experiment, job: JobSpec, seed: int, run: str, threads: str) -> PlannedJob:
     kind, docker = experiment.kinds[job.model], experiment.docker
-    command = ["python3", "-m", "phasedock_jobs", *shlex.split(kind.program)]
-    command += ["--seed", str(seed), "--threads", "1" if threads == "one" else threads]
+    command = [*kind.command(threads), "--seed", str(seed)]
     if kind.steps:
         command += ["--steps", str(kind.steps)]
     return PlannedJob(

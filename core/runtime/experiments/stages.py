@@ -6,7 +6,7 @@ import fcntl
 import shutil
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.engines.ports import RunRequest
@@ -17,6 +17,8 @@ from core.experiments.outcome import Truth
 from core.experiments.scenarios import scenario
 from core.experiments.spec import SIMULATED
 from core.experiments.truth import truth
+from core.runtime.earlier_runs.kinds import Kind
+from core.runtime.earlier_runs.learning import LearningEngine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -25,8 +27,10 @@ if TYPE_CHECKING:
     from core.config import Settings
     from core.engines.ports import SteeredHost
     from core.experiments.spec import Arm, Experiment
+    from core.runtime.earlier_runs.store import EarlierRuns
     from core.runtime.live.engines import Engines
     from core.scheduling.ports import Engine
+    from core.simulation.scenario import JobSpec
 
 _PACE = 2.0
 
@@ -57,11 +61,14 @@ class Stages:
         The settings from the environment.
     engines
         The Docker hosts by name.
+    earlier
+        What earlier runs of each kind of job have shown; runs on real engines learn from it and add to it.
     """
 
-    def __init__(self, settings: Settings, engines: Engines) -> None:
+    def __init__(self, settings: Settings, engines: Engines, earlier: EarlierRuns) -> None:
         self._settings = settings
         self._engines = engines
+        self._earlier = earlier
 
     def check(self, experiment: Experiment) -> None:
         """Check that an experiment can be run here.
@@ -131,9 +138,22 @@ class Stages:
             hosts[name] = self._engines.host(name, None, lambda each: each.labels.get(RUN) == run)
             stack.callback(hosts[name].close)
         drawn = scenario(experiment, seed)
+        kinds = {job.id: _kind(experiment, arm, job) for job in drawn.jobs}
+        drawn = replace(
+            drawn, jobs=tuple(self._profiled(experiment, job, kinds[job.id]) for job in drawn.jobs)
+        )
         request = RunRequest(experiment, arm, seed, drawn, run, hosts, folder, idle, stack.callback)
         engine = begin(experiment.engine, request)
-        return Stage(engine, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
+        profiles = {job.id: job.profile for job in drawn.jobs}
+        learning = LearningEngine(engine, kinds, profiles, self._earlier)
+        return Stage(learning, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
+
+    def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
+        """A job with what earlier runs of its kind say, or else speeds that its file gives as measured."""
+        if job.profile is None:
+            return job
+        measured = job.profile if experiment.kinds[job.model].throughput else None
+        return replace(job, profile=self._earlier.profile(kind) or measured)
 
     def _first(self, experiment: Experiment) -> str:
         """The host of machines that name none."""
@@ -196,6 +216,12 @@ def alone(lock: Path, idle: Callable[[], None], every: float = 0.5) -> Iterator[
                 idle()
                 time.sleep(every)
         yield
+
+
+def _kind(experiment: Experiment, arm: Arm, job: JobSpec) -> Kind:
+    kind, docker = experiment.kinds[job.model], experiment.docker
+    steps = ("--steps", str(kind.steps)) if kind.steps else ()
+    return Kind(kind.image or docker.image, (*kind.command(arm.threads or docker.threads), *steps))
 
 
 def _wanted(experiment: Experiment, first: str) -> dict[str, int]:

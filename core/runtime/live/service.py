@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from core.runtime.earlier_runs.store import EarlierRuns
 from core.runtime.live.control.by_hand import ManualControl
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.control.saved_limits import SavedLimitsStore
 from core.runtime.live.engines import Engines
-from core.runtime.live.queue.earlier_runs import EarlierRuns
 from core.runtime.live.queue.service import JobQueue
 from core.runtime.live.queue.spec import Mounts
 from core.runtime.live.queue.store import SubmittedJobs

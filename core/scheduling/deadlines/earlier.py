@@ -12,14 +12,16 @@ from dataclasses import dataclass, field, replace
 from math import exp, log
 from typing import TYPE_CHECKING, Any, Final, Self
 
+from core.scheduling.actions import SetLimit, Start
 from core.scheduling.deadlines.foresight import HALF_LIFE, REMEMBERED, SECONDS, foreseen, spread
 from core.scheduling.forecasting.step_time import SETTLED
 from core.scheduling.model import JobState, Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from core.scheduling.model import Job
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Failure, Job, Observation
 
 _POINTS: Final = 32
 """Numbers of cores that are remembered of a kind, the latest."""
@@ -188,3 +190,39 @@ class Course:
             return seen
         predicted = self.predicted + steps * expected.seconds(cores)
         return replace(seen, predicted=predicted, observed=self.observed + steps * job.step_seconds)
+
+
+class Courses:
+    """The runs of an engine's jobs while they go on, by the names of the jobs."""
+
+    def __init__(self) -> None:
+        self._courses: dict[str, Course] = {}
+        self._time = self._cores = 0.0
+
+    def follow(self, job: str, profile: Profile | None, *, whole: bool = True) -> None:
+        """Follow a job, of which this is expected, from its start or from now on."""
+        self._courses[job] = Course(profile, whole)
+
+    def see(self, seen: Observation) -> None:
+        """Take in how jobs are now, and how they were at their end."""
+        self._time, self._cores = seen.time, max((each.capacity for each in seen.workers), default=0.0)
+        for job in (*seen.jobs, *seen.ended):
+            if job.id in self._courses:
+                last = replace(job, state=JobState.RUNNING) if job.state.ended else job
+                self._courses[job.id] = self._courses[job.id].after(last, self._time, self._cores)
+
+    def given(self, actions: Sequence[Action], failures: Sequence[Failure]) -> None:
+        """Take in which cores jobs were given, unless that failed."""
+        wrong = {failure.action for failure in failures}
+        for action in actions:
+            if isinstance(action, Start | SetLimit) and action not in wrong and action.job in self._courses:
+                course = self._courses[action.job]
+                self._courses[action.job] = course.given(action.limit, self._time, self._cores)
+
+    def profile(self, job: str) -> Profile | None:
+        """What was expected of a job."""
+        return self._courses[job].profile
+
+    def leave(self, job: str) -> Course:
+        """No longer follow a job; its course."""
+        return self._courses.pop(job)

@@ -10,8 +10,10 @@ from dash import html
 
 from app.cache import cached
 from app.context import workspace
+from app.figures.runs.arm_styles import arm_styles
 from app.figures.runs.load_lines import Reached, load_lines
 from app.pages.runs import stored
+from app.pages.runs.arms.choice import MOST_DRAWN
 from app.pages.runs.query import ACT
 from app.ui.basics import Node, button, card, data
 from app.ui.export import export_menu
@@ -22,7 +24,9 @@ from core.traces.validation import many
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from app.figures.runs.arm_styles import ArmStyle
     from app.pages.runs.arms.choice import Chosen
+    from app.pages.runs.stored import Side
     from core.experiments.spec import Experiment
     from core.runtime.experiments.infos import ExperimentInfo
 
@@ -76,9 +80,7 @@ def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
     if info.experiment.arrivals.by != "load":
         return None
     known = at_loads(info)
-    curves = [
-        (style, reached(side.label, known)) for side, style in zip(asked.drawn, asked.styles, strict=True)
-    ]
+    curves = [(style, reached(side.label, known)) for side, style in _drawn(asked)]
     curves = [(style, points) for style, points in curves if points]
     if not curves:
         return None
@@ -98,9 +100,20 @@ def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
     return card(
         "Deadlines met against load",
         graph("loads", figure, label),
-        note=f"means of {many(seeds, 'seed')}, with 95% intervals",
+        note=f"means of {many(seeds, 'seed')}, with 95% intervals; load: core-time asked for, of all",
         tools=[*tools, export_menu("loads", f"deadlines against load {info.name}", [("Table, CSV", where)])],
     )
+
+
+def _drawn(asked: Chosen) -> list[tuple[Side, ArmStyle]]:
+    """All policies, or those that are drawn elsewhere, too, where they are too many."""
+    sides = asked.sides if len(asked.sides) <= MOST_DRAWN else asked.drawn
+    lit = next(
+        (side.key for side, style in zip(asked.drawn, asked.styles, strict=True) if style.swatch == "lit"), ""
+    )
+    keys = [side.key for side in sides]
+    places = (keys.index(key) if key in keys else -1 for key in (asked.base.key, lit))
+    return list(zip(sides, arm_styles([side.title for side in sides], *places), strict=True))
 
 
 def reached(label: str, known: Mapping[float, ExperimentInfo]) -> list[Reached]:

@@ -222,7 +222,7 @@ def listed_text(jobs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def recorded_text(kinds: Mapping[str, Any]) -> str:
-    """Kinds with recorded losses as the field for them has them."""
+    """Kinds with recorded losses or measured speeds as the field for them has them."""
     plain_kinds = {
         name: {key: list(value) if isinstance(value, list) else value for key, value in kind.items()}
         for name, kind in kinds.items()

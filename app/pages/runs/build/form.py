@@ -102,7 +102,7 @@ def _workers(draft: Mapping[str, Any]) -> html.Fieldset:
 def _jobs(draft: Mapping[str, Any]) -> html.Fieldset:
     real = _real(draft)
     kinds = draft.get("kinds") or {}
-    plain = {name: kind for name, kind in kinds.items() if not _replayed(kind)}
+    plain = {name: kind for name, kind in kinds.items() if not _measured(kind)}
     items = [_job_kind(at, *each, real=real) for at, each in enumerate(plain.items())]
     drawn = html.Div(controls(Drawn, "drawn", draft.get("drawn") or {}), className="formgrid")
     return section(
@@ -150,18 +150,19 @@ def _yaml_area(name: str, label: str, help_: str, value: str) -> dmc.Textarea:
     )
 
 
-def _replayed(kind: Any) -> bool:
-    return isinstance(kind, dict) and bool(kind.get("losses"))
+def _measured(kind: Any) -> bool:
+    """Whether a kind has lists of numbers, for which there are no fields."""
+    return isinstance(kind, dict) and bool(kind.get("losses") or kind.get("throughput"))
 
 
 def _recorded(kinds: Mapping[str, Any]) -> list[Node]:
-    """Kinds with a recorded loss, one of which is a long list of numbers; nothing without any."""
+    """Kinds with a recorded loss or measured speeds, which are long lists of numbers; nothing without any."""
     if not kinds:
         return []
     text_ = recorded_text(shortened({"kinds": kinds})["kinds"])
-    help_ = "Losses at even shares of the training."
-    area = _yaml_area(RECORDED, "Kinds with recorded losses, YAML", help_, text_)
-    return [_folded(f"Recorded losses of {many(len(kinds), 'job')}", area)]
+    help_ = "Losses at even shares of the training, and speeds as measured: [cores, steps per second]."
+    area = _yaml_area(RECORDED, "Kinds with recorded losses or measured speeds, YAML", help_, text_)
+    return [_folded(f"Recorded losses and speeds of {many(len(kinds), 'kind')}", area)]
 
 
 def _published(draft: Mapping[str, Any]) -> list[Node]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from core.runtime.live.queue.kinds import steps_of
 from core.runtime.live.queue.moments import say_deadline
 from core.runtime.live.queue.states import QueueState
 from core.runtime.live.view.snapshot import FRESH_FOR, age, read_view
@@ -22,8 +21,8 @@ from core.units import format_cores
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from core.runtime.earlier_runs.store import EarlierRuns
     from core.runtime.infos import TaskInfo
-    from core.runtime.live.queue.earlier_runs import EarlierRuns
     from core.runtime.live.queue.infos import QueuedJob
     from core.runtime.live.queue.spec import JobSpec
     from core.runtime.live.queue.standing import Standing
@@ -110,10 +109,10 @@ class Present:
     def answer(self, name: str, spec: JobSpec, policy: tuple[str, DeadlineSettings, bool]) -> Answer:
         """What would become of a job by the policy that `asked` names."""
         which, settings, attached = policy
-        now, known = self.now, self.earlier.of(spec)
+        now, known = self.now, self.earlier.of(spec.kind)
         deadline = None if spec.deadline is None else max(spec.deadline - now, 0.0)
         memory = None if spec.memory is None else float(spec.memory)
-        terms = Terms(spec.least, spec.most, memory, 0, deadline, known.profile(steps_of(spec)))
+        terms = Terms(spec.least, spec.most, memory, 0, deadline, known.profile(spec.kind.steps))
         others = (*self._containers(), *map(self._job, self.jobs))
         job = name if all(each.id != name for each in others) else f"{name} (the new one)"
         new = Job(
@@ -138,7 +137,7 @@ class Present:
             total_steps=None if how is None else how.total_steps,
             request=spec.request,
             can_resize=spec.follows,
-            terms=job.terms(self.earlier.of(spec).profile(steps_of(spec))),
+            terms=job.terms(self.earlier.profile(spec.kind)),
             step_seconds=None if how is None else how.step_seconds,
         )
 

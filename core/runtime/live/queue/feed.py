@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from core.errors import PhaseDockError
-from core.runtime.live.queue.kinds import steps_of
 from core.runtime.live.queue.standing import standing, write_standings
 from core.runtime.live.queue.states import QueueState
 from core.scheduling.actions import SetLimit, Start
-from core.scheduling.deadlines.earlier import Course
+from core.scheduling.deadlines.earlier import Courses
 from core.scheduling.model import Failure, JobState
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from core.engines.submitted import QueueingEngine
     from core.engines.values import EngineKey
-    from core.runtime.live.queue.earlier_runs import EarlierRuns
+    from core.runtime.earlier_runs.store import EarlierRuns
     from core.runtime.live.queue.infos import QueuedJob
     from core.runtime.live.queue.store import SubmittedJobs
     from core.scheduling.actions import Action, Mark
@@ -48,11 +47,10 @@ _STATES: Final = {JobState.RUNNING: QueueState.RUNNING, JobState.PAUSED: QueueSt
 
 @dataclass
 class _Fed:
-    """A job that the engine knows: its name there, how it goes, and what was last written down of it."""
+    """A job that the engine knows: its name there, and what was last written down of it."""
 
     run_name: str
     job: QueuedJob
-    course: Course
     written: tuple[Any, ...] = ()
     why: str = ""
     promised: bool | None = None
@@ -96,7 +94,7 @@ class FedEngine:
         self._starts_jobs = starts
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
-        self._time = self._cores = 0.0
+        self._courses = Courses()
 
     @property
     def finished(self) -> bool:
@@ -112,7 +110,7 @@ class FedEngine:
         """Show what the engine shows, and write down how submitted jobs stand."""
         seen = self._engine.observe()
         ids = {fed.run_name: job for job, fed in self._fed.items()}
-        self._time, self._cores = seen.time, max((each.capacity for each in seen.workers), default=0.0)
+        self._courses.see(seen)
         for job in seen.ended:
             if job.id in ids:
                 self._ended(ids[job.id], job)
@@ -126,7 +124,7 @@ class FedEngine:
         """Remember what was seen of jobs that go on without a policy."""
         self._standings.unlink(missing_ok=True)
         for fed in self._fed.values():
-            self._earlier.add(fed.job.spec, fed.course)
+            self._remember(fed)
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided; a submitted job is claimed before it is started."""
@@ -144,10 +142,11 @@ class FedEngine:
                 self._store.move(job, QueueState.WAITING, why=why, started=None)
             elif name not in lost:
                 self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
+        self._courses.given(actions, failures)
         wrong = {failure.action for failure in failures}
         for action in actions:
             if isinstance(action, Start | SetLimit) and action not in wrong and action.job in set(ids) - lost:
-                self._given(ids[action.job], action.limit)
+                self._store.note_cores(ids[action.job], action.limit)
         return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
 
     def explain(self, entry: Entry) -> None:
@@ -189,38 +188,33 @@ class FedEngine:
         for job in jobs.values():
             fed = self._fed.get(job.id)
             if fed is None:
-                profile = self._earlier.of(job.spec).profile(steps_of(job.spec))
-                course = Course(profile, whole=not job.container)
-                self._fed[job.id] = _Fed(self._real.submit(job.for_engine(profile)), job, course)
+                profile = self._earlier.profile(job.spec.kind)
+                self._fed[job.id] = fed = _Fed(self._real.submit(job.for_engine(profile)), job)
+                self._courses.follow(fed.run_name, profile, whole=not job.container)
             elif job.priority != fed.job.priority:
                 fed.job = job
-                self._real.revise(fed.run_name, job.terms(fed.course.profile))
+                self._real.revise(fed.run_name, job.terms(self._courses.profile(fed.run_name)))
         for name, fed in list(self._fed.items()):
             if name not in jobs or jobs[name].cancelling:
                 self._withdraw(name, fed)
 
-    def _given(self, job: str, cores: float | None) -> None:
-        fed = self._fed[job]
-        fed.course = fed.course.given(cores, self._time, self._cores)
-        self._store.note_cores(job, cores)
+    def _remember(self, fed: _Fed) -> None:
+        self._earlier.add(fed.job.spec.kind, self._courses.leave(fed.run_name))
 
     def _withdraw(self, job: str, fed: _Fed) -> None:
         """End a cancelled job; where the host does not answer now it is tried again."""
         with contextlib.suppress(PhaseDockError):
             self._real.withdraw(fed.run_name)
             self._store.move(job, QueueState.CANCELLED, why="", cores=None, threads=None)
-            self._fed.pop(job)
+            self._remember(self._fed.pop(job))
 
     def _ended(self, job: str, seen: Job) -> None:
-        fed = self._fed.pop(job)
-        last = replace(seen, state=JobState.RUNNING)
-        self._earlier.add(fed.job.spec, fed.course.after(last, self._time, self._cores))
+        self._remember(self._fed.pop(job))
         why = self._real.reasons.get(seen.id, "")
         self._store.move(job, _ENDS[seen.state], why=why, cores=None, threads=None)
 
     def _seen(self, job: str, seen: Job, container: str) -> None:
         fed = self._fed[job]
-        fed.course = fed.course.after(seen, self._time, self._cores)
         state = _STATES.get(seen.state)
         written = (state, seen.limit, seen.threads, container)
         if state is None or written == fed.written:

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from core.engines.ports import LiveEngine
     from core.engines.submitted import JobHost, QueueingEngine
+    from core.runtime.earlier_runs.store import EarlierRuns
     from core.runtime.infos import TaskInfo
     from core.runtime.live.engines import Engines
     from core.runtime.live.queue.asking import Answer
-    from core.runtime.live.queue.earlier_runs import EarlierRuns
     from core.runtime.live.queue.infos import QueuedJob
     from core.runtime.live.queue.spec import JobSpec
     from core.runtime.live.queue.store import SubmittedJobs

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.errors import InputError
 from core.jobs.catalogue import CATALOGUE
+from core.runtime.earlier_runs.kinds import Kind
 from core.runtime.live.queue.moments import read_deadline
 from core.runtime.live.queue.settings import OWN
 from core.settings_fields import describe
@@ -94,6 +95,11 @@ class JobSpec:
     program: str = ""
     deadline: float | None = None
     data: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of job that it is, whose earlier runs tell how fast it will be."""
+        return Kind(self.image, self.command, self.data)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for the database."""

@@ -132,7 +132,7 @@ POLICIES = (
     ),
     _policy(
         Rule("fifo.backfill", _arrival, backfills=True),
-        "FIFO with backfilling",
+        "FIFO, backfilling",
         "As fifo, but jobs further behind may begin as long as that does not delay the first one.",
     ),
     _policy(
@@ -142,13 +142,13 @@ POLICIES = (
     ),
     _policy(
         Rule("edf", _deadline),
-        "Earliest deadline first",
-        "Whoever has to be done first starts first, with its request; what runs is left alone.",
+        "EDF",
+        "Earliest deadline first: it starts first, with its request; what runs is left alone.",
     ),
     _policy(
         Rule("edf.preemptive", _deadline, preempts=True),
-        "Earliest deadline first, preemptive",
-        "Whoever has to be done first runs, with its request; others are paused for it.",
+        "EDF, preemptive",
+        "Earliest deadline first: it runs, with its request; others are paused for it.",
     ),
     _policy(
         Rule("least.laxity", _laxity, preempts=True),

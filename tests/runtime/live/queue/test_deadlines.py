@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from core.runtime.live.queue.asking import sentences
-from core.runtime.live.queue.kinds import kind_of, steps_of
 from core.runtime.live.queue.spec import JobNotAccepted, JobSpec
 from core.runtime.live.queue.states import QueueState
 from core.runtime.live.view.values import Mode
@@ -30,7 +29,7 @@ def teach(queue, steps=600, **paces):
     course = Course(
         paces={float(at): Pace(each, 3.0) for at, each in known.items()}, startup=2.0, steps=steps
     )
-    queue.earlier.add(bundled("--steps", str(steps)), course)
+    queue.earlier.add(bundled("--steps", str(steps)).kind, course)
 
 
 class Steered:
@@ -62,17 +61,14 @@ def one(queue, name="mlp"):
 
 
 def test_jobs_that_differ_in_steps_or_seed_alone_are_of_one_kind():
-    same = [(), ("--steps", "600"), ("--seed=3", "--steps=9"), ("--seed", "7")]
-    assert len({kind_of(bundled(*options)) for options in same}) == 1
-    others = [
-        bundled("--size", "2"),
-        bundled(data="faces"),
-        JobSpec("mine"),
-        JobSpec("mine", ("--steps", "9")),
-    ]
-    assert len({kind_of(spec) for spec in [bundled(), *others]}) == 5
-    assert [steps_of(bundled(*options)) for options in same] == [200, 600, 9, 200]
-    assert [steps_of(bundled("--steps", "many")), steps_of(JobSpec("mine", ("--steps", "9")))] == [None, None]
+    same = [(), ("--steps", "600"), ("--seed=3", "--steps=9"), ("--seed", "7", "--threads", "follow")]
+    assert len({bundled(*options).kind.key for options in same}) == 1
+    others = [bundled("--size", "2"), bundled("--threads", "1"), bundled(data="faces")]
+    others += [JobSpec("mine"), JobSpec("mine", ("--steps", "9"))]
+    assert len({spec.kind.key for spec in [bundled(), *others]}) == 6
+    assert [bundled(*options).kind.steps for options in same] == [200, 600, 9, 200]
+    assert bundled("--steps", "many").kind.steps is None
+    assert JobSpec("mine", ("--steps", "9")).kind.steps is None
 
 
 def test_a_deadline_is_understood_and_one_that_is_not_is_refused_at_its_field(queue):
@@ -169,10 +165,8 @@ def test_a_run_that_was_followed_is_remembered(queue, follow, space):
     queue.submit("demo", MLP)
     steered = Steered(follow)
     steered.decide()
-    fed = steered.demo.fed
-    (job,) = fed._fed
-    course = fed._fed[job].course
-    fed._fed[job].course = replace(course, paces={1.0: Pace(0.2, 2.0)}, steps=600)
-    fed.close()
-    known = queue.earlier.of(bundled("--steps", "3"))
+    courses = steered.demo.fed._courses._courses
+    courses["mlp"] = replace(courses["mlp"], paces={1.0: Pace(0.2, 2.0)}, steps=600)
+    steered.demo.fed.close()
+    known = queue.earlier.of(bundled("--steps", "3").kind)
     assert (known.points, known.steps, known.runs) == (((1.0, 0.2),), 600, 1)

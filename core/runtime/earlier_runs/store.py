@@ -6,13 +6,13 @@ import time
 from typing import TYPE_CHECKING
 
 from core.runtime.database.tables import EarlierRunsRow
-from core.runtime.live.queue.kinds import kind_of
 from core.scheduling.deadlines.earlier import Earlier
 
 if TYPE_CHECKING:
     from core.runtime.database.engine import Database
-    from core.runtime.live.queue.spec import JobSpec
+    from core.runtime.earlier_runs.kinds import Kind
     from core.scheduling.deadlines.earlier import Course
+    from core.scheduling.model import Profile
 
 _NOTHING = Earlier()
 
@@ -29,20 +29,22 @@ class EarlierRuns:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def of(self, spec: JobSpec) -> Earlier:
-        """What is known of a job's kind."""
+    def of(self, kind: Kind) -> Earlier:
+        """What is known of a kind."""
         with self._database.read() as session:
-            row = session.get(EarlierRunsRow, kind_of(spec))
+            row = session.get(EarlierRunsRow, kind.key)
             return _NOTHING if row is None else Earlier.from_dict(row.found)
 
-    def add(self, spec: JobSpec, run: Course) -> None:
+    def profile(self, kind: Kind) -> Profile | None:
+        """What a job of a kind is expected to take; None where none has run."""
+        return self.of(kind).profile(kind.steps)
+
+    def add(self, kind: Kind, run: Course) -> None:
         """Remember a run that is over, if anything was seen of its speed."""
-        kind = kind_of(spec)
         with self._database.write() as session:
-            row = session.get(EarlierRunsRow, kind)
+            row = session.get(EarlierRunsRow, kind.key)
             before = _NOTHING if row is None else Earlier.from_dict(row.found)
             after = before.after(run)
-            if after is before:
-                return
-            about = {"image": spec.image, "command": list(spec.command), "data": spec.data}
-            session.merge(EarlierRunsRow(kind=kind, about=about, found=after.to_dict(), updated=time.time()))
+            if after is not before:
+                values = {"about": kind.to_dict(), "found": after.to_dict(), "updated": time.time()}
+                session.merge(EarlierRunsRow(kind=kind.key, **values))

@@ -1,0 +1,1 @@
+"""What earlier runs of each kind of job have shown of its speed."""

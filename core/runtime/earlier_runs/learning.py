@@ -1,0 +1,66 @@
+"""An engine whose jobs teach those that come after them how fast their kind is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.scheduling.deadlines.earlier import Courses
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from core.runtime.earlier_runs.kinds import Kind
+    from core.runtime.earlier_runs.store import EarlierRuns
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Failure, Observation, Profile
+    from core.scheduling.ports import Engine
+
+
+class LearningEngine:
+    """Passes everything on, and remembers each run that is over.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    kinds, profiles
+        The kind of each of its jobs, and what was expected of it.
+    earlier
+        Where runs are remembered.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        kinds: Mapping[str, Kind],
+        profiles: Mapping[str, Profile | None],
+        earlier: EarlierRuns,
+    ) -> None:
+        self._engine, self._kinds, self._earlier = engine, kinds, earlier
+        self._courses = Courses()
+        for job in kinds:
+            self._courses.follow(job, profiles.get(job))
+
+    @property
+    def finished(self) -> bool:
+        """As the engine says."""
+        return self._engine.finished
+
+    def wait(self, until: float | None) -> None:
+        """Let time pass."""
+        self._engine.wait(until)
+
+    def observe(self) -> Observation:
+        """Show what the engine shows."""
+        seen = self._engine.observe()
+        self._courses.see(seen)
+        for job in seen.ended:
+            if job.id in self._kinds:
+                self._earlier.add(self._kinds[job.id], self._courses.leave(job.id))
+        return seen
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Do what was decided."""
+        failures = self._engine.apply(actions)
+        self._courses.given(actions, failures)
+        return failures

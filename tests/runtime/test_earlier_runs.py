@@ -1,0 +1,75 @@
+"""Runs teach those after them: what an engine's jobs showed is known for the next job of their kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.engines.simulated import simulated
+from core.experiments.reading.experiment import read_experiment
+from core.experiments.scenarios import scenario
+from core.runtime.database.engine import Database
+from core.runtime.earlier_runs.kinds import Kind
+from core.runtime.earlier_runs.learning import LearningEngine
+from core.runtime.earlier_runs.store import EarlierRuns
+from core.scheduling.deadlines.foresight import foreseen
+from core.scheduling.loop import drive
+from core.scheduling.policies import POLICIES
+
+JOBS = """\
+version: 1
+name: Three of a kind
+workers: {cores: 4}
+kinds:
+  VAE: {work: 300, steps: 600, request: 1, malleable: true, threads: 1, fixed: 0.2}
+jobs:
+  - {id: a, kind: VAE, at: 0, deadline: 900}
+  - {id: b, kind: VAE, at: 40, deadline: 500}
+  - {id: c, kind: VAE, at: 80, deadline: 800}
+policies: [deadline]
+"""
+KIND = Kind("mine", ("train",))
+
+
+def seconds(cores):
+    """What a step of these jobs takes."""
+    return 0.5 * (0.2 + 0.8 / cores)
+
+
+@pytest.fixture
+def earlier(tmp_path):
+    return EarlierRuns(Database(f"sqlite:///{tmp_path}/runs.db"))
+
+
+def run(earlier, policy="deadline", profiles=None):
+    made = scenario(read_experiment(JOBS), 1)
+    engine = LearningEngine(simulated(made, 1), {job.id: KIND for job in made.jobs}, profiles or {}, earlier)
+    chosen = POLICIES[policy]
+    return list(drive(engine, chosen, chosen.chosen({}), 1))
+
+
+def test_what_jobs_showed_is_known_of_the_next_one(earlier):
+    assert earlier.profile(KIND) is None
+    entries = run(earlier)
+    given = {job.limit for entry in entries for job in entry.observation.jobs if job.limit}
+    known = earlier.of(KIND)
+    assert (known.runs, known.steps) == (3, 600)
+    assert {at for at, _ in known.points} <= given
+    assert len(known.points) > 1
+    for cores, each in known.points:
+        assert each == pytest.approx(seconds(cores), rel=0.02)
+    assert foreseen(known.profile()).seconds(3.0) == pytest.approx(seconds(3.0), rel=0.05)
+
+
+def test_how_wrong_predictions_were_is_remembered_with_them(earlier):
+    run(earlier)
+    profile = earlier.profile(KIND)
+    run(earlier, profiles=dict.fromkeys("abc", profile))
+    ratios = earlier.of(KIND).ratios
+    assert len(ratios) == 3
+    assert ratios == pytest.approx([1.0] * 3, rel=0.05)
+
+
+def test_kinds_know_nothing_of_each_other(earlier):
+    run(earlier)
+    assert earlier.profile(Kind("mine", ("train", "--wide"))) is None
+    assert earlier.profile(Kind("mine", ("train",), "faces")) is None
