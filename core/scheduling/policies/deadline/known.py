@@ -122,9 +122,14 @@ class Known:
         return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
 
     def startup(self, now: float) -> float:
-        """Seconds until its first step, as far as earlier runs say; 0 once it has come."""
+        """Seconds until its first step, as far as earlier runs say; 0 once it has come.
+
+        One that could not be started also has to wait until it may be started again.
+        """
         if self.foresight is None or self.progress > 0:
             return 0.0
+        if self.waits:
+            return self.foresight.startup + (0.0 if self.asked else max(self.again - now, 0.0))
         begun = now if self.started is None else self.started
         return max(self.foresight.startup - (now - begun), 0.0)
 
