@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.chromium import CannotRun
 
-ALL = ("ingest", "crbm", "pages", "timeline", "sequences", "provisioning", "simulator")
+ALL = ("ingest", "crbm", "pages", "timeline", "sequences", "provisioning", "simulator", "deadlines")
 RESULTS = Path(__file__).with_name("results.json")
 
 

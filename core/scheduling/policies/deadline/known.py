@@ -50,6 +50,8 @@ class Known:
         Bytes.
     left
         Steps left; None if it does not say.
+    work
+        Grain-seconds that these take with as few cores as it runs with; infinite where that is not known.
     done, progress
         Steps that it had done when it was looked at last, without and with a part of the one in progress.
     seen
@@ -85,6 +87,7 @@ class Known:
     foresight: Foresight | None = None
     memory: float = 0.0
     left: float | None = None
+    work: float = inf
     done: int = 0
     progress: float = 0.0
     seen: float = 0.0
@@ -153,15 +156,6 @@ class Known:
         between = spread and (begins + seconds * spread[0] ** doubt, begins + seconds * spread[1] ** doubt)
         return Ending(begins + seconds, between)
 
-    @property
-    def work(self) -> float:
-        """Grain-seconds that it takes with as few cores as it runs with; infinite where that is not known."""
-        if self.left is None:
-            return inf
-        least = self.rates.least
-        factor = 1.0 if self.foresight is None else self.foresight.factor
-        return float(self.left * factor * least / self.rates.speed[least])
-
     def failed(self, now: float) -> Known:
         """After a start that failed: it is tried again after a pause that doubles, elsewhere if possible."""
         again = now + pause_after(self.refusals)
@@ -214,11 +208,13 @@ def seen_again(known: Known, job: Job, now: float, settings: DeadlineSettings, l
             table = _table(job, after, settings, largest)
         foresight = after
     progress = _progress(known, job, now - max(known.seen, given))
+    left = _left(job, progress)
     return replace(
         known,
         rates=table,
         foresight=foresight,
-        left=_left(job, progress),
+        left=left,
+        work=_work(left, foresight, table),
         done=job.steps or 0,
         progress=progress,
         seen=now,
@@ -237,6 +233,14 @@ def _left(job: Job, progress: float) -> float | None:
     if job.total_steps is not None and job.steps is not None:
         return job.total_steps - progress
     return None if profile is None or profile.steps is None else max(profile.steps - progress, 0.0)
+
+
+def _work(left: float | None, foresight: Foresight | None, table: Rates) -> float:
+    if left is None:
+        return inf
+    least = table.least
+    factor = 1.0 if foresight is None else foresight.factor
+    return float(left * factor * least / table.speed[least])
 
 
 def _progress(known: Known, job: Job, passed: float) -> float:

@@ -35,7 +35,9 @@ _FEWEST: Final = 10
 _TRIES: Final = 8
 """Workers on which a job is tried at most, those with the least promised first."""
 _MISFITS: Final = 3
-"""Jobs that do not fit after which no further one is tried again."""
+"""Jobs that do not fit after which no further one is tried again,"""
+_DEAR: Final = 12
+"""or that cost too much."""
 _WORK = attrgetter("work", "job")
 
 
@@ -203,26 +205,25 @@ class Promises:
         return bool(used + known.memory <= self.scene.settings.memory * there.memory)
 
     def _able(self, names: Iterable[str]) -> list[Known]:
-        """Those of these jobs that were promised nothing and could end in time, the least work first."""
+        """Those of these that were promised nothing and have a deadline to come, the least work first."""
         now, every = self.scene.now, (self.scene.known[name] for name in names)
-        able = [
-            each
-            for each in every
-            if not each.promised and each.known and now < each.until < inf and self._possible(each)
-        ]
+        able = [each for each in every if not each.promised and each.known and now < each.until < inf]
         return sorted(able, key=_WORK)
 
     def _again(self, worker: str, queue: Sequence[Known], bound: float) -> None:
         """Promise those that were promised nothing where something changed, those with least work first."""
-        scene, misfits = self.scene, 0
+        scene, misfits, dear = self.scene, 0, 0
         for each in merge(self._able(scene.read(worker)), queue, key=_WORK):
             waits = each.waits and (each.again > scene.now or not self.has_memory(worker, each))
-            if waits or scene.known[each.job].promised:
+            if each.work > bound:
+                return  # no plan costs less than its work, and all behind it have more
+            if waits or scene.known[each.job].promised or not self._possible(each):
                 continue
-            if self._promised(each, worker, bound) is False:
-                misfits += 1
-                if misfits >= _MISFITS:
-                    return
+            made = self._promised(each, worker, bound)
+            misfits += made is False
+            dear += made is None
+            if misfits >= _MISFITS or dear >= _DEAR:
+                return
 
     def _possible(self, known: Known) -> bool:
         wish = known.wish(self.scene.reserve, self.scene.now)
