@@ -68,6 +68,8 @@ def _facts(row: ContainerRow) -> list[Node]:
         facts.append(("Phase", phase_badge(row.phase)))
     if follows:
         facts.append(("Threads follow cores", follows))
+    if row.wrong:
+        facts.append(("Labels", row.wrong))
     if row.loss is None and row.loss_why:
         facts.append(("Loss", row.loss_why))
     return [part for name, value in facts for part in (html.Dt(name), html.Dd(value))]

@@ -81,6 +81,7 @@ def slow(row: ContainerRow) -> dict[str, Any]:
         "held": row.held,
         "malleable": row.malleable,
         "why": row.loss_why,
+        "wrong": row.wrong,
     }
 
 

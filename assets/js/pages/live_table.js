@@ -41,6 +41,7 @@
       h("span", { className: "midcut strong", title: row.name, "aria-hidden": true }, h("span", null, head), h("span", null, tail)),
       h("span", { className: "sr" }, row.name),
       row.state !== "running" ? h("span", { className: "state" }, row.state) : null,
+      row.wrong ? h("span", { className: "state warn", title: row.wrong }, "label") : null,
       row.picked ? h("span", { className: "state", title: "Selected by hand; it does not carry the label" }, "selected") : null);
   };
   cells.LiveListCell = (props) => (props.value ? h("span", { className: live.listClass(props.value) }, props.value) : h("span", { className: "ink3" }, "–"));
@@ -93,7 +94,7 @@
     const was = before || {};
     return {
       id: row.id, name: row.name, image: row.image, list: row.list, phase: row.phase, state: row.state,
-      picked: row.picked, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
+      picked: row.picked, wrong: row.wrong, held: row.held, why: row.why, acts: row.held && !live.page.steered ? 1 : 0, steady: row.steady,
       memoryNow: row.memory, loss: row.loss, source: row,
       cpu: kept(was.cpu, [rounded(row.cpu, 0.005), row.cpu_limit, scale.cpu, false]),
       memory: kept(was.memory, [rounded(row.memory, 262144), row.memory_limit, scale.memory, true]),

@@ -155,3 +155,17 @@ def test_a_limit_that_a_person_set_by_hand_survives_a_run_that_did_not_change_it
         assert host.inspect(steered).limits.cores is None
         assert host.restore(by_hand)
         assert host.inspect(by_hand).limits.cores is None
+
+
+def test_labels_say_what_a_container_asks_for_and_until_when(docker_url, tmp_path, start_job, light_image):
+    labels = {**dict.fromkeys(OURS, ""), "phasedock.request": "1.5", "phasedock.max": "2"}
+    labels |= {"phasedock.deadline": "2 h", "phasedock.priority": "high"}
+    name = start_job(light_image, ["sleep", "60"], labels=labels).name
+    with Host(Address("local", docker_url)) as host:
+        engine = DockerEngine([DockerWorker("node", host)], folder=tmp_path, adopt=ours)
+        try:
+            (job,) = [each for each in engine.observe().jobs if each.id == name]
+        finally:
+            assert engine.close() == ()
+    assert (job.request, job.said.max, job.said.priority) == (1.5, 2.0, 0)
+    assert 7100 < job.said.deadline <= 7200

@@ -68,10 +68,10 @@ def test_rates_times_seconds_are_the_counter(steps):
 
 def test_a_row_says_what_is_known_and_nothing_else():
     limits = Limits(cpu_quota=50_000, cpu_period=100_000, memory=2**30, memory_swap=2**31)
-    row = row_of(container(limits=limits, labels={"phasedock": ""}), None, picked=False, held=True)
+    row = row_of(container(limits=limits, labels={"phasedock": ""}), None, picked=False, held=True, at=1e9)
     assert (row.cpu, row.memory, row.throttled) == (None, None, None)
     assert (row.cpu_limit, row.memory_limit, row.labelled, row.held) == (0.5, 2**30, True, True)
-    free = row_of(container(), Usage(0.25, 5.0, 1.0, 2.0), picked=True, held=False)
+    free = row_of(container(), Usage(0.25, 5.0, 1.0, 2.0), picked=True, held=False, at=1e9)
     assert (free.cpu_limit, free.memory_limit, free.picked, free.malleable) == (None, None, True, False)
     values = dict(zip(FIELDS, ring_row(free), strict=True))
     assert (values["cpu"], values["memory"], values["io"], values["network"]) == (0.25, 5.0, 1.0, 2.0)

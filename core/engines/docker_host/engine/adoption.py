@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,9 @@ from core.engines.docker_host.agent.files import AgentFolder
 from core.engines.docker_host.engine import submitted
 from core.engines.docker_host.engine.job import LiveJob
 from core.engines.docker_host.engine.start import follow
+from core.engines.terms import read_terms
 from core.engines.values import AGENT
-from core.scheduling.model import JobState, Trigger
+from core.scheduling.model import NO_TERMS, JobState, Trigger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.engine.shared_state import SharedState
     from core.engines.docker_host.host.containers import Container
     from core.engines.docker_host.host.host import Host
+    from core.scheduling.model import Terms
 
 
 def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container]) -> None:
@@ -38,7 +41,7 @@ def adopt_new(shared: SharedState, host: Host, running: Mapping[str, Container])
         if worker is None or shared.adopt is None or not shared.adopt(container):
             continue
         name = shared.new_name(container.name)
-        job = LiveJob(name, shared.clock.now(), None)
+        job = LiveJob(name, shared.clock.now(), None, said=_said(container, shared))
         shared.jobs[name] = job
         _take(job, host, worker, container, shared)
 
@@ -51,6 +54,15 @@ def _take(job: LiveJob, host: Host, worker: DockerWorker, container: Container, 
     _listen(job, host, container)
     shared.adopted.append((host, job))
     shared.happened.add(Trigger.ARRIVAL)
+
+
+def _said(container: Container, shared: SharedState) -> tuple[float | None, Terms | None]:
+    """What a container's labels say of it; its deadline from now on, when it is first seen."""
+    said = read_terms(container.labels, container.created)
+    if said.until is None:
+        return said.request, said.terms if said.terms != NO_TERMS else None
+    left = max(shared.clock.at(said.until) - shared.clock.now(), 0.0)
+    return said.request, replace(said.terms, deadline=left)
 
 
 def _listen(job: LiveJob, host: Host, container: Container) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.engines.docker_host.engine.planned import DockerWorker, PlannedJob
     from core.engines.docker_host.host.limits import Limits
     from core.engines.values import Counters
-    from core.scheduling.model import Reading
+    from core.scheduling.model import Reading, Terms
 
 
 @dataclass(eq=False)
@@ -40,6 +40,9 @@ class LiveJob:
         What was last requested, or what an adopted container has.
     can_migrate, can_resize
         As its owner says.
+    said
+        Cores that the labels of an adopted container ask for, and what else they say; a planned job has its
+        plan's.
     found
         Whether it was planned, and its container was there before the run all the same.
     told
@@ -61,6 +64,7 @@ class LiveJob:
     weight: float = 1.0
     can_migrate: bool = False
     can_resize: bool = False
+    said: tuple[float | None, Terms | None] = (None, None)
     agent: AgentFolder | None = None
     follower: Follower | None = None
     silent: bool = False
@@ -119,6 +123,7 @@ class LiveJob:
         readings, self.readings = tuple(self.readings), []
         says = self.agent.says() if self.agent is not None else None
         place = self._place(says)
+        request, terms = self.said if self.plan is None else (self.plan.request, self.plan.terms)
         return Job(
             self.id,
             self.state,
@@ -132,10 +137,10 @@ class LiveJob:
             readings,
             place.steps,
             place.total_steps,
-            self.plan.request if self.plan is not None else None,
+            request,
             self.can_migrate,
             self.can_resize and not self._is_silent(says),
-            terms=self.plan.terms if self.plan is not None else None,
+            terms=terms,
             step_seconds=place.step_seconds,
         )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from core.runtime.live.queue.moments import say_deadline
+from core.moments import say_deadline
 from core.runtime.live.queue.states import QueueState
 from core.runtime.live.view.snapshot import FRESH_FOR, age, read_view
 from core.scheduling.model import Job, JobState, Observation, Terms, Trigger, Worker
@@ -163,7 +163,7 @@ def sentences(found: Answer, zone: str = "") -> list[str]:
     found
         The answer.
     zone
-        The person's time zone (`core.runtime.live.queue.moments`).
+        The person's time zone (`core.moments`).
     """
     out, now = found.outlook, found.now
 

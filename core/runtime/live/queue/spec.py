@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.errors import InputError
 from core.jobs.catalogue import CATALOGUE
+from core.moments import read_deadline
 from core.runtime.earlier_runs.kinds import Kind
-from core.runtime.live.queue.moments import read_deadline
 from core.runtime.live.queue.settings import OWN
 from core.settings_fields import describe
 from core.units import GIB, MIB, format_bytes, format_cores
@@ -125,7 +125,7 @@ def read_job(
     mounts
         What it may have of the host.
     now, zone
-        Seconds since 1970, and the time zone of whoever typed it (`core.runtime.live.queue.moments`).
+        Seconds since 1970, and the time zone of whoever typed it (`core.moments`).
 
     Raises
     ------

@@ -6,6 +6,7 @@ import math
 import time
 from typing import TYPE_CHECKING, TypeAlias
 
+from core.engines.terms import read_terms
 from core.engines.values import AGENT, labelled
 from core.runtime.live.engines import ready
 from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS
@@ -79,7 +80,7 @@ class Sampler:
         at = time.time()
         losses = self._losses.read(ours, at)
         rows = {
-            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in held) for each in ours
+            each.id: row_of(each, usage.get(each.id), each.id in picked, each.id in held, at) for each in ours
         }
         for key, (value, why) in losses.items():
             if key in rows:
@@ -107,8 +108,8 @@ class Sampler:
         return view, {**values, TOTALS: _totals_row(totals)}
 
 
-def row_of(container: Container, usage: Usage | None, picked: bool, held: bool) -> ContainerRow:
-    """A container as the page shows it; what was not measured is not known."""
+def row_of(container: Container, usage: Usage | None, picked: bool, held: bool, at: float) -> ContainerRow:
+    """A container as the page shows it at a moment; what was not measured is not known."""
     limits = container.limits
     memory_limit = limits.memory_bytes
     return ContainerRow(
@@ -127,6 +128,7 @@ def row_of(container: Container, usage: Usage | None, picked: bool, held: bool) 
         throttled=None if usage is None else usage.throttled,
         held=held,
         malleable=bool(container.labels.get(AGENT)),
+        wrong=" ".join(f"{name}: {why}" for name, why in read_terms(container.labels, at).wrong.items()),
     )
 
 

@@ -114,6 +114,8 @@ class ContainerRow:
         Whether its limits are not its original ones; releasing restores those.
     malleable
         Whether it follows its cores with its threads; None where that is not known.
+    wrong
+        Which of its labels cannot be understood, and why, in sentences; empty where all can.
     gpu, gpu_memory, gpu_power
         The share of its GPUs' time, bytes of their memory, and watts; None where no GPU is read.
     """
@@ -138,6 +140,7 @@ class ContainerRow:
     phase: int | None = None
     held: bool = False
     malleable: bool | None = None
+    wrong: str = ""
     gpu: float | None = None
     gpu_memory: float | None = None
     gpu_power: float | None = None

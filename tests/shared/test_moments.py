@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.runtime.live.queue.moments import read_deadline, say_deadline
+from core.moments import read_deadline, say_deadline
 
 NOW = datetime(2027, 1, 15, 8, 0, tzinfo=UTC).timestamp()
 BERLIN = "Europe/Berlin"

@@ -1,0 +1,102 @@
+"""What the owner of a container says of it beside how it is steered: labels such as ``phasedock.request``.
+
+| label | what it says |
+|---|---|
+| ``phasedock.request`` | cores that it asks for |
+| ``phasedock.min``, ``phasedock.max`` | cores that it can run with at least and at most |
+| ``phasedock.memory`` | memory that it needs: ``2 GiB``, ``500 MiB``, or bytes |
+| ``phasedock.priority`` | 0 to 9 |
+| ``phasedock.deadline`` | until when: ``2 h`` after it was created, or a date and time |
+
+A label that cannot be understood says nothing, and why is said beside the container.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from core.moments import read_deadline
+from core.scheduling.model import HIGHEST_PRIORITY, Terms
+from core.units import GIB, KIB, MIB
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+PREFIX: Final = "phasedock."
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(B|KiB|MiB|GiB|TiB)?")
+_BYTES: Final = {None: 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": 1024 * GIB}
+_MOST_CORES: Final = 4096.0
+
+
+class Said(NamedTuple):
+    """What labels say.
+
+    Parameters
+    ----------
+    request
+        Cores that it asks for, or None.
+    terms
+        What else; its deadline is that of `until` and is left out here.
+    until
+        When it has to be done, seconds since 1970, or None.
+    wrong
+        Labels that cannot be understood, each with a sentence.
+    """
+
+    request: float | None
+    terms: Terms
+    until: float | None
+    wrong: Mapping[str, str]
+
+
+def read_terms(labels: Mapping[str, str], created: float) -> Said:
+    """What the labels of a container say.
+
+    Parameters
+    ----------
+    labels
+        Its labels.
+    created
+        When it was created, seconds since 1970.
+    """
+    wrong: dict[str, str] = {}
+
+    def read(name: str, how: Callable[[str], Any]) -> Any:
+        text = labels.get(PREFIX + name, "").strip()
+        try:
+            return how(text) if text else None
+        except ValueError as error:
+            wrong[PREFIX + name] = str(error)
+            return None
+
+    request, least, most = (read(name, _cores) for name in ("request", "min", "max"))
+    if least is not None and most is not None and least > most:
+        wrong[PREFIX + "min"] = f"It is above {PREFIX}max."
+        least = most = None
+    terms = Terms(least, most, read("memory", _memory), read("priority", _priority) or 0)
+    return Said(request, terms, read("deadline", lambda text: read_deadline(text, created)), wrong)
+
+
+def _cores(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value <= _MOST_CORES:
+        raise ValueError(f"“{text[:40]}” is no number of cores; write one such as 1.5.")
+    return value
+
+
+def _memory(text: str) -> float:
+    match = _SIZE.fullmatch(text)
+    if match is None or float(match[1]) <= 0:
+        raise ValueError(f"“{text[:40]}” is no size; write one such as 2 GiB.")
+    return float(match[1]) * _BYTES[match[2]]
+
+
+def _priority(text: str) -> int:
+    if not text.isdecimal() or int(text) > HIGHEST_PRIORITY:
+        raise ValueError(f"“{text[:40]}” is no priority; write 0 to {HIGHEST_PRIORITY}.")
+    return int(text)
