@@ -29,7 +29,7 @@ _HEIGHTS = ((16, 22.0), (40, 14.0), (80, 8.0), (MOST_ROWS, 4.5))
 _NAMED, _SPELT = 40, 16
 _TOP_PX, _GAP_PX, _FOOT_PX = 54, 34, 26
 _NOBODY = 0.01
-_ROUNDING = 1e-6
+_ROUNDING = 1e-5
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class Expected(NamedTuple):
 def expected(series: Mapping[str, Any], jobs: Sequence[str], moment: float) -> list[Expected]:
     """When jobs that had not ended at a moment were expected to end, by what was last said of them."""
     times = np.array(series["time"], dtype=float)
-    over = {each.job for each in endings(series, jobs) if each.time <= moment}
+    over = {each.job for each in endings(series, jobs) if each.time <= moment + _ROUNDING}
     found = []
     for job in jobs:
         said = series["jobs"].get(job, {}).get("ends", [])
@@ -297,7 +297,7 @@ def _expected(found: Sequence[Expected], rows: Mapping[str, int]) -> go.Scatter:
         y=[rows[each.job] for each in found],
         yaxis="y2",
         mode="markers",
-        marker={"symbol": "circle-open", "size": 8 if len(rows) <= _NAMED else 4, "color": accent,
+        marker={"size": 7 if len(rows) <= _NAMED else 4, "color": theme.ink("surface"),
                 "line": {"color": accent, "width": 2}},
         error_x={"type": "data", "symmetric": False, "array": highs, "arrayminus": lows, "color": accent,
                  "thickness": 1.5, "width": 0},

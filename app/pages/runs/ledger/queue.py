@@ -158,6 +158,7 @@ def queue_card(series: Mapping[str, Any], end: float, time: float | None, run: s
         ),
         note=f"a row is a job, by arrival{cut}; {ENDS}",
         tools=[*keys, _files("queue", "queue", run)],
+        class_name="queuechart",
     )
 
 
