@@ -52,8 +52,9 @@ class Answer:
         The policy that was asked.
     attached
         Whether that one is attached in control, so that it is what will happen.
-    runs
-        How many earlier runs of its kind are known.
+    runs, profiled
+        How many earlier runs of its kind are known, and whether with more than one number of cores, so that
+        its speed with others is more than a guess.
     outlook
         What the policy says; its moments are seconds since 1970, too.
     """
@@ -63,13 +64,14 @@ class Answer:
     policy: str
     attached: bool
     runs: int
+    profiled: bool
     outlook: Outlook
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
         plain = asdict(self.outlook)
         lost = [{"job": job, "cores": had, "instead": has} for job, had, has in plain.pop("gives_way")]
-        about = {name: getattr(self, name) for name in ("deadline", "policy", "attached", "runs")}
+        about = {name: getattr(self, name) for name in ("deadline", "policy", "attached", "runs", "profiled")}
         return {**about, **plain, "gives_way": lost}
 
 
@@ -120,7 +122,8 @@ class Present:
         )
         worker = Worker(self.engine.name, self.engine.cores or 1.0, memory=self.engine.memory)
         seen = Observation(0, now, Trigger.ARRIVAL, (worker,), others)
-        return Answer(now, spec.deadline, which, attached, known.runs, outlook(settings, seen, new))
+        said = outlook(settings, seen, new)
+        return Answer(now, spec.deadline, which, attached, known.runs, known.profiled, said)
 
     def _job(self, job: QueuedJob) -> Job:
         """A submitted job as a policy sees it."""
@@ -175,7 +178,7 @@ def sentences(found: Answer, zone: str = "") -> list[str]:
         between = ""
         if out.between is not None:
             low, high = (when(each).partition(" (")[0] for each in out.between)
-            between = f"; eight of ten such runs end between {low} and {high}"
+            between = f"; eight of ten such runs end between {low} and {high}" if low != high else ""
         said.append(
             f"It would begin at once with {format_cores(out.has)}, "
             f"and end {when(out.ends)} if it keeps them{between}."
@@ -188,6 +191,8 @@ def sentences(found: Answer, zone: str = "") -> list[str]:
         else f"{job} would give up its {format_cores(had)} at first."
         for job, had, has in out.gives_way
     ]
+    if out.known and not found.profiled:
+        said.append("It ran with one number of cores only, so its speed with others is a guess.")
     if not found.attached:
         said.append(
             f"{spelt(found.policy)} is not attached in control: this is what it would do. "

@@ -93,6 +93,7 @@ def test_what_earlier_runs_showed_is_told_and_asking_changes_nothing(queue):
     assert said.startswith("It can be done by ")
     assert "(in 2 min 00 s) with 2.00 cores." in said
     assert "Deadline is not attached in control" in said
+    assert "is a guess" not in said
     soon = queue.ask("demo", {**MLP, "deadline": "9 s"})
     assert not soon.outlook.promised
     first, why, *_ = sentences(soon, "UTC")
@@ -102,6 +103,13 @@ def test_what_earlier_runs_showed_is_told_and_asking_changes_nothing(queue):
     assert queue.ask("demo", {**MLP, "deadline": f"{soon.outlook.soonest + 1:.0f} s"}).outlook.promised
     assert queue.list("demo") == ()
     assert found.to_dict()["gives_way"] == []
+
+
+def test_a_speed_that_is_a_guess_is_called_so(queue):
+    teach(queue, **{"1": 0.1})
+    found = queue.ask("demo", {**MLP, "deadline": "2 h"})
+    assert (found.outlook.promised, found.profiled) == (True, False)
+    assert "It ran with one number of cores only, so its speed with others is a guess." in sentences(found)
 
 
 def test_what_is_attached_is_asked_as_it_is_set(queue, space):
