@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NewType
 from core.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 Seconds = NewType("Seconds", float)
 Cores = NewType("Cores", float)
@@ -212,6 +212,11 @@ _WRITERS: dict[Unit, Callable[[float], str]] = {
     Unit.SECONDS: format_duration,
     Unit.PLAIN: format_number,
 }
+
+
+def format_list(words: Sequence[str]) -> str:
+    """Write words as a sentence lists them: ``a``, ``a and b``, ``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def format_value(value: float, unit: Unit) -> str:

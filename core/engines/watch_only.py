@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.scheduling.over import OverEngine
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine
 
 
-class WatchOnly:
+class WatchOnly(OverEngine):
     """The same port over another engine; `apply` changes nothing.
 
     Parameters
@@ -22,19 +24,10 @@ class WatchOnly:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._time = 0.0
         self.would: list[tuple[float, Action]] = []
         """What would have been done, and when by the run's clock."""
-
-    @property
-    def finished(self) -> bool:
-        """As the engine says."""
-        return self._engine.finished
-
-    def wait(self, until: float | None) -> None:
-        """Let time pass."""
-        self._engine.wait(until)
 
     def observe(self) -> Observation:
         """Show what the engine shows."""

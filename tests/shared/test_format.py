@@ -16,6 +16,7 @@ from core.units import (
     format_change,
     format_cores,
     format_duration,
+    format_list,
     format_number,
     format_share,
     format_value,
@@ -73,3 +74,12 @@ def test_what_is_unknown_is_a_dash_without_a_unit(write: object, value: float) -
 def test_the_browser_is_held_to_what_is_written_here() -> None:
     assert FILE.read_text(encoding="utf-8") == text(), "run python -m tests.shared.make_format_cases"
     assert {name for name, _, _ in json.loads(text())} == set(WRITERS)
+
+
+def test_words_are_listed_as_in_a_sentence() -> None:
+    assert [format_list(words) for words in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]

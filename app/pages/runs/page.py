@@ -97,7 +97,8 @@ def act(asked: dict[str, Any] | None, search: str | None) -> tuple[Any, Any]:
 def _run_at_loads(experiment: str) -> None:
     """Begin the same experiment at the usual loads that are missing."""
     space = workspace()
-    more = loads.missing(space.runs.experiment(experiment))
+    info = space.runs.experiment(experiment)
+    more = loads.missing(info, loads.at_loads(info))
     for each in more:
         task = space.runs.submit(each)
         set_props("changed", {"data": task})

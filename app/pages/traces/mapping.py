@@ -22,7 +22,7 @@ from app.ui.basics import Node, aria, button, card, icon, link_button, notice
 from app.ui.errors import sentences
 from core.errors import InputError, PhaseDockError
 from core.traces.model import ROLE_UNITS, Resampling, Role
-from core.units import format_bytes
+from core.units import format_bytes, format_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -193,7 +193,7 @@ def _what(mapping: ColumnMapping) -> str:
     further = len(roles) - len(parts)
     if further:
         parts.append(f"{further} further feature{'s' if further != 1 else ''}")
-    listed = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+    listed = format_list(parts)
     return f"{listed[0].upper()}{listed[1:]} will be read."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.scheduling.deadlines.earlier import Courses
+from core.scheduling.over import OverEngine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from core.scheduling.ports import Engine
 
 
-class LearningEngine:
+class LearningEngine(OverEngine):
     """Passes everything on, and remembers each run that is over.
 
     Parameters
@@ -36,23 +37,15 @@ class LearningEngine:
         profiles: Mapping[str, Profile | None],
         earlier: EarlierRuns,
     ) -> None:
-        self._engine, self._kinds, self._earlier = engine, kinds, earlier
+        super().__init__(engine)
+        self._kinds, self._earlier = kinds, earlier
         self._courses = Courses()
         for job in kinds:
             self._courses.follow(job, profiles.get(job))
 
-    @property
-    def finished(self) -> bool:
-        """As the engine says."""
-        return self._engine.finished
-
-    def wait(self, until: float | None) -> None:
-        """Let time pass."""
-        self._engine.wait(until)
-
     def observe(self) -> Observation:
         """Show what the engine shows."""
-        seen = self._engine.observe()
+        seen = super().observe()
         self._courses.see(seen)
         for job in seen.ended:
             if job.id in self._kinds:
@@ -61,6 +54,6 @@ class LearningEngine:
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided."""
-        failures = self._engine.apply(actions)
+        failures = super().apply(actions)
         self._courses.given(actions, failures)
         return failures

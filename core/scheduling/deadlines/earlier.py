@@ -211,13 +211,15 @@ class Courses:
                 last = replace(job, state=JobState.RUNNING) if job.state.ended else job
                 self._courses[job.id] = self._courses[job.id].after(last, self._time, self._cores)
 
-    def given(self, actions: Sequence[Action], failures: Sequence[Failure]) -> None:
-        """Take in which cores jobs were given, unless that failed."""
-        wrong = {failure.action for failure in failures}
+    def given(self, actions: Sequence[Action], failures: Sequence[Failure]) -> dict[str, float | None]:
+        """Take in which cores jobs were given, unless that failed; those that were, None: all of them."""
+        wrong, given = {failure.action for failure in failures}, {}
         for action in actions:
             if isinstance(action, Start | SetLimit) and action not in wrong and action.job in self._courses:
-                course = self._courses[action.job]
-                self._courses[action.job] = course.given(action.limit, self._time, self._cores)
+                given[action.job] = action.limit
+        for job, cores in given.items():
+            self._courses[job] = self._courses[job].given(cores, self._time, self._cores)
+        return given
 
     def profile(self, job: str) -> Profile | None:
         """What was expected of a job."""

@@ -125,7 +125,8 @@ def test_what_is_missing_is_begun_at_once(place: Workspace, monkeypatch: pytest.
     assert said == ["3 experiments started."]
     names = {info.name for info in place.runs.experiments()}
     assert names == {"Ample", "Ample, load 0.5", "Ample, load 1.2", "Ample, load 2"}
-    assert loads.missing(place.runs.experiment(ample)) == []
+    info = place.runs.experiment(ample)
+    assert loads.missing(info, loads.at_loads(info)) == []
 
 
 def test_without_a_load_there_is_no_such_card(place: Workspace, experiment: str) -> None:

@@ -20,9 +20,10 @@ from app.ui.export import export_menu
 from app.ui.graph import graph
 from core.experiments.compare import mean_of
 from core.traces.validation import many
+from core.units import format_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from app.figures.runs.arm_styles import ArmStyle
     from app.pages.runs.arms.choice import Chosen
@@ -51,9 +52,9 @@ def _like(experiment: Experiment) -> dict[str, object]:
     return replace(experiment, arrivals=arrivals).scenario_dict()
 
 
-def missing(info: ExperimentInfo) -> list[Experiment]:
-    """The same experiment at the usual loads that were not run yet."""
-    known, experiment = at_loads(info), info.experiment
+def missing(info: ExperimentInfo, known: Collection[float]) -> list[Experiment]:
+    """The same experiment at the usual loads other than these."""
+    experiment = info.experiment
     name = experiment.name.partition(", load ")[0]
     return [
         replace(
@@ -84,11 +85,11 @@ def loads_card(info: ExperimentInfo, asked: Chosen, where: str) -> Node:
     curves = [(style, points) for style, points in curves if points]
     if not curves:
         return None
-    lacking = [f"{each.arrivals.load:g}" for each in missing(info)]
+    lacking = [f"{each.arrivals.load:g}" for each in missing(info, known)]
     tools: list[Node] = []
     if lacking:
         act = data(act="loads", id=info.id, store=ACT)
-        tools.append(button(f"Run at {_listed(lacking)}", "player-play", "small", **act))
+        tools.append(button(f"Run at {format_list(lacking)}", "player-play", "small", **act))
     if max(len(points) for _, points in curves) < _FEWEST:
         text = (
             "Run the same jobs at other loads, and this shows how many deadlines each policy meets at each."
@@ -129,10 +130,6 @@ def reached(label: str, known: Mapping[float, ExperimentInfo]) -> list[Reached]:
 
 def _met(runs: Sequence[str]) -> tuple[float, float, float] | None:
     return mean_of([(stored.summary(run) or {}).get("met") for run in runs])
-
-
-def _listed(words: Sequence[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 CSV_HEAD: Final = ("load", "policy", "deadlines_met", "low", "high", "seeds")

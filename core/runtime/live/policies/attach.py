@@ -25,6 +25,7 @@ from core.runtime.live.view.snapshot import LiveFiles
 from core.runtime.live.view.values import Attached, Mode
 from core.scheduling.actions import Pause, Resume
 from core.scheduling.loop import drive
+from core.scheduling.over import OverEngine
 from core.scheduling.policies import POLICIES
 from core.traces.validation import many
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from core.runtime.live.control.saved_limits import SavedLimitsKeeper
     from core.runtime.workspace import Workspace
     from core.scheduling.actions import Action
-    from core.scheduling.model import Failure, Observation
+    from core.scheduling.model import Failure
     from core.scheduling.ports import Engine
 
 RECONNECT_WITHIN = 30.0
@@ -66,7 +67,7 @@ class _Asked:
         return cls(str(params["engine"]), str(params["policy"]), settings, mode, int(params.get("seed", 1)))
 
 
-class RecordsPauses:
+class RecordsPauses(OverEngine):
     """An engine that writes down that it pauses a container before it does so.
 
     Parameters
@@ -80,22 +81,10 @@ class RecordsPauses:
     """
 
     def __init__(self, engine: LiveEngine, host: SteeredHost, keeper: SavedLimitsKeeper) -> None:
-        self._engine = engine
+        super().__init__(engine)
+        self._live = engine
         self._host = host
         self._keeper = keeper
-
-    @property
-    def finished(self) -> bool:
-        """As the engine says."""
-        return self._engine.finished
-
-    def wait(self, until: float | None) -> None:
-        """Let time pass."""
-        self._engine.wait(until)
-
-    def observe(self) -> Observation:
-        """Show what the engine shows."""
-        return self._engine.observe()
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Write down what has to be undone beside limits, then do it."""
@@ -105,7 +94,7 @@ class RecordsPauses:
         return failures
 
     def _note(self, actions: Sequence[Action], kind: type[Action], *, paused: bool) -> None:
-        containers = self._engine.containers
+        containers = self._live.containers
         for job in [action.job for action in actions if isinstance(action, kind)]:
             container = self._host.known(containers.get(job, ""))
             if container is not None:

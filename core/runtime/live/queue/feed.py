@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Final
 from core.errors import PhaseDockError
 from core.runtime.live.queue.standing import standing, write_standings
 from core.runtime.live.queue.states import QueueState
-from core.scheduling.actions import SetLimit, Start
+from core.scheduling.actions import Start
 from core.scheduling.deadlines.earlier import Courses
 from core.scheduling.model import Failure, JobState
+from core.scheduling.over import OverEngine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,7 +58,7 @@ class _Fed:
     mark: Mark | None = None
 
 
-class FedEngine:
+class FedEngine(OverEngine):
     """An engine that takes submitted jobs, for as long as a policy is attached.
 
     Parameters
@@ -85,7 +86,7 @@ class FedEngine:
         *,
         starts: bool,
     ) -> None:
-        self._engine = engine
+        super().__init__(engine)
         self._real = real
         self._key = key
         self._store = store
@@ -95,11 +96,6 @@ class FedEngine:
         self._fed: dict[str, _Fed] = {}
         self._polled = float("-inf")
         self._courses = Courses()
-
-    @property
-    def finished(self) -> bool:
-        """As the engine says."""
-        return self._engine.finished
 
     def wait(self, until: float | None) -> None:
         """Let time pass."""
@@ -133,7 +129,8 @@ class FedEngine:
         ids = {fed.run_name: job for job, fed in self._fed.items()}
         starts = {action.job: ids[action.job] for action in actions if _starts(action, ids)}
         lost = {name for name, job in starts.items() if not self._store.claim(job)}
-        failures = self._engine.apply([action for action in actions if not _starts(action, lost)])
+        mine = [action for action in actions if not _starts(action, lost)]
+        failures = self._engine.apply(mine)
         failed = {each.action.job: each.why for each in failures if isinstance(each.action, Start)}
         containers = self._real.containers
         for name, job in starts.items():
@@ -142,11 +139,8 @@ class FedEngine:
                 self._store.move(job, QueueState.WAITING, why=why, started=None)
             elif name not in lost:
                 self._store.move(job, QueueState.RUNNING, container=containers.get(name, ""))
-        self._courses.given(actions, failures)
-        wrong = {failure.action for failure in failures}
-        for action in actions:
-            if isinstance(action, Start | SetLimit) and action not in wrong and action.job in set(ids) - lost:
-                self._store.note_cores(ids[action.job], action.limit)
+        for name, cores in self._courses.given(mine, failures).items():
+            self._store.note_cores(ids[name], cores)
         return (*failures, *(Failure(each, "It was cancelled.") for each in actions if _starts(each, lost)))
 
     def explain(self, entry: Entry) -> None:

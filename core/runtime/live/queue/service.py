@@ -156,7 +156,7 @@ class JobQueue:
         """
         stands = read_standings(LiveFiles(self._home, engine).jobs) if self._followed(engine) else {}
         every = self.store.list(self._engines.key(engine))
-        found = tuple(replace(job, stands=stands.get(job.id)) if job.id in stands else job for job in every)
+        found = tuple(replace(job, stands=stands.get(job.id)) for job in every)
         if not any(job.state is QueueState.WAITING for job in found):
             return found
         said = self.waits_for(engine)

@@ -11,6 +11,7 @@ from core.runtime.live.queue.asking import sentences
 from core.runtime.live.queue.spec import JobNotAccepted, JobSpec
 from core.runtime.live.queue.states import QueueState
 from core.runtime.live.view.values import Mode
+from core.scheduling.actions import Start
 from core.scheduling.deadlines.earlier import Course, Pace
 from core.scheduling.loop import Entry
 from core.scheduling.policies import POLICIES
@@ -178,3 +179,14 @@ def test_a_run_that_was_followed_is_remembered(queue, follow, space):
     steered.demo.fed.close()
     known = queue.earlier.of(bundled("--steps", "3").kind)
     assert (known.points, known.steps, known.runs) == (((1.0, 0.2),), 600, 1)
+
+
+def test_a_start_that_came_too_late_gives_nothing(queue, follow, space):
+    job = queue.submit("demo", MLP)
+    demo = follow()
+    demo.look()
+    assert queue.cancel("demo", job.id).state is QueueState.CANCELLED
+    (failure,) = demo.fed.apply([Start("mlp", "demo", 2.0)])
+    assert failure.why == "It was cancelled."
+    assert demo.fed._courses._courses["mlp"].cores == 0.0
+    assert queue.find("demo", job.id).cores is None
