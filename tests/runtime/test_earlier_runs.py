@@ -11,6 +11,7 @@ from core.runtime.database.engine import Database
 from core.runtime.earlier_runs.kinds import Kind
 from core.runtime.earlier_runs.learning import LearningEngine
 from core.runtime.earlier_runs.store import EarlierRuns
+from core.scheduling.deadlines.earlier import Course, Pace
 from core.scheduling.deadlines.foresight import foreseen
 from core.scheduling.loop import drive
 from core.scheduling.policies import POLICIES
@@ -73,3 +74,12 @@ def test_kinds_know_nothing_of_each_other(earlier):
     run(earlier)
     assert earlier.profile(Kind("mine", ("train", "--wide"))) is None
     assert earlier.profile(Kind("mine", ("train",), "faces")) is None
+
+
+def test_recordings_that_are_replayed_teach_real_jobs_nothing(earlier):
+    run(earlier.replayed())
+    assert earlier.profile(KIND) is None
+    told = Kind("mine", ("python3", "-m", "phasedock_jobs", "mlp", "--steps", "9"))
+    earlier.replayed().add(told, Course(paces={1.0: Pace(0.1, 1.0)}, steps=47))
+    assert earlier.replayed().profile(told).steps == 47, "a recording has as many as it has"
+    assert earlier.profile(told) is None

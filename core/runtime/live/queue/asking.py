@@ -114,7 +114,8 @@ class Present:
         now, known = self.now, self.earlier.of(spec.kind)
         deadline = None if spec.deadline is None else max(spec.deadline - now, 0.0)
         memory = None if spec.memory is None else float(spec.memory)
-        terms = Terms(spec.least, spec.most, memory, 0, deadline, known.profile(spec.kind.steps))
+        profile = self.earlier.profile(spec.kind)
+        terms = Terms(spec.least, spec.most, memory, 0, deadline, profile)
         others = (*self._containers(), *map(self._job, self.jobs))
         job = name if all(each.id != name for each in others) else f"{name} (the new one)"
         new = Job(

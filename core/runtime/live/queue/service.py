@@ -91,6 +91,16 @@ class JobQueue:
         """
         return self._engines.kind(engine).takes_jobs
 
+    def earlier_on(self, engine: str) -> EarlierRuns:
+        """What earlier runs have shown of jobs as they are on an engine; those of the demo are apart.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return self.earlier.replayed() if self._engines.is_demo(engine) else self.earlier
+
     def submit(self, engine: str, values: Mapping[str, Any], zone: str = "") -> QueuedJob:
         """Let a job wait in the queue of an engine; it is on the disk when this returns.
 
@@ -143,7 +153,7 @@ class JobQueue:
         task, files = self._attached(engine), LiveFiles(self._home, engine)
         controls = task is not None and task.params.get("mode") == Mode.CONTROL
         jobs = self.store.active(self._engines.key(engine))
-        present = Present(info, files, jobs, read_standings(files.jobs), self.earlier, now)
+        present = Present(info, files, jobs, read_standings(files.jobs), self.earlier_on(engine), now)
         return present.answer(name, spec, asked(task, controls))
 
     def list(self, engine: str) -> tuple[QueuedJob, ...]:
@@ -288,7 +298,7 @@ class JobQueue:
         key = self._engines.key(engine)
         queueing = cast("QueueingEngine", real)
         standings = LiveFiles(self._home, engine).jobs
-        return FedEngine(over, queueing, key, self.store, self.earlier, standings, starts=starts)
+        return FedEngine(over, queueing, key, self.store, self.earlier_on(engine), standings, starts=starts)
 
     def let_go(self, engine: str) -> None:
         """Bring the jobs of an engine up to date whose policy has just let go of it."""

@@ -116,13 +116,18 @@ class Known:
         If possible a little before its deadline, so that it is not stopped in the moment of its end; with
         `grace`, at the worst a little after, so that what is nearly done is not left lying.
         """
-        foresight = self.foresight or Foresight(())
-        reserve = general if foresight.spread is None else max(1.0, foresight.spread[1])
-        need = (self.left or 0.0) * foresight.factor * reserve ** foresight.doubt()
+        factor = 1.0 if self.foresight is None else self.foresight.factor
+        need = (self.left or 0.0) * factor * self.reserve(general)
         until = self.until - self.startup(now)
         little = min(max(_LITTLE * (until - now), _LEAST), _MOST)
         latest = until + _MOST if grace else until
         return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
+
+    def reserve(self, general: float) -> float:
+        """By how much it is taken to be slower than predicted; `general`: by how much others were."""
+        foresight = self.foresight or Foresight(())
+        most = general if foresight.spread is None else max(1.0, foresight.spread[1])
+        return float(most ** foresight.doubt())
 
     def startup(self, now: float) -> float:
         """Seconds until its first step, as far as earlier runs say; 0 once it has come.

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.scheduling.deadlines.plan import continued, least_share, planned, slot_edges, with_one_more
-from core.units import format_cores, format_duration
+from core.units import format_cores, format_duration, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,6 +38,7 @@ _MISFITS: Final = 3
 """Jobs that do not fit after which no further one is tried again,"""
 _DEAR: Final = 12
 """or that cost too much."""
+_WORTH_A_WORD: Final = 1.02
 _WORK = attrgetter("work", "job")
 
 
@@ -253,9 +254,15 @@ class Promises:
         soonest = wish.steps / float(wish.rates.speed[-1]) + startup
         text = (
             f"{known.job} cannot end within {format_duration(known.until - scene.now)} with any number of "
-            f"cores: {format_duration(soonest)} would be possible."
+            f"cores: {format_duration(soonest)} would be possible{self._spare(known)}."
         )
         self._nothing("out of reach", text, known.job, soonest=soonest)
+
+    def _spare(self, known: Known) -> str:
+        """The reserve that is kept for wrong predictions, where it is worth a word."""
+        reserve = known.reserve(self.scene.reserve)
+        share = f", with {format_share(reserve - 1, 0)} kept in reserve as predictions were wrong"
+        return share if reserve > _WORTH_A_WORD else ""
 
     def _too_dear(self, known: Known, cost: float) -> None:
         scene, bound = self.scene, self.bound()

@@ -24,13 +24,13 @@ def bundled(*options, **more):
     return JobSpec("phasedock-jobs:light", words, program="mlp", **more)
 
 
-def teach(queue, steps=600, **paces):
+def teach(queue, steps=1200, **paces):
     """As if a run had shown these times per step, by cores."""
     known = paces or {"1": 0.1, "2": 0.06}
     course = Course(
         paces={float(at): Pace(each, 3.0) for at, each in known.items()}, startup=2.0, steps=steps
     )
-    queue.earlier.add(bundled("--steps", str(steps)).kind, course)
+    queue.earlier_on("demo").add(bundled().kind, course)
 
 
 class Steered:
@@ -87,7 +87,7 @@ def test_what_earlier_runs_showed_is_told_and_asking_changes_nothing(queue):
     assert (before.outlook.known, before.runs, before.attached) == (False, 0, False)
     assert "no job of this kind has run here" in sentences(before, "UTC")[0]
     teach(queue)
-    found = queue.ask("demo", {**MLP, "command": "--steps 1200 --seed 5", "deadline": "2 min"})
+    found = queue.ask("demo", {**MLP, "command": "--steps 9 --seed 5", "deadline": "2 min"})
     assert (found.runs, found.outlook.promised, found.policy) == (1, True, "deadline")
     assert found.outlook.cores == 2.0, "1200 steps: 120 s with one core, 72 with two, and 2 s to begin"
     said = " ".join(sentences(found, "UTC"))
@@ -141,7 +141,7 @@ def test_a_promise_is_kept_in_mind_when_the_policy_is_attached_again(queue, foll
     again = Steered(follow)
     seen = again.demo.look()
     told = next(each for each in seen.jobs if each.id == "mlp")
-    assert (told.said.promised, told.said.profile.steps) == (True, 600)
+    assert (told.said.promised, told.said.profile.steps) == (True, 1200)
 
 
 def test_how_jobs_stand_is_seen_while_their_policy_runs_and_forgotten_with_it(
@@ -177,7 +177,7 @@ def test_a_run_that_was_followed_is_remembered(queue, follow, space):
     courses = steered.demo.fed._courses._courses
     courses["mlp"] = replace(courses["mlp"], paces={1.0: Pace(0.2, 2.0)}, steps=600)
     steered.demo.fed.close()
-    known = queue.earlier.of(bundled("--steps", "3").kind)
+    known = queue.earlier_on("demo").of(bundled("--steps", "3").kind)
     assert (known.points, known.steps, known.runs) == (((1.0, 0.2),), 600, 1)
 
 
