@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import dash
@@ -58,7 +59,7 @@ def drawn(view: LiveView, name: str) -> Any:
             queue = Queue.of(view.engine.name)
             return live_queue.panel(view, queue, control=control, demo=is_demo(view.engine))
         case "deadlines":
-            return deadlines.panel(Queue.of(view.engine.name))
+            return deadlines.panel(Queue.of(view.engine.name), time.time())
         case "record":
             return live_record.panel(view)
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -118,7 +119,7 @@ def signatures(
     A form depends on nothing that comes and goes while a person fills it in: to draw it again is to empty it.
     """
     engine, attached, recording = view.engine, view.attached, view.recording
-    usable = engine.state is EngineState.READY
+    usable, now = engine.state is EngineState.READY, time.time()
     return {
         "notice": (
             engine.state,
@@ -132,7 +133,9 @@ def signatures(
         ),
         "policy": _attached_signature(attached) if attached else (control, usable),
         "queue": (engine.state, control, without_stands(queue)),
-        "deadlines": tuple(job for job in queue.jobs or () if job.spec.deadline is not None),
+        "deadlines": tuple(
+            (job, job.overdue(now)) for job in queue.jobs or () if job.spec.deadline is not None
+        ),
         "record": (recording.task, recording.name) if recording else (),
         "others": tuple((each.id, each.name, each.state) for each in view.foreign)
         + tuple(row.id for row in view.rows if row.picked),

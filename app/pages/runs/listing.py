@@ -193,7 +193,7 @@ def _bundled_card(found: Sequence[Bundled], anything: bool) -> Node:
     return card(
         "Bundled experiments",
         scrolling(made, "Bundled experiments"),
-        note="from the theses; run them as they are or change them" if anything else "one click starts one",
+        note="run them as they are or change them" if anything else "one click starts one",
         flush=True,
     )
 

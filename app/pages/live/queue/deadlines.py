@@ -29,11 +29,13 @@ _OVER = 5
 _MARGIN = 0.02
 _STEPS = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 10800.0, 21600.0, 43200.0, 86400.0)
 _TICKS = 5
+_EDGE = 0.05
+"""The share of the axis at both ends in which no moment is written, since it would be cut off."""
 _LATE = "late"
 
 
-def panel(queue: Queue) -> Node:
-    """The card of the deadlines; None where no job has one."""
+def panel(queue: Queue, now: float) -> Node:
+    """The card of the deadlines at a moment; None where no job has one."""
     over = [job for job in queue.jobs or () if job.state.over and job.spec.deadline is not None][:_OVER]
     going_on = sorted(
         (job for job in queue.active if job.spec.deadline is not None),
@@ -43,14 +45,14 @@ def panel(queue: Queue) -> Node:
     if not jobs:
         return None
     axis = _Axis.of(jobs)
-    rows = html.Ol([_row(job, axis) for job in jobs], className="duelist")
+    rows = html.Ol([_row(job, axis, now) for job in jobs], className="duelist")
     ticks = [moment(each, style={"left": axis.at(each)}) for each in axis.ticks()]
     head = html.Div(ticks, className="dueaxis num", **aria(hidden="true"))
     span = data(duebegin=f"{axis.begin:.1f}", dueend=f"{axis.end:.1f}")
     return card(
         "Deadlines",
         html.Div([head, rows], className="due", **span),
-        note=_note(going_on),
+        note=_note(going_on, now),
         tools=[_key()],
         flush=True,
         class_name="duecard",
@@ -80,7 +82,8 @@ class _Axis:
         """Round moments on it, at most six; days are not rounder than hours, since clocks differ by zone."""
         step = next((each for each in _STEPS if (self.end - self.begin) / each <= _TICKS), None)
         step = step or ceil((self.end - self.begin) / _TICKS / 86400) * 86400.0
-        first, last = ceil(self.begin / step), floor(self.end / step)
+        room = _EDGE * (self.end - self.begin)
+        first, last = ceil((self.begin + room) / step), floor((self.end - room) / step)
         return [number * step for number in range(first, last + 1)]
 
     def at(self, moment: float) -> str:
@@ -98,13 +101,13 @@ def _last(job: QueuedJob) -> float:
     return max((each for each in known if each is not None), default=job.created)
 
 
-def _note(jobs: Sequence[QueuedJob]) -> str:
+def _note(jobs: Sequence[QueuedJob], now: float) -> str:
     if not jobs:
         return "none to come"
-    late = sum(_is_late(job.stands) for job in jobs)
-    promised = sum(job.promised is True for job in jobs) - late
-    said = [f"{many(len(jobs), 'job')}, {max(promised, 0)} promised"]
-    return ", ".join([*said, f"{late} will be late"] if late else said)
+    late = sum(_is_late(job.stands) or job.overdue(now) for job in jobs)
+    promised = sum(job.promised is True and not _is_late(job.stands) and not job.overdue(now) for job in jobs)
+    said = [f"{many(len(jobs), 'job')}, {promised} promised"]
+    return ", ".join([*said, f"{late} late"] if late else said)
 
 
 def _key() -> html.Div:
@@ -119,8 +122,8 @@ def _key() -> html.Div:
     )
 
 
-def _row(job: QueuedJob, axis: _Axis) -> html.Li:
-    kind, word, text = _verdict(job)
+def _row(job: QueuedJob, axis: _Axis, now: float) -> html.Li:
+    kind, word, text = _verdict(job, now)
     return html.Li(
         [
             html.Div(
@@ -177,12 +180,14 @@ def _is_late(stands: Standing | None) -> bool:
     return stands is not None and stands.label == _LATE
 
 
-def _verdict(job: QueuedJob) -> tuple[str, str, list[Any]]:
+def _verdict(job: QueuedJob, now: float) -> tuple[str, str, list[Any]]:
     """How a job is doing: the kind and the word of its badge, and more in words."""
     until, stands = job.spec.deadline or 0.0, job.stands
     due = ["due ", moment(until)]
     if job.state.over:
         return _outcome(job, until, due)
+    if job.overdue(now):
+        return "bad", "overdue", due
     plain = ("ok", "promised") if job.promised else ("", "no promise")
     if stands is None or stands.ends is None:
         return (*plain, due)

@@ -70,6 +70,10 @@ class QueuedJob:
     promised: bool | None = None
     stands: Standing | None = None
 
+    def overdue(self, now: float) -> bool:
+        """Whether it is not over and should be."""
+        return not self.state.over and self.spec.deadline is not None and self.spec.deadline < now
+
     @property
     def container_name(self) -> str:
         """What its container is called."""
