@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from core.engines.simulated import simulated
 from core.scheduling.actions import Pause, Refuse, Resume, SetLimit, SetThreads, Start
 from core.scheduling.loop import drive
-from core.scheduling.model import Failure, JobState, Profile, Terms, Worker
+from core.scheduling.model import Failure, JobState, Profile, Terms, Trigger, Worker
 from core.scheduling.policies import POLICIES
 from core.simulation.scenario import JobSpec, Scenario, WorkerSpec
 from core.simulation.speedup import SpeedUp
@@ -172,10 +172,35 @@ def test_what_is_not_profiled_runs_with_what_is_left_and_is_promised_once_its_st
     assert follow(made) == {"a": 2.0}
     made.put("a", steps=10, step_seconds=0.5)
     made.look(30.0)
-    made.put("a", steps=20, step_seconds=0.5)
-    asks(made, "z", 1, 1e6)
-    made.look(60.0)
     assert made.state.known["a"].promised
+    assert "a is promised to end within 1 min 10 s" in texts(made, "a")[0]
+
+
+def test_whom_its_own_steps_show_to_be_too_slow_is_told_so_and_goes_on():
+    made = table(rest="refuse")
+    asks(made, "a", 100, 100.0, points=None)
+    made.look(0.0)
+    follow(made)
+    made.put("a", steps=2, step_seconds=15.0)
+    made.look(30.0)
+    assert "a cannot end within 1 min 10 s with any number of cores" in texts(made, "a")[0]
+    assert not any(isinstance(action, Refuse) for action in made.answer.actions)
+
+
+def test_a_container_that_runs_already_when_it_comes_is_promised_like_a_new_job():
+    made = table(4.0)
+    asks(made, "a", 100, 100.0)
+    made.look(0.0)
+    follow(made)
+    asks(made, "own", 60, 60.0, at=5.0)
+    made.on("w", "own")
+    made.look(5.0, trigger=Trigger.ARRIVAL)
+    assert made.state.known["own"].promised
+    assert set(follow(made)) == {"a", "own"}
+    asks(made, "past", 60, 0.0, at=6.0)
+    made.on("w", "past")
+    made.look(7.0, trigger=Trigger.ARRIVAL)
+    assert not made.state.known["past"].promised
 
 
 def test_nobody_begins_where_memory_does_not_suffice():

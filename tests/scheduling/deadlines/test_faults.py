@@ -51,10 +51,10 @@ class Machine:
     killed: float = inf
     work: dict[str, Work] = field(default_factory=dict)
 
-    def submit(self, name, steps, deadline, at=0.0, seconds=1.0, slower=(inf, 1.0)):
-        """A job of so many steps of so many core-seconds, as its profile says."""
+    def submit(self, name, steps, deadline, at=0.0, seconds=1.0, slower=(inf, 1.0), known=True):
+        """A job of so many steps of so many core-seconds, as its profile says if its kind is known."""
         points = tuple((float(k), seconds / k) for k in (1, 2, 4))
-        terms = Terms(deadline=deadline, profile=Profile(points))
+        terms = Terms(deadline=deadline, profile=Profile(points) if known else None)
         job = Job(name, JobState.WAITING, arrived=at, steps=0, total_steps=steps, request=1.0,
                   can_resize=True, terms=terms)  # fmt: skip
         self.work[name] = Work(job, seconds, slower=slower)
@@ -179,6 +179,16 @@ def test_a_policy_that_is_killed_goes_on_from_its_promises():
     machine.submit("greedy", 400, 420.0, at=36.0)
     met = machine.run()
     assert (met["a"], met["b"]) == (True, True)
+
+
+def test_one_of_an_unknown_kind_is_promised_as_soon_as_its_own_steps_say_how_fast_it_is():
+    machine = Machine(cores=2.0)
+    machine.submit("other", 600, 3000.0)
+    machine.submit("fresh", 150, 120.0, known=False)
+    met = machine.run()
+    labels = [(at, label) for at, label in machine.work["fresh"].told if label == "promised"]
+    assert labels[0][0] < 30.0
+    assert met["fresh"]
 
 
 FAULTS = st.fixed_dictionaries(

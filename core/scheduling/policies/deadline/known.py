@@ -68,6 +68,8 @@ class Known:
         Whether it is to end in time.
     late
         Whether it was promised to and will not end in time.
+    considered
+        Whether it was tried to promise it its deadline since its end can be predicted.
     judged
         Whether others are judged by its prediction already.
     asked
@@ -98,6 +100,7 @@ class Known:
     worker: str | None = None
     promised: bool = False
     late: bool = False
+    considered: bool = False
     judged: bool = False
     asked: int = 0
     again: float = 0.0

@@ -71,13 +71,22 @@ class Promises:
     def make(self) -> None:
         """Promise what can be promised: to new jobs, and to others where something ended."""
         for name in self.scene.new:
-            if self.scene.known[name].until < inf:
-                self._first(self.scene.known[name])
+            self._consider(name)
+        learned = self.scene.learned
+        while learned:  # more of them are found where workers are read
+            learned.sort(key=lambda name: -self.scene.known[name].work)
+            self._consider(learned.pop())
         bound, queue = self.bound(), self._able(self.scene.waiting)
         if self.scene.settings.rest == "refuse":
             return
         for worker in [name for name in self.scene.stirred if name not in self.scene.looked]:
             self._again(worker, queue, bound)
+
+    def _consider(self, name: str) -> None:
+        known = self.scene.known[name]
+        self.scene.known[name] = replace(known, considered=known.known)
+        if known.until < inf and (known.waits or not (known.promised or known.until <= self.scene.now)):
+            self._first(known)
 
     def bound(self) -> float:
         """Grain-seconds beyond which a job is promised nothing now."""
@@ -138,7 +147,7 @@ class Promises:
         return planned(wishes, np.full(len(edges) - 1, scene.grains(worker)), edges)
 
     def _first(self, known: Known) -> None:
-        """Try a new job on some workers."""
+        """Try a new job on some workers, or one of which nothing was known where it is."""
         scene = self.scene
         if not known.known:
             scene.tell("not profiled", f"Nothing is known yet of the speed of {known.job}.", known.job)
@@ -161,6 +170,8 @@ class Promises:
         """Say that a job is promised nothing, and turn it away where that is wanted."""
         self.scene.tell(rule, text, job, **values)
         rest = self.scene.settings.rest
+        if not self.scene.known[job].waits:
+            return
         if rest == "refuse" or (rest == "refuse-hopeless" and rule == "out of reach"):
             self.scene.refused[job] = text
 
@@ -187,6 +198,8 @@ class Promises:
     def _candidates(self, known: Known) -> Iterator[str]:
         """Workers to try: where the least is promised first, and last where it could not be started."""
         scene = self.scene
+        if not known.waits:
+            return iter(() if known.worker is None else (known.worker,))
 
         def load(name: str) -> tuple[bool, float]:
             home = scene.homes.get(name)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from core.scheduling import lookup
 from core.scheduling.actions import Reason, Resume, Start
 from core.scheduling.deadlines.foresight import REMEMBERED, reserve, spread
+from core.scheduling.model import Trigger
 from core.scheduling.policies.deadline.known import Known, met, seen_again
 
 if TYPE_CHECKING:
@@ -117,8 +118,11 @@ class Scene:
         Those of them that were not seen before.
     stirred
         Workers whose cores are shared anew.
+    learned
+        Jobs that run and can be promised for the first time, as their own steps have just said how fast they
+        are, or as they ran before they were seen.
     looked
-        Those of them that are merely looked at, because it is time.
+        Those of the workers that are merely looked at, because it is time.
     refused
         Why jobs are turned away, by their names.
     reasons
@@ -133,6 +137,7 @@ class Scene:
         self.on: dict[str, tuple[str, ...]] = {}
         self.stirred: dict[str, None] = {}
         self.looked: set[str] = set()
+        self.learned: list[str] = []
         self.refused: dict[str, str] = {}
         self.reasons: list[Reason] = []
         for job in seen.ended:
@@ -147,6 +152,8 @@ class Scene:
         new = [name for name in self.waiting if name not in state.known]
         # promises of a run before this one come before new ones
         self.new = sorted(new, key=lambda name: not self.jobs[name].said.promised)
+        if seen.trigger is Trigger.ARRIVAL and not new:
+            self._find()
         self._take_failures()
 
     @cached_property
@@ -199,6 +206,8 @@ class Scene:
         self.jobs[job.id] = job
         known = self.known.get(job.id) or met(job, self.settings, self.largest)
         known = seen_again(known, job, self.now, self.settings, self.largest)
+        if known.known and not (known.considered or known.waits):
+            self.learned.append(job.id)
         if not known.judged and known.foresight is not None and known.foresight.doubt() < _JUDGED:
             known = replace(known, judged=True)
             if known.foresight is not None and known.foresight.profiled:
@@ -226,6 +235,12 @@ class Scene:
             if job.id not in self.known:
                 self._look(job)
         return [job.id for job in waiting]
+
+    def _find(self) -> None:
+        """Look where a job has come that runs already, since somebody else started it."""
+        for job in self.seen.jobs:
+            if job.id not in self.known and job.worker in self.workers:
+                self.stir(job.worker)
 
     def _take_failures(self) -> None:
         for failure in self.seen.failures:
