@@ -25,6 +25,8 @@ _COMPARED = ("mean", "makespan", "t90")
 _HEADS = {
     "tardiness_p95": "p95",
     "utilisation": "of allocated",
+    "prediction_error": "pred. error",
+    "prediction_error_p90": "p90",
     "longest_wait": "longest",
     "jobs_per_hour": "jobs/h",
     "used": "used",

@@ -73,7 +73,7 @@ class RunResult:
     waiting, longest_wait, service, paused, jobs_per_hour, used, refused, pauses, resizes, thread_changes
         Every measure of `core.experiments.measures.queue_measures.QUEUE_MEASURES`; None in results of
         earlier releases.
-    met, promised, kept, tardiness, tardiness_p95, utilisation, lost
+    met, promised, kept, tardiness, tardiness_p95, utilisation, lost, prediction_error, prediction_error_p90
         Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
         deadline, and in results of earlier releases.
     """
@@ -109,6 +109,8 @@ class RunResult:
     tardiness_p95: float | None = None
     utilisation: float | None = None
     lost: float | None = None
+    prediction_error: float | None = None
+    prediction_error_p90: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""

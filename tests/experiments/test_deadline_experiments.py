@@ -175,7 +175,7 @@ def job(name, completion, deadline, *, state="done", used=10.0, **more):
 def test_what_became_of_deadlines():
     jobs = [
         job("met", 50.0, 50.0, promised=True, allocated=20.0, predicted_end=140.0),
-        job("late", 60.0, 50.0, promised=True, allocated=20.0),
+        job("late", 60.0, 50.0, promised=True, allocated=20.0, predicted_end=166.0),
         job("later", 80.0, 50.0, promised=False, allocated=20.0),
         job("refused", 0.0, 50.0, state="refused", used=0.0),
         job("none", 500.0, None, allocated=100.0, used=100.0),
@@ -192,7 +192,8 @@ def test_what_became_of_deadlines():
     run = Run(jobs, 4.0)
     assert {name: each.of(run) for name, each in DEADLINE_MEASURES.items()} == {
         "met": 0.25, "promised": 0.5, "kept": 0.5, "tardiness": 20.0, "tardiness_p95": pytest.approx(29.0),
-        "utilisation": 130.0 / 160.0, "lost": 20.0,
+        "utilisation": 130.0 / 160.0, "lost": 20.0, "prediction_error": pytest.approx(0.15),
+        "prediction_error_p90": pytest.approx(0.19),
     }  # fmt: skip
 
 

@@ -86,6 +86,29 @@ def utilisation(run: Run) -> float | None:
     return sum(job.used or 0.0 for job in limited) / allowed if allowed > 0 else None
 
 
+def wrong_by(job: JobOutcome) -> float | None:
+    """By how much the end that a job was first expected to have was wrong, in times from arrival to end."""
+    if job.predicted_end is None or job.state != JobState.DONE.value or job.completion <= 0:
+        return None
+    return abs(job.predicted_end - job.ended) / job.completion
+
+
+def _errors(run: Run) -> list[float]:
+    return [error for job in timed(run.jobs) if (error := wrong_by(job)) is not None]
+
+
+def prediction_error(run: Run) -> float | None:
+    """Median of `wrong_by`, of all jobs with a deadline whose end was predicted."""
+    found = _errors(run)
+    return float(np.median(found)) if found else None
+
+
+def prediction_error_p90(run: Run) -> float | None:
+    """The 90th percentile of the same, by linear interpolation."""
+    found = _errors(run)
+    return float(np.percentile(found, 90)) if found else None
+
+
 def lost(run: Run) -> float | None:
     """Core-seconds used by jobs that then missed their deadlines."""
     jobs = timed(run.jobs)
@@ -102,6 +125,10 @@ DEADLINE_MEASURES: dict[str, Measure] = {
         "Use of allocated cores", "Allocated cores used", utilisation, "share", rising=True
     ),
     "lost": Measure("Core time of jobs that missed", "Lost", lost, "core-s"),
+    "prediction_error": Measure("Error of predicted ends", "Prediction error", prediction_error, "share"),
+    "prediction_error_p90": Measure(
+        "90th percentile of that error", "Prediction error p90", prediction_error_p90, "share"
+    ),
 }
 
 
@@ -121,6 +148,9 @@ class Deadlines:
         Core-seconds used of those allocated, of all jobs; None where nothing was limited.
     core_seconds_on_missed
         Used by those that missed it.
+    prediction_error_median, prediction_error_p90
+        How far the ends that were first predicted lay from the real ones, as a share of the time from arrival
+        to end; None where nothing was predicted.
     """
 
     submitted: int
@@ -131,6 +161,8 @@ class Deadlines:
     tardiness_p95: float | None
     utilisation: float | None
     core_seconds_on_missed: float
+    prediction_error_median: float | None
+    prediction_error_p90: float | None
 
 
 def deadlines_of(jobs: Sequence[JobOutcome]) -> Deadlines | None:
@@ -147,6 +179,8 @@ def deadlines_of(jobs: Sequence[JobOutcome]) -> Deadlines | None:
         tardiness_p95=tardiness_p95(run),
         utilisation=utilisation(run),
         core_seconds_on_missed=lost(run) or 0.0,
+        prediction_error_median=prediction_error(run),
+        prediction_error_p90=prediction_error_p90(run),
     )
 
 

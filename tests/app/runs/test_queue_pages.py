@@ -57,7 +57,7 @@ def test_the_leaderboard_has_columns_of_the_queue_where_somebody_waits(
     plain, queue = text_of(experiment=experiment), text_of(experiment=experiment, columns="queue")
     assert "Waiting and cores" in plain
     assert "Longest wait" not in plain
-    for words in ("Longest wait", "Jobs per hour", "Cores used", "Pauses", "except for shares and jobs"):
+    for words in ("Longest wait", "Jobs per hour", "Cores used", "Pauses", "except for shares of jobs"):
         assert words in queue, words
     assert "Jobs sooner" not in queue
     info = place.runs.experiment(experiment)

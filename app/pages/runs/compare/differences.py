@@ -31,7 +31,7 @@ _SHARES = {
 }
 _RATES = {"jobs_per_hour": (1.0, "/ h"), "lost": (3600.0, "core-h")}
 """What a measure is divided by, and the unit that it is then in."""
-EXCEPT = ", except for shares and jobs per hour"
+EXCEPT = ", except for shares of jobs or cores, and jobs per hour"
 """Completes “lower is better”."""
 _SHORT = {
     "mean": "Mean completion",
