@@ -7,6 +7,7 @@ ports and no engine, so whatever fulfils them is watched, steered, recorded and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, Protocol
 
 from core.scheduling.ports import Engine
@@ -138,8 +139,8 @@ class WatchedHost(Protocol):
     def address(self) -> HostAddress:
         """Where it is."""
 
-    def info(self, again: bool = False) -> HostInfo:
-        """What it is; asked for once, or again."""
+    def info(self, within: float = inf) -> HostInfo:
+        """What it is, as it said at most so many seconds ago; without, whenever it was first asked."""
 
     def key(self) -> EngineKey:
         """Which engine it is, whatever it is called."""

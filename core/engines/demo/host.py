@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from core.engines.demo.containers import DemoContainer, DemoLimits, container_of, id_of
@@ -83,7 +84,7 @@ class DemoHost:
 
     # ---- watched ----
 
-    def info(self, again: bool = False) -> HostInfo:
+    def info(self, within: float = inf) -> HostInfo:
         """What it is."""
         plan = self.world.plan
         return HostInfo(self.name, plan.cores, int(plan.memory), "", 2, local=False, id=ENGINE_ID)

@@ -229,7 +229,7 @@ class _Probe:
     def _ask(self) -> EngineInfo:
         try:
             self._host.ping()
-            found = ready(self.address, self._host.info(again=True))
+            found = ready(self.address, self._host.info(0.0))
         except HostLost as error:
             found = lost(self.address, error)
         with self._lock:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from core.engines.values import Counters
 
 _JUST: Final = 10.0
+_SIZE_WITHIN: Final = 5.0
+"""Seconds after which it is noticed at the latest that a host has other cores or memory than before."""
 
 
 def arrive(shared: SharedState) -> None:
@@ -45,8 +47,9 @@ def look(shared: SharedState) -> None:
     for name, host in shared.hosts.items():
         try:
             if name in shared.lost:
-                host.ping()
+                host.info(0.0)  # it may have come back as another machine
                 shared.returned[name] = time.monotonic()
+            _measure(shared, host)
             _look_at(shared, host)
         except (HostLost, ChangeRefused) as lost:
             since = shared.lost.setdefault(name, time.monotonic())
@@ -72,6 +75,13 @@ def read_one(shared: SharedState, job: LiveJob, at_end: bool = False) -> None:
     if job.follower is not None:
         news = job.follower.news(at_end)
         job.add([(shared.clock.at(when), value) for when, value in news], shared.clock.now())
+
+
+def _measure(shared: SharedState, host: Host) -> None:
+    """Ask now and then how large a host is: it may lose a core, and policies are told at once."""
+    cores = host.info().cores
+    if host.info(_SIZE_WITHIN).cores != cores:
+        shared.happened.add(Trigger.TICK)
 
 
 def _look_at(shared: SharedState, host: Host) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
@@ -49,6 +51,7 @@ class HostReading:
         self._listing = Listing(self._connection)
         self._using = Using(self._connection, self._reader)
         self._info: HostInfo | None = None
+        self._asked = 0.0
         self._unsure = False
         self._stream: EventStream | None = None
         self._listeners: list[Callable[[HostEvent], None]] = []
@@ -60,20 +63,20 @@ class HostReading:
         """Its name in the settings."""
         return self.address.name
 
-    def info(self, again: bool = False) -> HostInfo:
-        """What the host is; asked for once, or again where that is wanted.
+    def info(self, within: float = inf) -> HostInfo:
+        """What the host is, as it said at most so many seconds ago; without, whenever it was first asked.
 
         Raises
         ------
         HostLost
             If it does not answer.
         """
-        known = None if again else self._info
-        if known is None:
+        known, now = self._info, time.monotonic()
+        if known is None or now - self._asked >= within:
             found = self._connection.get("/info")
             local = not self._connection.remote and self._reader.usable
             self._info = known = parse_host(self.name, found, local)
-            self._unsure = False
+            self._asked, self._unsure = now, False
         return known
 
     def key(self) -> EngineKey:
@@ -84,7 +87,7 @@ class HostReading:
         HostLost
             If it does not answer.
         """
-        return self.info(again=self._unsure).key
+        return self.info(0.0 if self._unsure else inf).key
 
     def ping(self) -> None:
         """Ask whether the host is there.
