@@ -77,6 +77,10 @@ class Container(Protocol):
         """The image that it was created from."""
 
     @property
+    def command(self) -> tuple[str, ...]:
+        """What it runs, as it was given or as its image says."""
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """Its labels (`core.engines.values`)."""
 

@@ -32,6 +32,9 @@ JOB: Final = "phasedock.job"
 SUBMISSION: Final = "phasedock.submission"
 """The label with the id under which the job of a container was submitted."""
 
+DATA: Final = "phasedock.data"
+"""The label that says in a word what a container trains on, where its command does not say it."""
+
 LOSS: Final = "phasedock.loss"
 """The label that says how E (the evaluation function) is found in logs: a key, or a regex with one group."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from core.engines.simulated import simulated
@@ -10,6 +12,7 @@ from core.experiments.scenarios import scenario
 from core.runtime.database.engine import Database
 from core.runtime.earlier_runs.kinds import Kind
 from core.runtime.earlier_runs.learning import LearningEngine
+from core.runtime.earlier_runs.own_containers import OwnContainers
 from core.runtime.earlier_runs.store import EarlierRuns
 from core.scheduling.deadlines.earlier import Course, Pace
 from core.scheduling.deadlines.foresight import foreseen
@@ -83,3 +86,39 @@ def test_recordings_that_are_replayed_teach_real_jobs_nothing(earlier):
     earlier.replayed().add(told, Course(paces={1.0: Pace(0.1, 1.0)}, steps=47))
     assert earlier.replayed().profile(told).steps == 47, "a recording has as many as it has"
     assert earlier.profile(told) is None
+
+
+def own_run(earlier, labels, policy="deadline", stops=None):
+    """As `run`, with a container for each job that people started themselves."""
+    made = scenario(read_experiment(JOBS), 1)
+    there = {job.id: SimpleNamespace(image="mine", command=("train",), labels=labels) for job in made.jobs}
+    engine = OwnContainers(simulated(made, 1), lambda: {job: job for job in there}, there.get, earlier)
+    chosen = POLICIES[policy]
+    entries = []
+    for entry in drive(engine, chosen, chosen.chosen({}), 1):
+        entries.append(entry)
+        if stops is not None and entry.observation.time >= stops:
+            break
+    engine.close()
+    return entries
+
+
+def test_containers_that_people_start_themselves_teach_each_other_by_image_command_and_data(earlier):
+    faces = {"phasedock.data": "faces"}
+    own_run(earlier, faces, "free")
+    assert earlier.of(KIND).runs == 0
+    known = earlier.of(KIND._replace(data="faces"))
+    assert (known.runs, known.steps, known.startup) == (3, 600, None)
+    told = {job.id: job.said.profile for entry in own_run(earlier, faces) for job in entry.observation.jobs}
+    assert set(told.values()) == {known.profile()}
+    assert earlier.of(KIND._replace(data="faces")).runs == 6
+
+
+def test_what_was_seen_of_them_is_kept_when_the_policy_lets_go(earlier):
+    own_run(earlier, {}, "free", stops=60.0)
+    assert earlier.of(KIND).points
+
+
+def test_submitted_containers_are_left_to_their_queue(earlier):
+    own_run(earlier, {"phasedock.submission": "x"}, "free")
+    assert earlier.of(KIND).runs == 0

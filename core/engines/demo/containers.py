@@ -55,8 +55,8 @@ class DemoContainer:
 
     Parameters
     ----------
-    id, name, image, labels, state, limits
-        As `core.engines.ports.Container` has them.
+    id, name, image, labels, state, limits, command
+        As `core.engines.ports.Container` has them; its image alone says what is replayed.
     number
         Which job of the replay it is.
     """
@@ -68,6 +68,7 @@ class DemoContainer:
     state: str
     limits: DemoLimits
     number: int
+    command: tuple[str, ...] = ()
 
 
 def id_of(world: str, number: int) -> str:

@@ -48,6 +48,8 @@ class Container:
         Of its last end.
     oom_killed
         Whether the kernel ended it for want of memory.
+    command
+        What it runs: its entry point, if it has one, and its command.
     """
 
     id: str
@@ -64,6 +66,7 @@ class Container:
     ended: float = 0.0
     exit_code: int = 0
     oom_killed: bool = False
+    command: tuple[str, ...] = ()
 
     @property
     def running(self) -> bool:
@@ -89,6 +92,7 @@ def parse_container(found: Mapping[str, Any]) -> Container:
         parse_time(state.get("FinishedAt", "")),
         int(state.get("ExitCode") or 0),
         bool(state.get("OOMKilled")),
+        (*(config.get("Entrypoint") or ()), *(config.get("Cmd") or ())),
     )
 
 

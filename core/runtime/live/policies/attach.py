@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from core.engines.registry import WatchOnly
 from core.engines.values import RUN
 from core.errors import Cancelled, ConflictError, PhaseDockError
+from core.runtime.earlier_runs.own_containers import OwnContainers
 from core.runtime.live.control.by_hand import ours, switched_off
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.policies.activity_log import ActivityLog
@@ -178,10 +179,13 @@ def _follow(
         may = ours(live.saved_limits, asked.engine)
         folder = workspace.settings.home / "live"
         engine: Engine | None = None
+        own: OwnContainers | None = None
         try:
             with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN) as real:
                 steers = asked.mode is Mode.CONTROL
                 engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
+                earlier = live.queue.earlier_on(asked.engine)
+                engine = own = OwnContainers(engine, lambda: real.containers, host.known, earlier)
                 engine = live.queue.fed(asked.engine, engine, real, starts=steers)
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):
@@ -193,8 +197,9 @@ def _follow(
             return minutes
         finally:
             minutes.close()
-            if isinstance(engine, FedEngine):
-                engine.close()
+            for each in (engine, own):
+                if isinstance(each, FedEngine | OwnContainers):
+                    each.close()
     return minutes
 
 
