@@ -170,6 +170,7 @@ def test_what_is_not_profiled_runs_with_what_is_left_and_is_promised_once_its_st
     made.look(0.0)
     assert texts(made, "a") == ["Nothing is known yet of the speed of a."]
     assert follow(made) == {"a": 2.0}
+    assert made.answer.wake == 10.0, "sooner than at the interval, 30 s"
     made.put("a", steps=10, step_seconds=0.5)
     made.look(30.0)
     assert made.state.known["a"].promised

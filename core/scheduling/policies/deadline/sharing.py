@@ -20,7 +20,7 @@ from core.scheduling.policies.deadline.scene import Home
 from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from core.scheduling.deadlines.plan import Plan
     from core.scheduling.model import Job
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 _GROWTH: Final = 0.05
 _LONGEST: Final = 20
 """Looks become rarer with the time since something last happened, up to so many intervals."""
+_SOON: Final = 10.0
+"""Seconds between looks at a job with a deadline of whose speed nothing is known,"""
+_YOUNG: Final = 60.0
+"""for so many seconds after its start."""
 
 
 class Sharing:
@@ -109,7 +113,7 @@ class Sharing:
             blocked=len(names) < len(every),
             plan=plan,
         )
-        scene.homes[worker] = home._replace(due=self._due(worker, plan, home))
+        scene.homes[worker] = home._replace(due=self._due(worker, plan, home, (*every, *begun)))
 
     def _able(self, name: str) -> bool:
         """Whether something can be done to a job: it is not on its way, and its start was not asked for."""
@@ -187,15 +191,22 @@ class Sharing:
         promised = known.promised if known.until < inf else None
         return Mark(known.job, label, promised=promised, ends=ends, between=between)
 
-    def _due(self, worker: str, plan: Plan, home: Home) -> float:
+    def _due(self, worker: str, plan: Plan, home: Home, names: Sequence[str]) -> float:
         """When a worker is looked at again: at an interval, or sooner where the plan changes."""
         scene, interval = self.scene, self.scene.settings.interval
         if home.spare == scene.grains(worker):
             return inf
         look = scene.now + min(max(_GROWTH * (scene.now - home.since), interval), _LONGEST * interval)
+        if any(map(self._is_new, names)):
+            look = min(look, scene.now + _SOON)
         used = np.array([share.used for share in plan.shares.values()])
         changes = np.flatnonzero((used != used[:, :1]).any(axis=0)) if len(used) else np.array([], int)
         return float(min([look, *plan.edges[changes[:1]].tolist()]))
+
+    def _is_new(self, name: str) -> bool:
+        known = self.scene.known[name]
+        age = 0.0 if known.started is None else self.scene.now - known.started
+        return known.until < inf and not known.known and age < _YOUNG
 
     def _tell(self, plan: Plan, had: Mapping[str, int], given: Mapping[str, int]) -> None:
         """Say who gets cores from whom, and which deadlines that protects."""
