@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, contextmanager
+from math import inf
 from typing import TYPE_CHECKING
 
 from core.engines.docker_host import Address, DockerEngine, DockerWorker, Host, PlannedJob, labelled
@@ -18,7 +19,7 @@ STEPS = """
 import json, math, os, sys, time
 from pathlib import Path
 from phasedock_jobs.agent import Agent
-seconds, steps = float(sys.argv[1]), int(sys.argv[2])
+seconds, steps, slower_from = float(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
 agent = Agent.from_environment(threads=lambda wanted: wanted or 1)
 place = agent.folder / "checkpoint.json"
 done = json.loads(place.read_text()) if place.exists() else 0
@@ -27,7 +28,7 @@ def save():
     place.with_suffix(".new").replace(place)
 agent.begin(done, steps, save)
 for step in range(done + 1, steps + 1):
-    end = time.process_time() + seconds / steps
+    end = time.process_time() + seconds / steps * (2 if step >= slower_from else 1)
     while time.process_time() < end:
         math.sqrt(step)
     agent.reached(step, 1 / step, save)
@@ -36,15 +37,17 @@ agent.finish()
 """A program that takes so many core-seconds for so many steps, whatever machine it runs on."""
 
 
-def steps_program(seconds: float, steps: int = 20) -> tuple[str, ...]:
-    """The command of a job of so many core-seconds in so many steps."""
-    return ("python3", "-c", STEPS, str(seconds), str(steps))
+def steps_program(seconds: float, steps: int = 20, slower_from: float = inf) -> tuple[str, ...]:
+    """The command of a job of so many core-seconds in so many steps, which take twice as long from one on."""
+    return ("python3", "-c", STEPS, str(seconds), str(steps), str(slower_from))
 
 
-def planned(image: str, name: str, seconds: float, steps: int = 20, **more: object) -> PlannedJob:
+def planned(
+    image: str, name: str, seconds: float, steps: int = 20, slower_from: float = inf, **more: object
+) -> PlannedJob:
     """A job that speaks the agent's protocol; `more` is for `PlannedJob`."""
     settings = {"can_migrate": True, "labels": {"phasedock.test": "1"}} | more
-    return PlannedJob(name, image, steps_program(seconds, steps), **settings)
+    return PlannedJob(name, image, steps_program(seconds, steps, slower_from), **settings)
 
 
 @contextmanager

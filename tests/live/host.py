@@ -82,6 +82,12 @@ class Daemon:
         """Its address."""
         return f"unix://{self.folder}/docker.sock"
 
+    @property
+    def pid(self) -> int:
+        """The number of its process; it runs."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self, seconds: float = 60) -> None:
         """Start it and wait until it answers."""
         self.folder.mkdir(parents=True, exist_ok=True)

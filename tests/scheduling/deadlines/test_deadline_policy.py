@@ -177,6 +177,19 @@ def test_what_is_not_profiled_runs_with_what_is_left_and_is_promised_once_its_st
     assert "a is promised to end within 1 min 10 s" in texts(made, "a")[0]
 
 
+def test_of_whom_nobody_knows_how_many_steps_are_left_that_is_said_once():
+    made = table()
+    asks(made, "a", None, 100.0, points=None)
+    made.look(0.0)
+    follow(made)
+    made.put("a", steps=20, step_seconds=0.5)
+    made.look(10.0)
+    assert texts(made, "a")[0].startswith("a does not say how many steps it has")
+    made.put("a", steps=40)
+    made.look(20.0)
+    assert "steps" not in "".join(texts(made, "a"))
+
+
 def test_whom_its_own_steps_show_to_be_too_slow_is_told_so_and_goes_on():
     made = table(rest="refuse")
     asks(made, "a", 100, 100.0, points=None)

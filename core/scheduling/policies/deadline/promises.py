@@ -150,7 +150,10 @@ class Promises:
         """Try a new job on some workers, or one of which nothing was known where it is."""
         scene = self.scene
         if not known.known:
-            scene.tell("not profiled", f"Nothing is known yet of the speed of {known.job}.", known.job)
+            text = f"Nothing is known yet of the speed of {known.job}."
+            if known.foresight is not None:
+                text = f"{known.job} does not say how many steps it has, so nobody knows when it will end."
+            scene.tell("not profiled", text, known.job)
             return
         cost = self._cost_alone(known)
         self.costs = (*self.costs, (scene.now, 0.0 if cost is None else cost))[-COSTS:]

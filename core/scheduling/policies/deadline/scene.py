@@ -119,7 +119,7 @@ class Scene:
     stirred
         Workers whose cores are shared anew.
     learned
-        Jobs that run and can be promised for the first time, as their own steps have just said how fast they
+        Jobs that run and may be promised for the first time, as their own steps have just said how fast they
         are, or as they ran before they were seen.
     looked
         Those of the workers that are merely looked at, because it is time.
@@ -205,8 +205,9 @@ class Scene:
     def _look(self, job: Job) -> None:
         self.jobs[job.id] = job
         known = self.known.get(job.id) or met(job, self.settings, self.largest)
-        known = seen_again(known, job, self.now, self.settings, self.largest)
-        if known.known and not (known.considered or known.waits):
+        before, known = known, seen_again(known, job, self.now, self.settings, self.largest)
+        speaks = known.foresight is not None and before.foresight is None
+        if (speaks or (known.known and not known.considered)) and not known.waits:
             self.learned.append(job.id)
         if not known.judged and known.foresight is not None and known.foresight.doubt() < _JUDGED:
             known = replace(known, judged=True)
