@@ -22,6 +22,7 @@ import pytest
 
 from core.errors import PhaseDockError
 from core.store.guard import UNKNOWN
+from core.store.readers import inspect_file
 from tests.store.formats import Format, formats
 from tests.store.mutations import damaged
 
@@ -109,3 +110,17 @@ def test_a_damaged_file_is_answered_soon_and_in_bounds(chosen: Format, tmp_path:
 @pytest.mark.parametrize("chosen", [one for one in FORMATS.values() if one.content], ids=lambda one: one.name)
 def test_the_whole_file_of_each_format_is_read(chosen: Format, tmp_path: Path) -> None:
     chosen.read(chosen.write(tmp_path / "file.csv", chosen.content))
+
+
+@pytest.mark.parametrize("pump", ["\n", " ", "{", "\n{", "B/s in ", "a,a=a ", "-", '"labels" '])
+def test_a_beginning_that_repeats_itself_is_answered_soon(pump: str, tmp_path: Path) -> None:
+    """What a file is was looked for with backtracking: 4,000 empty lines took longer than anybody waits."""
+    path = tmp_path / "file.csv"
+    path.write_text("time  cpu_cores\n0  0.1\n" + 20_000 // len(pump) * pump + "!")
+    seconds, _ = cost_of(lambda: _inspected(path))
+    assert seconds < MOST_SECONDS
+
+
+def _inspected(path: Path) -> None:
+    with suppress(PhaseDockError):
+        inspect_file(path)

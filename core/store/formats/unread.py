@@ -5,9 +5,11 @@ Without this list they would be told that no column has numbers, which is true a
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
+
+import re2
 
 from core.errors import InputError
 
@@ -18,7 +20,7 @@ LOOKED_AT = 4_000
 """In so many characters it is looked for what a file is."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unread:
     """A kind of file that is known and not read.
 
@@ -27,7 +29,8 @@ class Unread:
     name
         What it is, for people, behind “is”.
     begins
-        What is found in the beginning of such a file, at the start of a line.
+        What is found in the beginning of such a file, at the start of a line. It is looked for without
+        backtracking, which thousands of empty lines would make endless.
     instead
         What to do to have a file that is read.
     """
@@ -35,6 +38,11 @@ class Unread:
     name: str
     begins: str
     instead: str
+
+    @cached_property
+    def found(self) -> re2._Regexp:
+        """Finds that, in bytes."""
+        return re2.compile(rf"(?m)^[{{\s]*(?:{self.begins})".encode())
 
 
 _JQ = "Make a line per sample of it: jq -c '{}' FILE > samples.jsonl"
@@ -135,8 +143,8 @@ def unread(beginning: Beginning) -> InputError | None:
     beginning
         The beginning of the file.
     """
-    start, name = beginning.text[:LOOKED_AT], beginning.path.name
+    start, name = beginning.text[:LOOKED_AT].encode(errors="replace"), beginning.path.name
     for one in UNREAD:
-        if re.search(rf"^[{{\s]*(?:{one.begins})", start, re.MULTILINE):
+        if one.found.search(start):
             return InputError(f"“{name}” is {one.name}, which PhaseDock does not read.", one.instead)
     return None
