@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from core.traces.guessing.roles import extreme
-from core.traces.guessing.usage import LABELS, MEASURES, OF_WHOM
+from core.traces.guessing.usage import MEASURES, OF_WHOM, without_labels
 from core.traces.guessing.words import key, words
 from core.traces.model import Role
 
@@ -78,7 +78,7 @@ _NUMBERED = re.compile(
 
 def _is_known(name: str, of: frozenset[str]) -> bool:
     """Whether every word of a name is known to speak of something, and none is of an extreme."""
-    said = set(words(LABELS.sub(" ", _PART.sub("", name)))) - of - OF_WHOM - MEASURES
+    said = set(words(without_labels(_PART.sub("", name)))) - of - OF_WHOM - MEASURES
     return not extreme(name) and all(_NUMBERED.fullmatch(word) for word in said)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from operator import itemgetter
@@ -138,10 +139,10 @@ def with_varying(
     All rows of an attribute are looked at when the file is read: what varies may be of several executions.
     """
     groups = by_execution(mapping.executions, header, rows)
-    style = style_of_rows(rows)
+    style, called, used = style_of_rows(rows), Counter(header), frozenset(mapping.columns)
     found = []
     for place, name in enumerate(header):
-        if name in mapping.columns or header.count(name) > 1 or is_state(name):
+        if name in used or called[name] > 1 or is_state(name):
             continue
         columns = [
             [row[place].strip() for row in group if row[place].strip() not in EMPTY] for group in groups

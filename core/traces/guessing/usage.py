@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from core.traces.cells.numbers import EMPTY
 from core.traces.guessing.order import by_execution, is_place
@@ -93,7 +93,9 @@ _RATES = frozenset(("per_s", "pers", "bandwidth", "throughput"))
 _WINDOW = re.compile(r"p50|(?:rate)?\d+[smh]")
 _OF_PARTS = re.compile(r"^sum(?![a-z])|sum *\(|:|sum[ _]i?rate", re.IGNORECASE)
 """Sums over the parts of a container, as Prometheus makes them; one behind a name may be over time."""
-LABELS = re.compile(r"^\\\\[^\\]+\\|\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
+_LABELS = re.compile(r"^\\\\[^\\]+\\|\{[^}]*\}|\[\d+[a-z]+(?::\w*)?\]|\b(?:by|without) *\([^)]*\)")
+_LONGEST: Final = 4_000
+"""Characters of a name that are looked at: what opens thousands of brackets and closes none takes long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +114,18 @@ class Usage:
     rivals: tuple[str, ...] = ()
 
 
+def without_labels(name: str) -> str:
+    """A name without the labels and the window of a series."""
+    return _LABELS.sub(" ", name[:_LONGEST])
+
+
+def _labels(name: str) -> list[str]:
+    return _LABELS.findall(name[:_LONGEST])
+
+
 def strange(name: str, role: Role) -> frozenset[str]:
     """The words of a column's name that say nothing of a role's usage, as far as is known."""
-    said = words(LABELS.sub(" ", name))
+    said = words(without_labels(name))
     odd = frozenset(said) - _KNOWN - _OF[role] | _CHANGES_OF[role] & frozenset(said)
     if not (_USED | _RESIDENT) & frozenset(said):
         odd |= _SIZE_OF[role] & frozenset(said)
@@ -140,7 +151,7 @@ def taken_for(
     what = WHAT[one.role]
     if one.unit_key != UNKNOWN:
         what = f"{what} in {file_unit(one.unit_key).label}"
-    said = words(LABELS.sub(" ", one.column))
+    said = words(without_labels(one.column))
     strangers = strange(one.column, one.role) | ({"sum"} if not _OF_PARTS.search(one.column) else set())
     odd = next((word for word in said if word in strangers or extreme(word)), None)
     if odd is not None:
@@ -224,7 +235,7 @@ def _rival(name: str, best: str, role: Role) -> bool:
     mine, others = (OF_WHOM & set(words(one)) for one in (name, best))
     if mine - others and others - mine and not more & _PARTS:
         return True
-    if more == most and LABELS.findall(name) == LABELS.findall(best):
+    if more == most and _labels(name) == _labels(best):
         return False
     score = SCORES[role]
     parts = more and more <= _PARTS and not most

@@ -35,7 +35,6 @@ _FOREIGN = frozenset(
 )  # fmt: skip
 """Columns that people add, by which lines are of different things; such a table is read as any other."""
 _OTHER_UNIT = re.compile(r"memory\.(?:used|total)\s*\[(?!mib\])")
-_UNIT = re.compile(r"\s*\[.*?\]\s*$")
 _NONE = ("-", "[N/A]", "N/A", "[Not Supported]", "[Unknown Error]", "")
 
 
@@ -62,7 +61,12 @@ def is_dcgmi(start: str) -> bool:
 
 
 def _names(line: str) -> list[str]:
-    return [_UNIT.sub("", cell).strip().lower() for cell in _cells(line)]
+    return [_without_unit(cell.strip()).lower() for cell in _cells(line)]
+
+
+def _without_unit(name: str) -> str:
+    """A column's name without the unit in brackets at its end."""
+    return name.partition("[")[0].strip() if name.endswith("]") and "[" in name else name
 
 
 def _cells(line: str) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from core.store.formats.logs.text_table import Line
     from core.traces.validation import ProblemLog
 
+_UTC = " UTC"
 _ITEMS = ("DEV", "IFACE", "INTR", "TTY", "FAN", "TEMP", "BUS", "MHz", "FILESYSTEM")
 _RESTART = re.compile(r"LINUX RESTART(?:.*\((?P<cpus>\d{1,6}) CPU\))?")
 _USAGE = {"busy", "kbmemused"}
@@ -88,7 +89,8 @@ def parse_sadf(lines: Iterable[Line], log: ProblemLog) -> Iterator[Row]:
             continue
         if not _whole(values):
             continue
-        values["timestamp"] = re.sub(r"\s+UTC$", "Z", values["timestamp"])
+        stamp = values["timestamp"].strip()
+        values["timestamp"] = f"{stamp[: -len(_UTC)].rstrip()}Z" if stamp.endswith(_UTC) else stamp
         found.add(Row(number, values))
     yield from found.rows(log)
 
