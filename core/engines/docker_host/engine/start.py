@@ -10,6 +10,7 @@ from core.engines.docker_host.agent.log_readings import AgentOrLog, LogReadings
 from core.engines.docker_host.agent.readings import AgentReadings
 from core.engines.docker_host.host.creation import Creation
 from core.engines.docker_host.host.limits import Limits
+from core.engines.errors import ChangeRefused
 from core.engines.values import AGENT, GOAL, JOB
 from core.scheduling.model import JobState
 
@@ -64,7 +65,11 @@ def create(shared: SharedState, job: LiveJob, plan: PlannedJob, worker: DockerWo
         return _create_to_stay(shared, job, plan, worker, creation)
     remove_unanswered(shared, worker.host, job)
     shared.unanswered[creation.name] = (worker.host, job)
-    container = worker.host.create(creation)
+    try:
+        container = worker.host.create(creation)
+    except ChangeRefused:  # it answered: there is none, or one of that name that is not ours
+        shared.unanswered.pop(creation.name, None)
+        raise
     shared.mine[container] = (worker.host, job)
     return container
 
