@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -253,6 +255,24 @@ def test_what_was_promised_nothing_has_no_cores_that_hardly_help_it():
     asks(eager, "a", 100, None, points=points)
     eager.look(0.0)
     assert follow(eager) == {"a": 4.0}
+
+
+def unlucky(made):
+    """Ten jobs before were half as fast as predicted, or as fast."""
+    made.state = replace(made.state, ratios=(1.0, 2.0) * 5)
+
+
+def test_whom_only_the_reserve_keeps_from_a_promise_begins_at_once_with_all_that_it_needs():
+    """100 steps in 39 s take 3 cores as predicted, and are out of reach at half that speed."""
+    made = table(4.0)
+    unlucky(made)
+    asks(made, "other", 4000, 1e6)
+    made.look(0.0)
+    assert follow(made) == {"other": 4.0}, "it needs one of them"
+    asks(made, "hopes", 100, 40.0)
+    made.look(1.0)
+    assert "hopes cannot end within 39 s with any number of cores" in texts(made, "hopes")[0]
+    assert follow(made) == {"other": 1.0, "hopes": 3.0}
 
 
 def test_a_step_in_progress_counts_by_its_time():

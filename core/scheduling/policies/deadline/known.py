@@ -126,6 +126,18 @@ class Known:
         latest = until + _MOST if grace else until
         return Wish(self.job, max(need, 1e-9), self.rates, until - little, latest)
 
+    def hope(self, now: float, general: tuple[float, float] | None) -> int | None:
+        """The fewest grains with which it may end in time though it was promised nothing; None if none do.
+
+        It may where it is as much faster than predicted as the luckiest tenth of others was (`general`).
+        """
+        left = self.until - self.startup(now) - now
+        if self.foresight is None or self.left is None or self.promised or not 0.0 < left < inf:
+            return None
+        lucky = min(1.0, (self.foresight.spread or general or (1.0, 1.0))[0]) ** self.foresight.doubt()
+        need = int(self.rates.speed.searchsorted(self.left * self.foresight.factor * lucky / left))
+        return need if need <= self.rates.most else None
+
     def reserve(self, general: float) -> float:
         """By how much it is taken to be slower than predicted; `general`: by how much others were."""
         foresight = self.foresight or Foresight(())

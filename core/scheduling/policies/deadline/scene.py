@@ -39,8 +39,8 @@ class Home(NamedTuple):
         Its cores when it was looked at last.
     promised
         Grain-seconds that its jobs were promised then.
-    spare
-        Grains that were left over.
+    spare, idle
+        Grains that were left over, and those that no promise or hope needed.
     due
         When it is looked at again.
     since
@@ -56,6 +56,7 @@ class Home(NamedTuple):
     capacity: float
     promised: float = 0.0
     spare: int = 0
+    idle: int = 0
     due: float = inf
     since: float = 0.0
     wishes: bool = False

@@ -1,14 +1,17 @@
 """How many cores each job of a worker has now.
 
 Those that were promised to have the share of the plan's first slot; those that would end too late have as
-much as helps them, for they may still be in time. What is left goes to whom it helps most, promised or not.
+much as helps them, for they may still be in time. Then come those that were promised nothing and may be in
+time all the same, if they are lucky. What is left goes to whom it helps most, promised or not.
 A mere look changes nothing while everybody has what the plan needs, unless two in a row say the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -20,7 +23,7 @@ from core.scheduling.policies.deadline.scene import Home
 from core.units import format_cores, format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from core.scheduling.deadlines.plan import Plan
     from core.scheduling.model import Job
@@ -60,11 +63,18 @@ class Sharing:
         self.wanted: list[tuple[Job, str, float]] = []
         self.marks: list[Mark] = []
         self._others = self._queue()
+        self._hopes = self._hoping(name for name in scene.new if name in self._others)
 
     def share(self) -> None:
         """Share the cores of all workers that are stirred, and of others as long as jobs can begin there."""
         for worker in list(self.scene.stirred):
             self._share(worker)
+        for name, need in self._hopes.items():
+            homes = self.scene.homes
+            idlest = max(homes, key=lambda each: homes[each].idle, default=None)
+            if name in self._others and idlest is not None and homes[idlest].idle >= need:
+                self.scene.stir(idlest)
+                self._share(idlest)
         while self._others:
             homes, first = self.scene.homes, next(iter(self._others.values()))
             freest = max(homes, key=lambda name: homes[name].spare, default=None)
@@ -92,7 +102,9 @@ class Sharing:
         had = {name: 0 if scene.known[name].waits else self._held(name) for name in names}
         free = scene.grains(worker) - sum(self._held(name) for name in every if name not in had)
         needed = self._needed(plan, names, free)
+        needed |= self._hoped(names, free - sum(needed.values()))
         begins = self._beginning(worker, free - sum(needed.values()))
+        needed |= {name: self._hopes[name] for name in begins if name in self._hopes}
         given = needed | self._left_over(plan, needed, [*names, *begins], free - sum(needed.values()))
         calm = worker in scene.looked and all(had[name] >= needed.get(name, 0) for name in names)
         begun = [name for name in begins if given.get(name)]
@@ -108,6 +120,7 @@ class Sharing:
             scene.workers[worker].capacity,
             promised=sum(float(share.used @ np.diff(plan.edges)) for share in plan.shares.values()),
             spare=free - sum(given.values()),
+            idle=free - sum(needed.values()),
             since=before.since if worker in scene.looked else scene.now,
             wishes=wishes,
             blocked=len(names) < len(every),
@@ -137,6 +150,22 @@ class Sharing:
             free -= needed[name]
         return needed
 
+    def _hoping(self, names: Iterable[str]) -> dict[str, int]:
+        """Grains with which jobs may end in time that were promised nothing, of those that may."""
+        scene = self.scene
+        found = {name: scene.known[name].hope(scene.now, scene.spread) for name in names}
+        return {name: need for name, need in found.items() if need is not None}
+
+    def _hoped(self, names: list[str], free: int) -> dict[str, int]:
+        """Grains of those that run, were promised nothing and may be in time, the fewest first."""
+        given: dict[str, int] = {}
+        hoping = self._hoping(name for name in names if not self.scene.known[name].waits)
+        for name, need in sorted(hoping.items(), key=itemgetter(1)):
+            if need <= free:
+                given[name] = self._useful(name, need)
+                free -= given[name]
+        return given
+
     def _useful(self, name: str, grains: int) -> int:
         """As many of these grains as a job can make use of."""
         rates = self.scene.known[name].rates
@@ -145,12 +174,15 @@ class Sharing:
     def _beginning(self, worker: str, free: int) -> list[str]:
         """Those that could begin here with what is left."""
         found: list[str] = []
-        for name, known in self._others.items():
+        hoping = [name for name in self._hopes if name in self._others]
+        for name in chain(hoping, (name for name in self._others if name not in hoping)):
+            known = self._others[name]
+            need = self._hopes.get(name, known.first)
             if free <= 0:
                 break
-            if known.first <= free and self.promises.has_memory(worker, known):
+            if need <= free and self.promises.has_memory(worker, known):
                 found.append(name)
-                free -= known.first
+                free -= need
         return found
 
     def _left_over(
