@@ -272,6 +272,9 @@ def test_whom_only_the_reserve_keeps_from_a_promise_begins_at_once_with_all_that
     asks(made, "hopes", 100, 40.0)
     made.look(1.0)
     assert "hopes cannot end within 39 s with any number of cores" in texts(made, "hopes")[0]
+    assert texts(made, "hopes")[1] == (
+        "hopes is promised nothing, and may be in time all the same with 3.00 cores."
+    )
     assert follow(made) == {"other": 1.0, "hopes": 3.0}
 
 

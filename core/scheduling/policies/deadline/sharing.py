@@ -102,9 +102,11 @@ class Sharing:
         had = {name: 0 if scene.known[name].waits else self._held(name) for name in names}
         free = scene.grains(worker) - sum(self._held(name) for name in every if name not in had)
         needed = self._needed(plan, names, free)
-        needed |= self._hoped(names, free - sum(needed.values()))
+        hopes = self._hoped(names, free - sum(needed.values()))
+        needed |= hopes
         begins = self._beginning(worker, free - sum(needed.values()))
-        needed |= {name: self._hopes[name] for name in begins if name in self._hopes}
+        hopes |= {name: self._hopes[name] for name in begins if name in self._hopes}
+        needed |= hopes
         given = needed | self._left_over(plan, needed, [*names, *begins], free - sum(needed.values()))
         calm = worker in scene.looked and all(had[name] >= needed.get(name, 0) for name in names)
         begun = [name for name in begins if given.get(name)]
@@ -113,6 +115,7 @@ class Sharing:
             given = had
         else:
             self._tell(plan, had, given)
+            self._tell_hopes({name: need for name, need in hopes.items() if had.get(name, 0) < need})
             wishes = False
         for name in (*names, *begun):
             self._give(name, worker, given.get(name, 0))
@@ -267,6 +270,13 @@ class Sharing:
                 if known.late:
                     text = f"{name} will end in time again."
                 scene.tell("late" if name in plan.late else "in time", text, name)
+
+    def _tell_hopes(self, hopes: Mapping[str, int]) -> None:
+        """Say who may be in time without a promise."""
+        for name, need in hopes.items():
+            cores = format_cores(need * self.scene.grain)
+            text = f"{name} is promised nothing, and may be in time all the same with {cores}."
+            self.scene.tell("hope", text, name)
 
     def _else(self, name: str, grains: int) -> str:
         """How much too late a job would end with so many grains."""
