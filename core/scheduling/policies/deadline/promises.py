@@ -101,10 +101,15 @@ class Promises:
     def plan(self, worker: str) -> Plan:
         """The plan of a worker with those whom it promised to: anew, or the old one where that is better."""
         if worker not in self._plans:
-            anew = self._planned(worker, self.of(worker), grace=True)
-            old = self._continued(worker, grace=True) if anew.late else None
-            self._plans[worker] = old if old is not None and len(old.late) < len(anew.late) else anew
+            strict = self._better(worker)
+            # who would be late by a little only keeps a share, so that what is nearly done is not left lying
+            self._plans[worker] = self._better(worker, grace=True) if strict.late else strict
         return self._plans[worker]
+
+    def _better(self, worker: str, *, grace: bool = False) -> Plan:
+        anew = self._planned(worker, self.of(worker), grace=grace)
+        old = self._continued(worker, grace=grace) if anew.late else None
+        return old if old is not None and len(old.late) < len(anew.late) else anew
 
     def _continued(self, worker: str, *, grace: bool = False) -> Plan | None:
         home, scene = self.scene.homes.get(worker), self.scene
@@ -114,11 +119,15 @@ class Promises:
         return continued(home.plan, wishes, scene.grains(worker), scene.now)
 
     def _with(self, worker: str, known: Known) -> Plan | None:
-        """A plan with one more job in which nobody is later than without it; None if there is none."""
-        anew = self._planned(worker, [*self.of(worker), known])
-        if known.job not in anew.late and set(anew.late) <= self._late(worker):
+        """A plan with one more job in which nobody else is late because of it; None if there is none."""
+        anew, base = self._planned(worker, self.of(worker), known), self.plan(worker)
+        if not anew.late:
             return anew
-        base = self.plan(worker)
+        if known.job not in anew.late and set(anew.late) <= self._late(worker):
+            # who is late by so little that it is overlooked must not be later than that
+            anew = self._planned(worker, self.of(worker), known, grace=True)
+            if set(anew.late) <= set(base.late):
+                return anew
         if base.late:
             return None
         return with_one_more(base, known.wish(self.scene.reserve, self.scene.now))
@@ -126,11 +135,7 @@ class Promises:
     def _late(self, worker: str) -> frozenset[str]:
         """Those whom a worker promised to and who end too late anyhow, even if by little."""
         if worker not in self._too_late:
-            late = self._planned(worker, self.of(worker)).late
-            old = self._continued(worker) if late else None
-            self._too_late[worker] = frozenset(
-                old.late if old is not None and len(old.late) < len(late) else late
-            )
+            self._too_late[worker] = frozenset(self._better(worker).late)
         return self._too_late[worker]
 
     def of(self, worker: str) -> list[Known]:
@@ -139,9 +144,13 @@ class Promises:
         names = (*self.scene.read(worker), *self.begin.get(worker, ()))
         return [known[name] for name in names if known[name].promised]
 
-    def _planned(self, worker: str, jobs: Iterable[Known], *, grace: bool = False) -> Plan:
+    def _planned(
+        self, worker: str, jobs: Iterable[Known], new: Known | None = None, *, grace: bool = False
+    ) -> Plan:
+        """A plan made anew for jobs, with grace for those that were promised to but not for a new one."""
         scene = self.scene
         wishes = [known.wish(scene.reserve, scene.now, grace=grace) for known in jobs]
+        wishes += [] if new is None else [new.wish(scene.reserve, scene.now)]
         ends = [end for wish in wishes for end in (wish.deadline, wish.last)]
         edges = slot_edges(scene.now, ends, scene.settings.interval)
         return planned(wishes, np.full(len(edges) - 1, scene.grains(worker)), edges)
