@@ -26,8 +26,8 @@ SECONDS: Final = 30.0
 """or seconds, where they are long."""
 REMEMBERED: Final = 50
 """Predictions by which others are judged."""
-BETWEEN: Final = 1.03
-"""By how much a straight line between two measured speeds may be too slow (t = a + b/c, cores doubled)."""
+BETWEEN: Final = 1.07
+"""By how much a line between two measured speeds may be too slow (t = a + b/c + d·c, cores doubled)."""
 _AHEAD: Final = 2.0
 _FEWEST, _SHARE = 5, 0.9
 _SAME: Final = 1e-9
