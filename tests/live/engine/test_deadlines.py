@@ -72,11 +72,12 @@ def driven(engine, happens=None):
 
 
 def test_a_job_that_slows_down_by_half_gets_the_cores_that_it_needs(docker_url, light_image, tmp_path):
-    slow = due(light_image, "slow", 4.0, 16.0, slower_from=100)
-    with opened(docker_url, tmp_path, slow, due(light_image, "other", 3.0, 40.0), cpus=((0,),)) as engine:
+    """A quarter of a core would do for 6 core-seconds in 40 s, and not for the 10.5 that they become."""
+    slow = due(light_image, "slow", 6.0, 40.0, slower_from=100)
+    with opened(docker_url, tmp_path, slow, due(light_image, "other", 3.0, 90.0), cpus=((0,),)) as engine:
         told = driven(engine)
-    assert told.ended["slow"] < 16.0
-    assert told.ended["other"] < 40.0
+    assert told.ended["slow"] < 40.0
+    assert told.ended["other"] < 90.0
     assert {"promised"} == {told.said[name][0][1] for name in ("slow", "other")}
 
 
@@ -94,18 +95,18 @@ def test_an_engine_that_refuses_is_asked_again_and_the_deadline_is_met(
 ):
     """Docker refuses a name that another container has."""
     other = start_job(light_image, ["sleep", "300"], name="phasedock-test-taken")
-    taken = due(light_image, "taken", 2.0, 40.0, container=other.name)
+    taken = due(light_image, "taken", 2.0, 60.0, container=other.name)
 
     def happens(seen):
         if seen.time > 3.0 and there:
             there.pop().remove(force=True)
 
     there = [other]
-    with opened(docker_url, tmp_path, taken, due(light_image, "free", 2.0, 40.0), cpus=((0,),)) as engine:
+    with opened(docker_url, tmp_path, taken, due(light_image, "free", 2.0, 60.0), cpus=((0,),)) as engine:
         told = driven(engine, happens)
     assert any("phasedock-test-taken" in why for why in told.failures), told.failures
-    assert told.ended["taken"] < 40.0
-    assert told.ended["free"] < 40.0
+    assert told.ended["taken"] < 60.0
+    assert told.ended["free"] < 60.0
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def daemon():
 def test_a_host_that_loses_a_core_keeps_its_promises_with_the_other_one(daemon, tmp_path):
     volumes = {f"/{name}": f"/{name}" for name in host.PROGRAMS} | {str(JOBS): "/jobs/phasedock_jobs"}
     more = {"volumes": volumes, "environment": {"PYTHONPATH": "/jobs"}}
-    soon, later = due("empty", "soon", 7.0, 30.0, **more), due("empty", "later", 7.0, 60.0, **more)
+    soon, later = due("empty", "soon", 7.0, 50.0, **more), due("empty", "later", 7.0, 90.0, **more)
 
     def happens(seen):
         if not lost and all(job.steps for job in seen.jobs):
@@ -136,5 +137,5 @@ def test_a_host_that_loses_a_core_keeps_its_promises_with_the_other_one(daemon, 
     after = [(given, cores) for at, given, cores in told.given if at > lost[0] + 7.0]
     assert after
     assert all(given <= cores == 1.0 for given, cores in after)
-    assert told.ended["soon"] < 30.0
-    assert told.ended["later"] < 60.0
+    assert told.ended["soon"] < 50.0
+    assert told.ended["later"] < 90.0
