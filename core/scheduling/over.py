@@ -40,3 +40,8 @@ class OverEngine:
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided."""
         return self._engine.apply(actions)
+
+    def close(self) -> None:
+        """Let go of the other engine, which goes on."""
+        if isinstance(self._engine, OverEngine):
+            self._engine.close()

@@ -38,7 +38,7 @@ class LearningEngine(OverEngine):
         earlier: EarlierRuns,
     ) -> None:
         super().__init__(engine)
-        self._kinds, self._earlier = kinds, earlier
+        self._kinds, self._earlier = dict(kinds), earlier
         self._courses = Courses()
         for job in kinds:
             self._courses.follow(job, profiles.get(job))
@@ -46,10 +46,7 @@ class LearningEngine(OverEngine):
     def observe(self) -> Observation:
         """Show what the engine shows."""
         seen = super().observe()
-        self._courses.see(seen)
-        for job in seen.ended:
-            if job.id in self._kinds:
-                self._earlier.add(self._kinds[job.id], self._courses.leave(job.id))
+        self._learn(seen)
         return seen
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
@@ -57,3 +54,12 @@ class LearningEngine(OverEngine):
         failures = super().apply(actions)
         self._courses.given(actions, failures)
         return failures
+
+    def _learn(self, seen: Observation) -> None:
+        self._courses.see(seen)
+        for job in seen.ended:
+            self._remember(job.id)
+
+    def _remember(self, job: str) -> None:
+        if job in self._kinds:
+            self._earlier.add(self._kinds.pop(job), self._courses.leave(job))

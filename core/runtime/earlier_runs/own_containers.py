@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING
 
 from core.engines.values import DATA, SUBMISSION
 from core.runtime.earlier_runs.kinds import Kind
-from core.scheduling.deadlines.earlier import Courses
-from core.scheduling.over import OverEngine
+from core.runtime.earlier_runs.learning import LearningEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from core.engines.ports import Container
     from core.runtime.earlier_runs.store import EarlierRuns
-    from core.scheduling.actions import Action
-    from core.scheduling.model import Failure, Job, Observation
+    from core.scheduling.model import Job, Observation
     from core.scheduling.ports import Engine
 
 
-class OwnContainers(OverEngine):
+class OwnContainers(LearningEngine):
     """Tells a policy how fast containers are that nobody submitted, and remembers how fast they were.
 
     Parameters
@@ -47,33 +45,23 @@ class OwnContainers(OverEngine):
         known: Callable[[str], Container | None],
         earlier: EarlierRuns,
     ) -> None:
-        super().__init__(engine)
-        self._containers, self._known, self._earlier = containers, known, earlier
-        self._kinds: dict[str, Kind] = {}
-        self._courses = Courses()
+        super().__init__(engine, {}, {}, earlier)
+        self._containers, self._known = containers, known
 
     def observe(self) -> Observation:
         """Show what the engine shows, with what earlier runs say."""
-        seen = super().observe()
-        containers = self._containers()
+        seen, containers = self._engine.observe(), self._containers()
         for job in seen.jobs:
             if job.id not in self._kinds:
                 self._follow(job, self._known(containers.get(job.id, "")))
-        self._courses.see(seen)
-        for job in seen.ended:
-            self._remember(job.id)
+        self._learn(seen)
         return replace(seen, jobs=tuple(map(self._told, seen.jobs)))
-
-    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
-        """Do what was decided."""
-        failures = super().apply(actions)
-        self._courses.given(actions, failures)
-        return failures
 
     def close(self) -> None:
         """Remember what was seen of containers that go on without a policy."""
         for job in list(self._kinds):
             self._remember(job)
+        super().close()
 
     def _follow(self, job: Job, container: Container | None) -> None:
         if container is not None and SUBMISSION not in container.labels:
@@ -82,11 +70,5 @@ class OwnContainers(OverEngine):
             self._courses.follow(job.id, self._earlier.profile(kind), whole=False)
 
     def _told(self, job: Job) -> Job:
-        if job.id not in self._kinds:
-            return job
-        profile = self._courses.profile(job.id)
+        profile = self._courses.profile(job.id) if job.id in self._kinds else None
         return job if profile is None else replace(job, terms=replace(job.said, profile=profile))
-
-    def _remember(self, job: str) -> None:
-        if job in self._kinds:
-            self._earlier.add(self._kinds.pop(job), self._courses.leave(job))

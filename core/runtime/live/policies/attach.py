@@ -179,13 +179,12 @@ def _follow(
         may = ours(live.saved_limits, asked.engine)
         folder = workspace.settings.home / "live"
         engine: Engine | None = None
-        own: OwnContainers | None = None
         try:
             with live.engine_registry.adopt(host, folder, mine, idle, RECONNECT_WITHIN) as real:
                 steers = asked.mode is Mode.CONTROL
                 engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
                 earlier = live.queue.earlier_on(asked.engine)
-                engine = own = OwnContainers(engine, lambda: real.containers, host.known, earlier)
+                engine = OwnContainers(engine, lambda: real.containers, host.known, earlier)
                 engine = live.queue.fed(asked.engine, engine, real, starts=steers)
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):
@@ -197,9 +196,8 @@ def _follow(
             return minutes
         finally:
             minutes.close()
-            for each in (engine, own):
-                if isinstance(each, FedEngine | OwnContainers):
-                    each.close()
+            if isinstance(engine, OverEngine):
+                engine.close()
     return minutes
 
 

@@ -121,6 +121,7 @@ class FedEngine(OverEngine):
         self._standings.unlink(missing_ok=True)
         for fed in self._fed.values():
             self._remember(fed)
+        super().close()
 
     def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
         """Do what was decided; a submitted job is claimed before it is started."""
