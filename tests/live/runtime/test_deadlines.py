@@ -17,7 +17,7 @@ from tests.live.waiting import ended, until
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
 
 STEPS = 80
 
@@ -51,7 +51,7 @@ def over(space, name: str) -> Any:
         job = space.live.queue.find("local", name)
         return job if job.state.over else None
 
-    return until(done, 120)
+    return until(done, 240)
 
 
 def test_a_run_teaches_the_next_one_whose_promise_outlives_a_kill(
@@ -59,7 +59,7 @@ def test_a_run_teaches_the_next_one_whose_promise_outlives_a_kill(
 ):
     assert light_image
     queue = space.live.queue
-    asked = {"program": "mlp", "command": f"--steps {4 * STEPS}", "deadline": "4 min"}
+    asked = {"program": "mlp", "command": f"--steps {4 * STEPS}", "deadline": "6 min"}
     assert not queue.ask("local", asked).outlook.known
     with worker_process(settings) as worker:
         attach(space)
@@ -70,7 +70,7 @@ def test_a_run_teaches_the_next_one_whose_promise_outlives_a_kill(
         assert known.startup is not None
         found = queue.ask("local", asked)
         assert (found.attached, found.outlook.promised) == (True, True), sentences(found)
-        job = submit("second", 4 * STEPS, "4 min")
+        job = submit("second", 4 * STEPS, "6 min")
         until(lambda: queue.find("local", "second").promised, 60)
         stands = until(lambda: next(each for each in queue.list("local") if each.id == job.id).stands)
         assert time.time() < stands.ends < job.spec.deadline
