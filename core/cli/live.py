@@ -31,7 +31,7 @@ def watch(
 ) -> None:
     """Show what managed containers use, once a second; --json shows one sample."""
     settings = load_settings()
-    from core.cli import live_output as table
+    from core.cli.tables import live as table
     from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import live
 
@@ -62,7 +62,7 @@ def record(
 ) -> None:
     """Record running containers into a trace set, one sample a second."""
     settings = load_settings()
-    from core.cli import live_output as table
+    from core.cli.tables import live as table
     from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import live
 
@@ -97,7 +97,7 @@ def release(
 ) -> None:
     """Detach every policy and restore every limit that PhaseDock changed; needs no worker."""
     settings = load_settings()
-    from core.cli import live_output as table
+    from core.cli.tables import live as table
     from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import live
 

@@ -55,7 +55,7 @@ def submit(
         told = {} if found is None else {"outlook": found.to_dict()}
         print_json(({} if job is None else job.to_dict()) | told)
     else:
-        from core.cli import live_queue_output as show
+        from core.cli.tables import live_queue as show
 
         if found is not None:
             show.outlook(found)
@@ -88,7 +88,7 @@ def queue(
     if as_json:
         print_json({"engine": name, "jobs": [each.to_dict() for each in found]})
     else:
-        from core.cli import live_queue_output as show
+        from core.cli.tables import live_queue as show
 
         show.jobs(name, found)
 
@@ -109,7 +109,7 @@ def cancel(
     if as_json:
         print_json({"engine": name, "jobs": [each.to_dict() for each in done]})
     else:
-        from core.cli import live_queue_output as show
+        from core.cli.tables import live_queue as show
 
         show.ended(done, removed=remove)
 

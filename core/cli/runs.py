@@ -24,7 +24,7 @@ def experiments(
     as_json: Json = False,
 ) -> None:
     """List the bundled experiments."""
-    from core.cli import runs_output as table
+    from core.cli.tables import runs as table
     from core.runtime.experiments import bundled
 
     if name:
@@ -68,7 +68,7 @@ def simulate(
 ) -> None:
     """Run an experiment, simulated or in containers as it says, and compare its policies."""
     settings = load_settings()
-    from core.cli import runs_output as table
+    from core.cli.tables import runs as table
     from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import experiments as offline_runs
     from core.runtime.policies.load import load_policies
@@ -97,7 +97,7 @@ def replay(
 ) -> None:
     """Show a run's policy its ledger again, and say whether it decides the same."""
     settings = load_settings()
-    from core.cli import runs_output as table
+    from core.cli.tables import runs as table
     from core.runtime.bootstrap import open_workspace
     from core.runtime.offline import experiments as offline_runs
 

@@ -1,0 +1,1 @@
+"""What the commands print of runs and of running containers: tables and sentences."""
