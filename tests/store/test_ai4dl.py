@@ -206,9 +206,10 @@ def test_matrices_that_do_not_belong_together_are_said(tmp_path):
 
 def test_the_initializer_may_be_missing_but_not_broken(folder):
     path = folder / "crbm1" / "model_initializer.json"
-    path.write_text("not json")
-    with pytest.raises(InputError, match="is not JSON"):
-        import_ai4dl(folder)
+    for broken in ("not json", "[" * 30_000):
+        path.write_text(broken)
+        with pytest.raises(InputError, match="is not JSON"):
+            import_ai4dl(folder)
     path.unlink()
     assert import_ai4dl(folder).settings.epochs == 100
 

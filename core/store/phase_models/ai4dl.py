@@ -288,5 +288,5 @@ def _initializer(given: str | Path | None, crbm: Path | None) -> dict[str, Any]:
     try:
         values = json.loads(_read(file))
         return {ours: values[theirs] for theirs, ours in SETTING_NAMES.items() if theirs in values}
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise InputError(f"“{file.name}” is not JSON.", "Get the file from its authors again.") from error
