@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(420)]
 
-STEPS = 80
+STEPS = 60
+LATER = 3 * STEPS
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_a_run_teaches_the_next_one_whose_promise_outlives_a_kill(
 ):
     assert light_image
     queue = space.live.queue
-    asked = {"program": "mlp", "command": f"--steps {4 * STEPS}", "deadline": "6 min"}
+    asked = {"program": "mlp", "command": f"--steps {LATER}", "deadline": "6 min"}
     assert not queue.ask("local", asked).outlook.known
     with worker_process(settings) as worker:
         attach(space)
@@ -70,7 +71,7 @@ def test_a_run_teaches_the_next_one_whose_promise_outlives_a_kill(
         assert known.startup is not None
         found = queue.ask("local", asked)
         assert (found.attached, found.outlook.promised) == (True, True), sentences(found)
-        job = submit("second", 4 * STEPS, "6 min")
+        job = submit("second", LATER, "6 min")
         until(lambda: queue.find("local", "second").promised, 60)
         stands = until(lambda: next(each for each in queue.list("local") if each.id == job.id).stands)
         assert time.time() < stands.ends < job.spec.deadline
