@@ -190,7 +190,8 @@ def _unzipped(data: bytes, allowed: tuple[str, ...] | None) -> dict[str, bytes]:
             if len(names) > MAX_FEATURES or sum(info.file_size for info in archive.infolist()) > MAX_PART:
                 raise InputError(f"The model is larger than {MAX_PART // 2**20} MiB.", AGAIN)
             return {name: _bounded(archive.open(name)) for name in names}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+    # zipfile has a RuntimeError for members that are encrypted, and one of its kind for unknown compression
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError) as error:
         raise InputError("The model's zip is damaged.", AGAIN) from error
 
 
