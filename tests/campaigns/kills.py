@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -64,6 +65,8 @@ class Figures:
     tasks: int = 0
     interrupted: int = 0
     lost: list[str] = field(default_factory=list)
+    reasons: Counter[str] = field(default_factory=Counter)
+    """How those tasks ended that came to nothing, and how many."""
 
     def __str__(self) -> str:
         kills = ", ".join(f"{name} {number}" for name, number in self.kills.items())
@@ -71,6 +74,7 @@ class Figures:
             f"{sum(self.kills.values())} kills ({kills}); {len(self.up_after)} waits until all was up, "
             f"{max(self.up_after, default=0.0):.1f} s at most; {self.uploads} uploads and {self.tasks} tasks "
             f"acknowledged, {self.interrupted} interrupted and retried; lost: {self.lost or 'nothing'}"
+            f"{''.join(f'; {number} × {why}' for why, number in self.reasons.items())}"
         )
 
 
@@ -99,7 +103,7 @@ class Load(threading.Thread):
                     self.uploads[upload] = hashlib.sha256(body).hexdigest()
 
     def _file(self, number: int) -> bytes:
-        rows = (f"a,{second},{number + self._random.random():.6f}" for second in range(200 + number))
+        rows = (f"a,{second},{number % 64 + self._random.random():.6f}" for second in range(200 + number))
         return "\n".join(("execution,timestamp,cpu_cores", *rows)).encode() + b"\n"
 
     def _send(self, name: str, body: bytes) -> str:
@@ -224,12 +228,14 @@ class Campaign:
             info = self.place.tasks.get(task)
             if info.state is TaskState.DONE:
                 return dict(info.result or {})
+            why = f"{info.state}: {info.error}"
             if info.state is TaskState.INTERRUPTED:
                 self.figures.interrupted += 1
                 task = self.place.tasks.retry(task)
             elif info.state.ended:
-                return None
+                break
             time.sleep(0.05)
+        self.figures.reasons[why] += 1
         return None
 
 
