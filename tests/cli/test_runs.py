@@ -33,9 +33,9 @@ def test_the_bundled_experiments_are_listed_and_read_back():
     shown = run("experiments").stdout
     listed = run_json("experiments")["experiments"]
     assert [each["name"] for each in listed] == list(bundled.names())
-    assert len(listed) == 17
+    assert len(listed) == 19
     docker = [name for name in bundled.names() if name.startswith("docker-")]
-    assert docker == list(bundled.names())[-5:]
+    assert docker == list(bundled.names())[-7:]
     for name in bundled.names():
         assert name in shown
         made = bundled.load(name)
