@@ -46,7 +46,10 @@ if TYPE_CHECKING:
     from core.runtime.live.view.values import EngineInfo
     from core.scheduling.ports import Engine
 
-_TO_DO = f"Attach one in control: {spelt('elastic')} has a queue, “{spelt('free')}” starts all at once."
+_TO_DO = (
+    f"Attach one in control: {spelt('deadline')} promises deadlines, {spelt('elastic')} has a queue, "
+    f"“{spelt('free')}” starts all at once."
+)
 
 
 class JobQueue:

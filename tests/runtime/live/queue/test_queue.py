@@ -29,7 +29,7 @@ def test_a_submitted_job_waits_and_says_what_to_do(queue, space):
     job = queue.submit("demo", {**MLP, "priority": "3", "memory": 0.5})
     assert (job.name, job.state, job.priority, job.container) == ("mlp", QueueState.WAITING, 3, "")
     (shown,) = queue.list("demo")
-    assert shown.why.startswith("No policy is attached to demo. Attach one in control: Elastic has a queue, ")
+    assert shown.why.startswith("No policy is attached to demo. Attach one in control: Deadline promises ")
     again = open_workspace(space.settings)
     assert again.live.queue.list("demo")[0].id == job.id
     again.close()
