@@ -103,6 +103,7 @@ class Load(threading.Thread):
                     self.uploads[upload] = hashlib.sha256(body).hexdigest()
 
     def _file(self, number: int) -> bytes:
+        # no more cores than a machine has, or the unit is asked for
         rows = (f"a,{second},{number % 64 + self._random.random():.6f}" for second in range(200 + number))
         return "\n".join(("execution,timestamp,cpu_cores", *rows)).encode() + b"\n"
 
