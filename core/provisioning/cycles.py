@@ -6,25 +6,56 @@ and a rounding error never looks like a violation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from core.provisioning.fleet import Fleet, Floats, Integers
+    from core.provisioning.fleet import Floats, Integers
 
 
-def maxima(values: Floats, fleet: Fleet) -> Floats:
+class Stretches(Protocol):
+    """Stretches of samples, such as the cycles of a `core.provisioning.fleet.Fleet`."""
+
+    @property
+    def starts(self) -> Integers:
+        """The first sample of each, shape (n_stretches,)."""
+
+    @property
+    def sizes(self) -> Integers:
+        """How many samples each has, shape (n_stretches,)."""
+
+    @property
+    def cycle_of(self) -> Integers:
+        """The stretch of each sample, shape (n,)."""
+
+    def per_sample(self, per_cycle: Floats) -> Floats:
+        """Each stretch's value for all of its samples, shape (n,)."""
+
+
+class Whole:
+    """A single stretch of some samples, for the statistics below."""
+
+    def __init__(self, n: int) -> None:
+        self.starts, self.sizes = np.zeros(1, np.int64), np.full(1, n, np.int64)
+        self.cycle_of = np.zeros(n, np.int64)
+
+    def per_sample(self, per_cycle: Floats) -> Floats:
+        """The value for each sample."""
+        return np.repeat(per_cycle, self.sizes)
+
+
+def maxima(values: Floats, fleet: Stretches) -> Floats:
     """The largest value of each cycle, shape (n_cycles,)."""
     return np.maximum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
 
 
-def minima(values: Floats, fleet: Fleet) -> Floats:
+def minima(values: Floats, fleet: Stretches) -> Floats:
     """The smallest value of each cycle, shape (n_cycles,)."""
     return np.minimum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
 
 
-def means(values: Floats, fleet: Fleet) -> Floats:
+def means(values: Floats, fleet: Stretches) -> Floats:
     """The mean of each cycle, shape (n_cycles,)."""
     if not len(values):
         return np.empty(0)
@@ -32,7 +63,7 @@ def means(values: Floats, fleet: Fleet) -> Floats:
     return np.clip(raw, minima(values, fleet), maxima(values, fleet))
 
 
-def rules(values: Floats, fleet: Fleet, width: float = 2.0) -> Floats:
+def rules(values: Floats, fleet: Stretches, width: float = 2.0) -> Floats:
     """Mean + width·sd of each cycle (population sd), shape (n_cycles,); AI4DL's "stat.rules"."""
     if not len(values):
         return np.empty(0)
@@ -42,7 +73,7 @@ def rules(values: Floats, fleet: Fleet, width: float = 2.0) -> Floats:
     return mean + width * np.sqrt(variance)
 
 
-def quantiles(values: Floats, fleet: Fleet, level: float) -> Floats:
+def quantiles(values: Floats, fleet: Stretches, level: float) -> Floats:
     """The quantile of each cycle with linear interpolation, shape (n_cycles,)."""
     if not len(values):
         return np.empty(0)

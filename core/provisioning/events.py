@@ -8,13 +8,16 @@ cycle.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from math import ceil, nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from core.phases.kernels.compiling import compiled, inlined
+from core.phases.kernels.compiling import exact, inlined
+from core.provisioning.advice import cycle_number
 
 if TYPE_CHECKING:
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Integers
 
 
@@ -80,13 +83,86 @@ def act(demand: Demand, quantile: Floats, rule: Rule, start: float) -> Floats:
     return given
 
 
+class Watched(NamedTuple):
+    """A container that is resized on events.
+
+    Parameters
+    ----------
+    begun
+        When its first sample came, seconds.
+    allocation
+        What it has.
+    values, when
+        Values and times of the window's samples, the last one last.
+    left
+        Resizes that are left to it.
+    above, below
+        For how many seconds demand has exceeded its allocation, and the target undercut it.
+    number, cold
+        The cycle that it is in, and whether that is its first.
+    """
+
+    begun: float
+    allocation: float
+    values: tuple[float, ...] = ()
+    when: tuple[float, ...] = ()
+    left: int = 1
+    above: float = 0.0
+    below: float = 0.0
+    number: int = 0
+    cold: bool = True
+
+
+@dataclass(frozen=True)
+class OnEvents:
+    """Acts on events for one container.
+
+    Parameters
+    ----------
+    rule
+        When, and to what.
+    cycle
+        The length of a cycle, seconds.
+    start
+        What a container has at first.
+    waits
+        Whether nothing is done in its first cycle.
+    """
+
+    rule: Rule
+    cycle: float
+    start: float
+    waits: bool
+
+    def begin(self, time: float) -> tuple[Watched, float]:
+        """What a container has at first."""
+        return Watched(time, self.start), self.start
+
+    def advise(self, state: Watched, last: Seen, time: float) -> tuple[Watched, float]:
+        """Resize it if something happened."""
+        rule, cycle = self.rule, self.cycle
+        number = cycle_number(time, state.begun, cycle)
+        left, cold = state.left + (number != state.number), state.cold and number == state.number
+        values, when = (*state.values, last.value), (*state.when, last.time)
+        old = 0
+        while old < len(when) - 1 and time - when[old] > rule.window * cycle * (1.0 + 1e-9):
+            old += 1
+        values, when = values[old:], when[old:]
+        level = sorted(values)[ceil(rule.level * (len(values) - 1))]
+        target = nan if cold and self.waits else rule.margin * level
+        waits = (rule.confirm * cycle, rule.patience * cycle, rule.slack, rule.reserve)
+        now = (state.allocation, left, state.above, state.below)
+        allocation, left, above, below = triggered(now, last.value, last.seconds, target, waits)
+        return Watched(state.begun, allocation, values, when, left, above, below, number, cold), allocation
+
+
 @inlined
 def place_of(ordered: Floats, count: int, value: float) -> int:
     """Where a value belongs among the first `count`, which are sorted."""
     return int(np.searchsorted(ordered[:count], value))
 
 
-@compiled
+@exact
 def slide(
     values: Floats, time: Floats, offsets: Integers, window: float, level: float, longest: int, found: Floats
 ) -> None:
@@ -109,22 +185,47 @@ def slide(
             found[t] = ordered[int(np.ceil(level * (count - 1)))]
 
 
-@compiled
+def triggered(
+    given: Any, value: float, passed: float, target: float, waits: Any
+) -> tuple[float, int, float, float]:
+    """One decision, with the sample before known.
+
+    Parameters
+    ----------
+    given
+        The allocation; resizes left; for how many seconds demand has exceeded it, and the target undercut it.
+    value, passed
+        The last demand, and the time that it stands for.
+    target
+        What would be allocated now.
+    waits
+        Seconds to confirm, and of patience; the slack; the resizes that are reserved for growing.
+    """
+    allocation, left, above, below = given
+    confirm, patience, slack, reserve = waits
+    above = above + passed if value > allocation else 0.0
+    below = below + passed if target < (1.0 - slack) * allocation else 0.0
+    grow = above > 0.0 and above >= confirm and target > allocation
+    shrink = below > 0.0 and below >= patience and left > reserve
+    if left >= 0 and (grow or shrink):
+        return target, left - 1, 0.0, 0.0
+    return allocation, left, above, below
+
+
+_triggered = inlined(triggered)
+
+
+@exact
 def trigger(samples: Any, target: Floats, waits: Any, start: float, given: Floats) -> None:
     """Fill `given`, container by container, sample by sample."""
     values, seconds, offsets, begun = samples
-    confirm, patience, slack, reserve = waits
     for i in range(len(offsets) - 1):
         allocation, left, above, below = start, 0, 0.0, 0.0
         for t in range(offsets[i], offsets[i + 1]):
             left += 1 if begun[t] else 0
             if t > offsets[i]:
-                passed = seconds[t - 1]
-                above = above + passed if values[t - 1] > allocation else 0.0
-                below = below + passed if target[t] < (1.0 - slack) * allocation else 0.0
-                grow = above > 0.0 and above >= confirm and target[t] > allocation
-                shrink = below > 0.0 and below >= patience and left > reserve
-                if left >= 0 and (grow or shrink):
-                    allocation, above, below = target[t], 0.0, 0.0
-                    left -= 1
+                now = (allocation, left, above, below)
+                allocation, left, above, below = _triggered(
+                    now, values[t - 1], seconds[t - 1], target[t], waits
+                )
             given[t] = allocation

@@ -10,18 +10,19 @@ because many containers say more about others than a few whole ones.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from core.provisioning.distribution import Forest, coming, grow, joined, levels_of
 from core.provisioning.evaluation.splitting import folds
 from core.provisioning.policy import cold_start
-from core.provisioning.recent import Recent, recent
+from core.provisioning.recent import Recent, Watch, recent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers, Truths
 
@@ -64,6 +65,12 @@ class Outlook:
     past: Recent
     shares: Shares
 
+    @property
+    def forecaster(self) -> Forecaster:
+        """The same for one container at a time."""
+        watch = Watch(self.demand.fleet.cycle, self.unit, self.start)
+        return Forecaster(self.forest, watch, self.features, self.phases)
+
     def by_parts(
         self,
         demand: Demand,
@@ -98,6 +105,34 @@ class Outlook:
         return give(self.demand, self.past, np.where(wanted, np.arange(len(wanted)), -1), self.shares)
 
 
+@dataclass(frozen=True, eq=False)
+class Forecaster:
+    """A learned forecast for one container, whose samples come one by one.
+
+    Parameters
+    ----------
+    forest, features, phases
+        As in `Outlook`.
+    watch
+        What its past is.
+    """
+
+    forest: Forest
+    watch: Watch
+    features: str
+    phases: int
+
+    def shares(self, row: Shares, last: Seen) -> Shares:
+        """F of the time to come, shape (n_grid,), with the statistics of the past and the last sample."""
+        more: Any = ()
+        if self.features == "phase":
+            more = last.phase == np.arange(self.phases)
+        elif self.features == "code" and last.code is not None:
+            more = np.nan_to_num(last.code)
+        given: Shares = self.forest(np.append(row, more).astype(np.float32)[None])[0]
+        return given
+
+
 def at_warm_samples(fleet: Fleet) -> Truths:
     """Every sample but those of a container's first cycle, shape (n,)."""
     return ~fleet.cold
@@ -120,6 +155,14 @@ def at_samples(fleet: Fleet) -> Truths:
     marks = np.ones(fleet.n_samples, bool)
     marks[fleet.offsets[:-1]] = False
     return marks
+
+
+MAY: dict[str, Callable[[Fleet], Truths]] = {
+    "cycles": at_cycles,
+    "samples": at_samples,
+    "warm": at_warm_samples,
+}
+"""At which samples an allocation may change."""
 
 
 def parts(demand: Demand) -> Iterator[tuple[slice, Demand]]:

@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.cycles import means
-from core.provisioning.phase_table import own_moments, phase_moments
+from core.provisioning.advice import CycleAdviser
+from core.provisioning.cycles import Whole, means
+from core.provisioning.phase_table import Own, own_moments, phase_moments
+from core.provisioning.policy import Fitted
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
+    from core.provisioning.advice import Ended, Seen
     from core.provisioning.fleet import Demand, Fleet, Floats, Labels
     from core.provisioning.phase_table import PhaseMoments
-    from core.provisioning.policy import Allocate
 
 STATISTICS = {
     "global": "Of all training samples in the phase (as published)",
@@ -44,7 +46,7 @@ class RuleSettings:
     )  # fmt: skip
 
 
-def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = False) -> Allocate:
+def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = False) -> Fitted:
     """Learn the rule of every phase.
 
     Parameters
@@ -59,6 +61,8 @@ def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = Fals
     relative = settings.statistics == "relative"
     table = phase_moments(_in_units(training) if relative else training.values, _labels(training, one_phase))
 
+    kappa = settings.kappa
+
     def allocate(demand: Demand) -> Floats:
         labels = _labels(demand, one_phase)
         pooled = _pooled(table, demand.fleet, labels)
@@ -69,12 +73,60 @@ def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = Fals
                 chosen = _own(demand, labels)[1]
             case "shrunk":
                 count, own = _own(demand, labels)
-                chosen = (count * own + settings.kappa * pooled) / (count + settings.kappa)
+                chosen = (count * own + kappa * pooled) / (count + kappa)
             case _:
                 chosen = pooled
         return demand.fleet.per_sample(np.where(demand.fleet.first, np.nan, chosen))
 
-    return allocate
+    by = PhaseRule(training.fleet.cycle, settings.statistics, kappa, table, one_phase)
+    return Fitted(allocate, CycleAdviser(by))
+
+
+@dataclass(frozen=True)
+class PhaseRule:
+    """The rule of the phase of a cycle's last sample, for the cycle that follows.
+
+    Parameters
+    ----------
+    cycle
+        The length of a cycle, seconds.
+    statistics, kappa, one_phase
+        As in `fit_rule`.
+    table
+        Of the training set.
+    """
+
+    cycle: float
+    statistics: str
+    kappa: float
+    table: PhaseMoments
+    one_phase: bool
+
+    def nothing(self) -> dict[int, Own]:
+        """No sample in any phase."""
+        return {}
+
+    def decide(self, kept: dict[int, Own], ended: Ended) -> tuple[dict[int, Own], float]:
+        """Own samples by phase, and the rule of the last one's."""
+        own = dict(kept)
+        for each in ended.samples:
+            phase = self._phase(each)
+            own[phase] = own.get(phase, Own()).after(each.value)
+        last = self._phase(ended.last)
+        mean, sd = self.table.of(np.array([last], np.int16))
+        pooled, count = float(mean[0] + WIDTH * sd[0]), float(own[last].size)
+        if self.statistics == "relative":
+            return own, pooled * float(means(ended.values, Whole(len(ended.samples)))[0])
+        if self.statistics == "global":
+            return own, pooled
+        mine, apart = own[last].moments
+        alone = mine + WIDTH * apart
+        if self.statistics == "container":
+            return own, alone
+        return own, (count * alone + self.kappa * pooled) / (count + self.kappa)
+
+    def _phase(self, seen: Seen) -> int:
+        return 0 if self.one_phase else seen.phase
 
 
 def _labels(demand: Demand, one_phase: bool) -> Labels:

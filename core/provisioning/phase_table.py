@@ -6,9 +6,11 @@ Warm-up is a phase like the others here.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+from core.phases.kernels.compiling import exact, inlined
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Fleet, Floats, Integers, Labels
@@ -65,7 +67,7 @@ class OwnMoments:
     count
         How many there are, shape (n_cycles,).
     mean, sd
-        Their mean and population sd; NaN in a container's first cycle.
+        Their mean and population sd. All are NaN in a container's first cycle.
     """
 
     count: Floats
@@ -90,26 +92,70 @@ def own_moments(values: Floats, fleet: Fleet, labels: Labels) -> OwnMoments:
     """
     if not len(values):
         return OwnMoments(np.empty(0), np.empty(0), np.empty(0))
+    found = np.full((3, fleet.n_cycles), np.nan)
     n_phases = int(labels.max(initial=-1)) + 2
-    key = fleet.container * n_phases + labels + 1
-    order = np.argsort(key, kind="stable")
-    ordered = key[order]
-    begins = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-    sizes = np.diff(np.append(begins, len(ordered)))
-    origin = np.repeat(values[order][begins], sizes)
-    count = np.arange(1, len(ordered) + 1) - np.repeat(begins, sizes)
-    apart = values[order] - origin
-    shift = _running(apart, begins, sizes) / count
-    variance = np.maximum(_running(apart * apart, begins, sizes) / count - shift * shift, 0.0)
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    seen = place[np.maximum(fleet.starts - 1, 0)]
-    mean, sd = origin[seen] + shift[seen], np.sqrt(variance[seen])
-    unknown = np.where(fleet.first, np.nan, 0.0)
-    return OwnMoments(count[seen].astype(np.float64), mean + unknown, sd + unknown)
+    add_up((values, labels.astype(np.int64) + 1), fleet.offsets, fleet.starts, n_phases, found)
+    return OwnMoments(*found)
 
 
-def _running(values: Floats, begins: Integers, sizes: Integers) -> Floats:
-    """Cumulative sums that restart at each stretch."""
-    running = np.cumsum(values)
-    return running - np.repeat(running[begins] - values[begins], sizes)
+class Own(NamedTuple):
+    """A container's own samples so far in one phase.
+
+    Parameters
+    ----------
+    size
+        How many there are.
+    origin
+        The first one's value.
+    apart, squares
+        Sums of differences from that, and of their squares.
+    """
+
+    size: int = 0
+    origin: float = 0.0
+    apart: float = 0.0
+    squares: float = 0.0
+
+    def after(self, value: float) -> Own:
+        """Also with this sample."""
+        origin = self.origin if self.size else value
+        apart = value - origin
+        return Own(self.size + 1, origin, self.apart + apart, self.squares + apart * apart)
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Mean and population sd."""
+        return _moments(self.size, self.origin, self.apart, self.squares)
+
+
+def _moments(count: int, origin: float, apart: float, squares: float) -> tuple[float, float]:
+    shift = apart / count
+    return origin + shift, np.sqrt(max(squares / count - shift * shift, 0.0))
+
+
+_moments_of = inlined(_moments)
+
+
+@exact
+def add_up(samples: Any, offsets: Integers, starts: Integers, n_phases: int, found: Floats) -> None:
+    """Fill `found` with count, mean and sd of a container's phase until just before each of its cycles."""
+    values, places_of = samples
+    count, origin = np.zeros(n_phases, np.int64), np.empty(n_phases)
+    apart, squares = np.empty(n_phases), np.empty(n_phases)
+    cycle = 0
+    for i in range(len(offsets) - 1):
+        count[:] = 0
+        for t in range(offsets[i], offsets[i + 1]):
+            if cycle < len(starts) and starts[cycle] == t:
+                if t > offsets[i]:
+                    p = places_of[t - 1]
+                    found[0, cycle] = count[p]
+                    found[1, cycle], found[2, cycle] = _moments_of(count[p], origin[p], apart[p], squares[p])
+                cycle += 1
+            p = places_of[t]
+            if count[p] == 0:
+                origin[p], apart[p], squares[p] = values[t], 0.0, 0.0
+            away = values[t] - origin[p]
+            count[p] += 1
+            apart[p] += away
+            squares[p] += away * away

@@ -17,12 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import InputError
+from core.provisioning.advice import Completed, fold
 from core.settings_fields import NoSettings, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from core.progress_reporting import Progress
+    from core.provisioning.advice import Adviser
     from core.provisioning.fleet import Demand, Floats
 
 COLD_START_QUANTILE = 0.95
@@ -115,6 +117,32 @@ WHY_NOT = {
 Allocate = Callable[["Demand"], "Floats"]
 
 
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted policy.
+
+    Parameters
+    ----------
+    allocate
+        From a fleet's demand to one allocation per sample, shape (n,).
+    adviser
+        The same for one container as its samples come, so that running containers can be steered by it; None
+        where that cannot be, because it looks into the future.
+    """
+
+    allocate: Allocate
+    adviser: Adviser | None = None
+
+    def __call__(self, demand: Demand) -> Floats:
+        """The allocation of each sample of a fleet."""
+        return self.allocate(demand)
+
+
+def by_advice(adviser: Adviser) -> Fitted:
+    """A policy that is only written for one container at a time; for fleets it is folded over samples."""
+    return Fitted(lambda demand: fold(adviser, demand), adviser)
+
+
 @dataclass(frozen=True)
 class Policy:
     """A way of giving containers what they need.
@@ -129,7 +157,8 @@ class Policy:
         One sentence for people: what it gives.
     fit
         ``fit(training, settings, progress)`` learns from training containers and gives the function
-        from a fleet's demand to one allocation per sample, shape (n,), NaN where it cannot know.
+        from a fleet's demand to one allocation per sample, shape (n,), NaN where it cannot know; a `Fitted`
+        where it can advise running containers, too.
     settings
         The frozen dataclass of what can be chosen.
     needs
@@ -190,7 +219,7 @@ def cold_start(training: Demand) -> float:
 
 def fit_policy(
     policy: Policy, training: Demand, settings: Any = None, progress: Progress | None = None
-) -> Allocate:
+) -> Fitted:
     """Fit a policy; what comes back allocates finite, non-negative amounts, cold starts included.
 
     Parameters
@@ -221,4 +250,5 @@ def fit_policy(
         raw = allocate(demand)
         return np.maximum(np.where(np.isfinite(raw), raw, unknown), 0.0)
 
-    return complete
+    adviser = allocate.adviser if isinstance(allocate, Fitted) else None
+    return Fitted(complete, None if adviser is None else Completed(adviser, unknown))

@@ -20,18 +20,22 @@ fall short until the second.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from core.phases.kernels.compiling import compiled, inlined
+from core.phases.kernels.compiling import exact, inlined
+from core.provisioning.advice import cycle_number
 from core.provisioning.evaluation.metrics import tally, under_time_0
+from core.provisioning.recent import Past
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
+    from core.provisioning.outlook import Forecaster
 
 _ABOVE = 1.0 + 1e-9
 _PRIOR_CYCLES, _LEAST = 3.0, 0.3
@@ -89,10 +93,83 @@ def follow(
     begun[fleet.starts] = True
     given = np.empty(fleet.n_samples)
     price = (prices.violation, prices.hurdle, prices.start)
-    own = (prices.under_time, prices.cap, _PRIOR_CYCLES * fleet.cycle, _CAP_CYCLES * fleet.cycle)
+    own = own_account(prices, fleet.cycle)
     samples = (demand.values, fleet.seconds, fleet.offsets, begun, row)
     settle(samples, level, shares, grid, price, own, given)
     return given
+
+
+class Account(NamedTuple):
+    """What a container has, and how it fared.
+
+    Parameters
+    ----------
+    past
+        Its past.
+    allocation
+        What it has.
+    left
+        Resizes that are left to it.
+    number, cold
+        The cycle that it is in, and whether that is its first.
+    short, lasted
+        Seconds for which it was short, and all.
+    """
+
+    past: Past
+    allocation: float
+    left: int = 1
+    number: int = 0
+    cold: bool = True
+    short: float = 0.0
+    lasted: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Payer:
+    """Allocates for one container at given prices; what it finds `follow` finds, bit by bit.
+
+    Parameters
+    ----------
+    forecaster
+        Knows F of the time to come.
+    prices
+        What violations and resizes cost.
+    when
+        At which samples the allocation may change, a key of `core.provisioning.outlook.MAY`.
+    """
+
+    forecaster: Forecaster
+    prices: Prices
+    when: str
+
+    def begin(self, time: float) -> tuple[Account, float]:
+        """What a container without a past gets."""
+        return Account(Past(time), self.prices.start), self.prices.start
+
+    def advise(self, state: Account, last: Seen, time: float) -> tuple[Account, float]:
+        """Change the allocation where that is worth a resize."""
+        watch, prices = self.forecaster.watch, self.prices
+        past, level, row = watch.after(state.past, last, time)
+        number = cycle_number(time, past.begun, watch.cycle)
+        begins = number != state.number
+        cold = state.cold and not begins
+        short = state.short + (last.seconds if last.value > state.allocation else 0.0)
+        lasted = state.lasted + last.seconds
+        allocation, left = state.allocation, state.left + begins
+        may = {"cycles": begins, "samples": True, "warm": not cold}[self.when]
+        if may and left >= 0:
+            shares, grid = self.forecaster.shares(row, last), self.forecaster.forest.grid
+            price = (prices.violation, prices.hurdle, prices.start)
+            paid = (short, lasted)
+            own = own_account(prices, watch.cycle)
+            allocation, left = settle_once(allocation, left, paid, level, shares, grid, price, own)
+        return Account(past, allocation, left, number, cold, short, lasted), allocation
+
+
+def own_account(prices: Prices, cycle: float) -> tuple[float, float, float, float]:
+    """What a container's own price is made from (`own_price`)."""
+    return prices.under_time, prices.cap, _PRIOR_CYCLES * cycle, _CAP_CYCLES * cycle
 
 
 def fitted_price(demand: Demand, under_time: float, give: Callable[[float], Floats], unit: float) -> float:
@@ -140,7 +217,20 @@ def own_price(short: float, lasted: float, own: Any) -> float:
     return float(max(_LEAST, share / wanted) * max(1.0, slow / cap) ** _CAP_POWER)
 
 
-@compiled
+@inlined
+def settled(
+    allocation: float, left: int, level: float, mine: float, hurdle: float, shares: Any, grid: Floats
+) -> tuple[float, int]:
+    """The allocation after one decision, and the resizes that are left."""
+    best, least = cheapest(level, mine, shares, grid)
+    kept = kept_cost(allocation / level, level, mine, shares, grid)
+    target = level * grid[best] * _ABOVE
+    if kept - least > hurdle and (left > 0 or target > allocation):
+        return target, left - 1
+    return allocation, left
+
+
+@exact
 def settle(
     samples: Any, level: Floats, shares: Any, grid: Floats, price: Any, own: Any, given: Floats
 ) -> None:
@@ -156,10 +246,16 @@ def settle(
                 short += seconds[t - 1] if values[t - 1] > allocation else 0.0
             if row[t] >= 0 and left >= 0:
                 mine = violation * own_price(short, lasted, own)
-                best, least = cheapest(level[t], mine, shares[row[t]], grid)
-                kept = kept_cost(allocation / level[t], level[t], mine, shares[row[t]], grid)
-                target = level[t] * grid[best] * _ABOVE
-                if kept - least > hurdle and (left > 0 or target > allocation):
-                    allocation = target
-                    left -= 1
+                allocation, left = settled(allocation, left, level[t], mine, hurdle, shares[row[t]], grid)
             given[t] = allocation
+
+
+@exact
+def settle_once(
+    allocation: float, left: int, past: Any, level: float, shares: Any, grid: Floats, price: Any, own: Any
+) -> tuple[float, int]:
+    """One decision of `settle`; `past`: seconds that the container was short, and that it has lasted."""
+    violation, hurdle, _ = price
+    short, lasted = past
+    mine = violation * own_price(short, lasted, own)
+    return settled(allocation, left, level, mine, hurdle, shares, grid)

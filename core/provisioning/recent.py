@@ -8,14 +8,15 @@ decide what to allocate to sample t.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from core.phases.kernels.compiling import compiled, inlined
+from core.phases.kernels.compiling import exact, inlined
 
 if TYPE_CHECKING:
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Truths
 
 NAMES = (
@@ -25,6 +26,10 @@ NAMES = (
     "level of a young container",
 )  # fmt: skip
 AGE, YOUNG = 16, 18
+FAST, SLOW, CYCLIC, LONG, STEP, DRIFT, SQUARE, TOTAL, LASTED, PEAK, BEFORE, COUNT = range(12)
+SUMS = 12
+"""Running sums of a container: means over 1/16, 1/4, 1 and 4 cycles; mean step and trend; mean square; demand
+over all its life, and how long that lasted; the largest value and the last; how many."""
 _SHARE_NEAR = 0.98
 _MOST, _OLDEST = 1e6, 64.0
 _LEAST_LEVEL = 1e-3
@@ -77,6 +82,64 @@ def recent(demand: Demand, unit: float, start: float) -> Recent:
     return Recent(level, rows, known)
 
 
+@dataclass(frozen=True, eq=False)
+class Past:
+    """The past of one container, as far as its statistics need it.
+
+    Parameters
+    ----------
+    begun
+        When its first sample came, seconds.
+    sums
+        Running sums, shape (SUMS,); None before its first sample is known.
+    values, when
+        Values and times of the last cycle's samples, the last one last.
+    """
+
+    begun: float
+    sums: Floats | None = None
+    values: Floats = field(default_factory=lambda: np.empty(0))
+    when: Floats = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True)
+class Watch:
+    """Follows the past of one container, sample by sample; finds what `recent` finds, bit by bit.
+
+    Parameters
+    ----------
+    cycle
+        The length of a cycle, seconds.
+    unit, start
+        As in `recent`.
+    """
+
+    cycle: float
+    unit: float
+    start: float
+
+    @property
+    def floor(self) -> float:
+        """The least level."""
+        return max(_LEAST_LEVEL * self.unit, 1e-300)
+
+    def after(self, past: Past, last: Seen, time: float) -> tuple[Past, float, np.ndarray]:
+        """The past at the moment `time`, with the sample before; its level, and its row of statistics."""
+        sums = np.empty(SUMS) if past.sums is None else past.sums.copy()
+        if past.sums is None:
+            start_sums(sums, last.value)
+        values, when = np.append(past.values, last.value), np.append(past.when, last.time)
+        old = np.flatnonzero(time - when[:-1] > self.cycle * (1.0 + 1e-9))
+        kept = int(old[-1]) + 1 if len(old) else 0
+        values, when = values[kept:], when[kept:]
+        row = np.zeros(len(NAMES), np.float32)
+        times = (past.begun, time, self.cycle)
+        level = look_once(sums, (values, when), last.seconds, times, self.floor, row)
+        young = np.minimum(level / max(self.start, self.floor), _MOST)
+        row[YOUNG] = young if row[AGE] < 1.0 else -1.0
+        return Past(past.begun, sums, values, when), level, row
+
+
 @inlined
 def enter(ordered: Floats, count: int, value: float) -> int:
     """Insert a value among the first `count`, which are sorted."""
@@ -105,56 +168,126 @@ def since_largest(values: Floats, time: Floats, oldest: int, t: int, top: float)
     return 0.0
 
 
-@compiled
+@inlined
+def begin(sums: Floats, value: float) -> None:
+    """The running sums of a container whose first sample has this value; see `SUMS`."""
+    sums[:] = 0.0
+    sums[FAST] = sums[SLOW] = sums[CYCLIC] = sums[LONG] = sums[BEFORE] = value
+    sums[SQUARE] = value * value
+
+
+@inlined
+def absorb(sums: Floats, value: float, seconds: float, cycle: float) -> None:
+    """Take a sample into the running sums; of a container's first one, nothing but its time counts."""
+    passed = min(seconds, cycle)
+    share = 1.0 - np.exp(-passed / cycle)
+    if sums[COUNT] > 0.0:
+        change = value - sums[BEFORE]
+        sums[STEP] += (abs(change) - sums[STEP]) * share
+        sums[DRIFT] += (change - sums[DRIFT]) * (1.0 - np.exp(-4.0 * passed / cycle))
+    sums[FAST] += (value - sums[FAST]) * (1.0 - np.exp(-16.0 * passed / cycle))
+    sums[SLOW] += (value - sums[SLOW]) * (1.0 - np.exp(-4.0 * passed / cycle))
+    sums[CYCLIC] += (value - sums[CYCLIC]) * share
+    sums[SQUARE] += (value * value - sums[SQUARE]) * share
+    sums[LONG] += (value - sums[LONG]) * (1.0 - np.exp(-0.25 * passed / cycle))
+    sums[TOTAL] += value * passed
+    sums[LASTED] += passed
+    sums[PEAK] = max(sums[PEAK], value)
+    sums[BEFORE] = value
+    sums[COUNT] += 1.0
+
+
+@inlined
+def describe(sums: Floats, ordered: Floats, floor: float, idle: float, age: float, row: Any) -> float:
+    """Fill a row from the running sums and the window's sorted values; the level.
+
+    Parameters
+    ----------
+    sums, ordered
+        As they are.
+    floor
+        The least level.
+    idle, age
+        Time since the window's largest value, and since the container's beginning, in cycles.
+    row
+        The statistics of `NAMES` but the last, to be filled.
+    """
+    count = len(ordered)
+    top = ordered[count - 1]
+    scale = max(top, floor)
+    row[0] = sums[BEFORE] / scale
+    row[1] = sums[FAST] / scale
+    row[2] = sums[SLOW] / scale
+    row[3] = sums[CYCLIC] / scale
+    row[4] = min(sums[LONG] / scale, _MOST)
+    row[5] = ordered[0] / scale
+    row[6] = ordered[(count - 1) // 4] / scale
+    row[7] = ordered[(count - 1) // 2] / scale
+    row[8] = ordered[3 * (count - 1) // 4] / scale
+    row[9] = ordered[9 * (count - 1) // 10] / scale
+    row[10] = min(np.sqrt(max(sums[SQUARE] - sums[CYCLIC] * sums[CYCLIC], 0.0)) / scale, _MOST)
+    row[11] = min(sums[STEP] / scale, _MOST)
+    row[12] = max(min(sums[DRIFT] / scale, _MOST), -_MOST)
+    row[13] = min(sums[PEAK] / scale, _MOST)
+    row[14] = min(sums[TOTAL] / max(sums[LASTED], 1e-300) / scale, _MOST)
+    row[15] = min(idle, 1.0)
+    row[16] = min(age, _OLDEST)
+    row[17] = (count - np.searchsorted(ordered, _SHARE_NEAR * top)) / count
+    return float(scale)
+
+
+@exact
+def start_sums(sums: Floats, value: float) -> None:
+    """`begin`, for one container."""
+    begin(sums, value)
+
+
+@exact
 def look_back(samples: Any, cycle: float, floor: float, longest: int, level: Floats, rows: Any) -> None:
     """Fill `level` and `rows`; the last cycle's values are kept sorted by insertion."""
     values, time, seconds, offsets = samples
-    ordered = np.empty(longest)
+    ordered, sums = np.empty(longest), np.empty(SUMS)
     for i in range(len(offsets) - 1):
-        begin, end = offsets[i], offsets[i + 1]
-        level[begin] = floor
-        oldest, count = begin, 0
-        fast = slow = cyclic = long = values[begin]
-        step, drift, square = 0.0, 0.0, values[begin] * values[begin]
-        total, lasted, peak = 0.0, 0.0, 0.0
-        for t in range(begin + 1, end):
-            v, passed = values[t - 1], min(seconds[t - 1], cycle)
-            share = 1.0 - np.exp(-passed / cycle)
-            if t - 1 > begin:
-                change = v - values[t - 2]
-                step += (abs(change) - step) * share
-                drift += (change - drift) * (1.0 - np.exp(-4.0 * passed / cycle))
-            fast += (v - fast) * (1.0 - np.exp(-16.0 * passed / cycle))
-            slow += (v - slow) * (1.0 - np.exp(-4.0 * passed / cycle))
-            cyclic += (v - cyclic) * share
-            square += (v * v - square) * share
-            long += (v - long) * (1.0 - np.exp(-0.25 * passed / cycle))
-            total += v * passed
-            lasted += passed
-            peak = max(peak, v)
-            count = enter(ordered, count, v)
+        first, oldest, count = offsets[i], offsets[i], 0
+        level[first] = floor
+        begin(sums, values[first])
+        for t in range(first + 1, offsets[i + 1]):
+            absorb(sums, values[t - 1], seconds[t - 1], cycle)
+            count = enter(ordered, count, values[t - 1])
             while oldest < t - 1 and time[t] - time[oldest] > cycle * (1.0 + 1e-9):
                 count = leave(ordered, count, values[oldest])
                 oldest += 1
-            top = ordered[count - 1]
-            scale = max(top, floor)
-            level[t] = scale
-            row = rows[t]
-            row[0] = v / scale
-            row[1] = fast / scale
-            row[2] = slow / scale
-            row[3] = cyclic / scale
-            row[4] = min(long / scale, _MOST)
-            row[5] = ordered[0] / scale
-            row[6] = ordered[(count - 1) // 4] / scale
-            row[7] = ordered[(count - 1) // 2] / scale
-            row[8] = ordered[3 * (count - 1) // 4] / scale
-            row[9] = ordered[9 * (count - 1) // 10] / scale
-            row[10] = min(np.sqrt(max(square - cyclic * cyclic, 0.0)) / scale, _MOST)
-            row[11] = min(step / scale, _MOST)
-            row[12] = max(min(drift / scale, _MOST), -_MOST)
-            row[13] = min(peak / scale, _MOST)
-            row[14] = min(total / max(lasted, 1e-300) / scale, _MOST)
-            row[15] = min(since_largest(values, time, oldest, t, top) / cycle, 1.0)
-            row[16] = min((time[t] - time[begin]) / cycle, _OLDEST)
-            row[17] = (count - np.searchsorted(ordered[:count], _SHARE_NEAR * top)) / count
+            idle = since_largest(values, time, oldest, t, ordered[count - 1]) / cycle
+            age = (time[t] - time[first]) / cycle
+            level[t] = describe(sums, ordered[:count], floor, idle, age, rows[t])
+
+
+@exact
+def look_once(sums: Floats, samples: Any, seconds: float, times: Any, floor: float, row: Any) -> float:
+    """One step of `look_back`: change `sums`, fill `row`, and return the level.
+
+    Parameters
+    ----------
+    sums
+        Of the container until just before its last sample.
+    samples
+        Values and times of the window's samples, the last one last.
+    seconds
+        The time that the last one stands for.
+    times
+        When the container began, the moment now, and the length of a cycle.
+    floor
+        The least level.
+    row
+        As in `describe`.
+    """
+    values, when = samples
+    begun, now, cycle = times
+    absorb(sums, values[-1], seconds, cycle)
+    ordered = np.sort(values)
+    idle = 0.0
+    for j in range(len(values) - 1, -1, -1):
+        if values[j] >= ordered[-1]:
+            idle = (now - when[j]) / cycle
+            break
+    return describe(sums, ordered, floor, idle, (now - begun) / cycle, row)

@@ -1,6 +1,7 @@
 """How kernels are compiled: at their first call, without the GIL, and cached on disk.
 
-Sums may be reordered and multiply-adds contracted, but values that are not numbers stay what they are.
+In most kernels sums may be reordered and multiply-adds contracted, but values that are not numbers stay what
+they are.
 """
 
 from __future__ import annotations
@@ -19,8 +20,17 @@ Kernel = TypeVar("Kernel", bound="Callable[..., Any]")
 
 def compiled(function: Kernel) -> Kernel:
     """Compile a kernel at its first call, and keep the result on disk where there is a place to write."""
+    return _compiled(function, fastmath=set(FLAGS))
+
+
+def exact(function: Kernel) -> Kernel:
+    """The same without any freedom: kernels that share a part find the same numbers with it, bit by bit."""
+    return _compiled(function)
+
+
+def _compiled(function: Kernel, **more: Any) -> Kernel:
     make: Any = njit
-    options = {"nogil": True, "fastmath": set(FLAGS), "error_model": "numpy"}
+    options = {"nogil": True, "error_model": "numpy", **more}
     try:
         return make(cache=True, **options)(function)  # type: ignore[no-any-return]
     except RuntimeError:  # Numba finds no folder that it may write to

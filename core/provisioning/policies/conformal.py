@@ -10,17 +10,19 @@ equation 2). Cold starts are left as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from math import nan
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from core.provisioning.policy import Policy, PolicyKind, fit_policy
+from core.provisioning.advice import cycle_number
+from core.provisioning.policy import Fitted, Policy, PolicyKind, fit_policy
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
+    from core.provisioning.advice import Adviser, Seen
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
-    from core.provisioning.policy import Allocate
 
 SUFFIX = "+conformal"
 _GRID = 512
@@ -44,7 +46,7 @@ def conformal(policy: Policy) -> Policy:
     """The same policy with its level adapted online; it is then no plain or published rule any more."""
     kind = policy.kind if policy.kind.knows_future else PolicyKind.ADAPTIVE
 
-    def fit(training: Demand, settings: ConformalSettings, progress: Progress | None) -> Allocate:
+    def fit(training: Demand, settings: ConformalSettings, progress: Progress | None) -> Fitted:
         return _fit(policy, training, settings, progress)
 
     return replace(
@@ -61,9 +63,7 @@ def conformal(policy: Policy) -> Policy:
     )
 
 
-def _fit(
-    policy: Policy, training: Demand, settings: ConformalSettings, progress: Progress | None
-) -> Allocate:
+def _fit(policy: Policy, training: Demand, settings: ConformalSettings, progress: Progress | None) -> Fitted:
     base = fit_policy(policy, training, None, progress)
     floor = 0.01 * float(training.values.mean())
     warm = ~training.fleet.cold
@@ -78,7 +78,73 @@ def _fit(
         adapted = np.maximum(demand.fleet.per_sample(factor) * (wrapped + floor) - floor, 0.0)
         return np.where(demand.fleet.cold, np.nan, adapted)
 
-    return allocate
+    adviser = None
+    if base.adviser is not None:
+        adviser = Adapter(base.adviser, training.fleet.cycle, floor, settings, levels, curve)
+    return Fitted(allocate, adviser)
+
+
+class Adapted(NamedTuple):
+    """A container whose level is adapted.
+
+    Parameters
+    ----------
+    inner, wrapped
+        The wrapped policy's state, and its amount.
+    begun
+        When its first sample came, seconds.
+    number, cold
+        The cycle that it is in, and whether that is its first.
+    alpha, factor
+        Its level, and what that makes of the wrapped amount in this cycle.
+    short, lasted
+        Seconds of this cycle: short, and all.
+    """
+
+    inner: Any
+    wrapped: float
+    begun: float
+    number: int = 0
+    cold: bool = True
+    alpha: float = 0.0
+    factor: float = 1.0
+    short: float = 0.0
+    lasted: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Adapter:
+    """Adapts the level of a policy that advises; see `_fit` for what the rest is."""
+
+    base: Adviser
+    cycle: float
+    floor: float
+    settings: ConformalSettings
+    levels: Floats
+    curve: Floats
+
+    def begin(self, time: float) -> tuple[Adapted, float]:
+        """Cold."""
+        inner, wrapped = self.base.begin(time)
+        return Adapted(inner, wrapped, time, alpha=self.settings.target), nan
+
+    def advise(self, state: Adapted, last: Seen, time: float) -> tuple[Adapted, float]:
+        """Adapt the level at the end of each cycle but the first."""
+        above = (last.value + self.floor) / max(state.wrapped + self.floor, 1e-300) > state.factor
+        short, lasted = state.short + last.seconds * above, state.lasted + last.seconds
+        inner, wrapped = self.base.advise(state.inner, last, time)
+        number = cycle_number(time, state.begun, self.cycle)
+        after = state._replace(inner=inner, wrapped=wrapped, number=number, short=short, lasted=lasted)
+        if number != state.number:
+            alpha = state.alpha
+            if not state.cold:
+                error = self.settings.target - short / max(lasted, 1e-300)
+                alpha = min(max(alpha + self.settings.gamma * error, _LOWEST), _HIGHEST)
+            factor = float(np.interp(1.0 - alpha, self.levels, self.curve))
+            after = after._replace(cold=False, alpha=alpha, factor=factor, short=0.0, lasted=0.0)
+        if after.cold:
+            return after, nan
+        return after, max(after.factor * (wrapped + self.floor) - self.floor, 0.0)
 
 
 def _adapt(

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally, under_time_0
-from core.provisioning.events import Rule, act, window_quantile
+from core.provisioning.events import OnEvents, Rule, act, window_quantile
 from core.provisioning.outlook import sample_of
-from core.provisioning.policy import Policy, PolicyKind, cold_start
+from core.provisioning.policy import Fitted, Policy, PolicyKind, cold_start
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand, Floats
-    from core.provisioning.policy import Allocate
 
 WINDOWS = (0.1, 0.25, 0.5, 1.0, 2.0)
 LEVELS = (0.75, 0.9, 1.0)
@@ -52,7 +51,7 @@ class EventSettings:
     seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Seeds the choice of combinations.")
 
 
-def _fit(training: Demand, settings: EventSettings, progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: EventSettings, progress: Progress | None) -> Fitted:
     start = cold_start(training)
     rule = searched(sample_of(training, settings.seed), settings, start, progress)
 
@@ -60,7 +59,7 @@ def _fit(training: Demand, settings: EventSettings, progress: Progress | None) -
         quantile = seen(demand, rule.window, rule.level, settings)
         return act(demand, quantile, rule, start)
 
-    return allocate
+    return Fitted(allocate, OnEvents(rule, training.fleet.cycle, start, settings.first_cycle == "wait"))
 
 
 def seen(demand: Demand, window: float, level: float, settings: EventSettings) -> Floats:

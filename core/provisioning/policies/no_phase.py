@@ -13,7 +13,7 @@ from core.provisioning.policy import Policy, PolicyKind
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand
-    from core.provisioning.policy import Allocate
+    from core.provisioning.policy import Fitted
 
 _ABOUT = {
     "global": "The control: mean + 2·sd of all training samples, whatever the phase.",
@@ -23,7 +23,7 @@ _ABOUT = {
 }
 
 
-def _fit(training: Demand, settings: RuleSettings, _progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: RuleSettings, _progress: Progress | None) -> Fitted:
     return fit_rule(training, settings, one_phase=True)
 
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.provisioning.advice import CycleAdviser
 from core.provisioning.fleet import Resource
 from core.provisioning.phase_table import places
-from core.provisioning.policy import Need, Policy, PolicyKind
+from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
+    from core.provisioning.advice import Ended
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
-    from core.provisioning.policy import Allocate
 
 _LONGEST = 1000
 
@@ -86,7 +87,7 @@ def mixture_quantiles(values: Floats, phase: Integers, weights: Floats, level: f
     return found
 
 
-def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | None) -> Fitted:
     fleet = training.fleet
     if fleet.labels is None:
         raise AssertionError("the port asks for labels")
@@ -108,7 +109,31 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
             return np.full(demand.fleet.n_samples, np.nan)
         return demand.fleet.per_sample(np.where(demand.fleet.first, np.nan, level[places(last, n)]))
 
-    return allocate
+    return Fitted(allocate, CycleAdviser(Lookahead(fleet.cycle, level)))
+
+
+@dataclass(frozen=True, eq=False)
+class Lookahead:
+    """What follows the phase of a cycle's last sample.
+
+    Parameters
+    ----------
+    cycle
+        The length of a cycle, seconds.
+    level
+        The amount after each phase (`core.provisioning.phase_table.places`), shape (n_phases + 2,).
+    """
+
+    cycle: float
+    level: Floats
+
+    def nothing(self) -> None:
+        """Nothing is kept."""
+
+    def decide(self, kept: None, ended: Ended) -> tuple[None, float]:
+        """The amount after the last sample's phase."""
+        place = places(np.array([ended.last.phase], np.int16), len(self.level) - 1)
+        return kept, float(self.level[place[0]])
 
 
 PHASE_LOOKAHEAD = Policy(

@@ -10,7 +10,7 @@ from core.provisioning.policy import Need, Policy, PolicyKind
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.fleet import Demand
-    from core.provisioning.policy import Allocate
+    from core.provisioning.policy import Fitted
 
 _ABOUT = {
     "global": "Mean + 2·sd of all training samples in the container’s phase, as published.",
@@ -20,7 +20,7 @@ _ABOUT = {
 }
 
 
-def _fit(training: Demand, settings: RuleSettings, _progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: RuleSettings, _progress: Progress | None) -> Fitted:
     return fit_rule(training, settings)
 
 

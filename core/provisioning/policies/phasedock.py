@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.cycles import maxima, quantiles, rules
+from core.provisioning.advice import CycleAdviser
+from core.provisioning.cycles import maxima, rules
 from core.provisioning.evaluation.matched_violation import factors
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally
-from core.provisioning.outlook import Outlook, at_samples, at_warm_samples, learn
-from core.provisioning.policy import Policy, PolicyKind
-from core.provisioning.pricing import Prices, fitted_price, follow
+from core.provisioning.outlook import MAY, Outlook, learn
+from core.provisioning.policy import Fitted, Policy, PolicyKind
+from core.provisioning.previous import Previous, p95, previous
+from core.provisioning.pricing import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from core.progress_reporting import Progress
     from core.provisioning.distribution import Shares
-    from core.provisioning.fleet import Demand, Fleet, Floats, Integers
-    from core.provisioning.policy import Allocate
+    from core.provisioning.fleet import Demand, Floats, Integers
+    from core.provisioning.previous import Statistic
     from core.provisioning.recent import Recent
 
 HORIZON = 1.0
@@ -42,17 +42,13 @@ PHASES = {
     "never": "Never phases",
     "always": "Always phases, where there is a model",
 }
-FIRST_CYCLE = {"act": at_samples, "wait": at_warm_samples}
+WHEN = {"act": "samples", "wait": "warm"}
 FIRST_CHOICES = {"act": "Act as soon as there are samples", "wait": "The cold-start value all through"}
 _CLEARLY = 0.95
 _RESIZES = 1.0
 _PHASES_HELP = 0.99
 
-REACTIVE: dict[str, Callable[[Floats, Fleet], Floats]] = {
-    "max": maxima,
-    "rules": rules,
-    "p95": lambda values, fleet: quantiles(values, fleet, 0.95),
-}
+REACTIVE: dict[str, Statistic] = {"max": maxima, "rules": rules, "p95": p95}
 
 
 @dataclass(frozen=True)
@@ -104,7 +100,7 @@ def planned(outlook: Outlook, hurdle: float, settings: PhasedockSettings) -> Pla
 
     def give(violation: float) -> Floats:
         plan = Plan(outlook, replace(plain, violation=violation), settings.first_cycle, 0.0, 0.0)
-        return outlook.calibrated(FIRST_CYCLE[settings.first_cycle], plan.give)
+        return outlook.calibrated(MAY[WHEN[settings.first_cycle]], plan.give)
 
     violation = fitted_price(outlook.demand, settings.under_time, give, outlook.unit)
     given = give(violation)
@@ -128,12 +124,10 @@ def best_plan(outlook: Outlook, settings: PhasedockSettings) -> Plan:
 
 def reactive(demand: Demand, name: str, start: float) -> Floats:
     """A statistic of the cycle that just ended, for all of the next one's samples, shape (n,)."""
-    fleet = demand.fleet
-    given = fleet.per_sample(fleet.previous(REACTIVE[name](demand.values, fleet)))
-    return np.where(fleet.cold, start, given)
+    return np.where(demand.fleet.cold, start, previous(REACTIVE[name], demand))
 
 
-def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | None) -> Fitted:
     def plan_with(features: str, done: float, message: str) -> Plan:
         if progress is not None:
             progress(done, message)
@@ -150,8 +144,10 @@ def _fit(training: Demand, settings: PhasedockSettings, progress: Progress | Non
     }
     best = min(costs, key=lambda name: costs[name])
     if settings.fallback and costs[best] < _CLEARLY * plan.over:
-        return lambda demand: reactive(demand, best, start)
-    return lambda demand: plan.outlook.by_parts(demand, FIRST_CYCLE[plan.first_cycle], plan.give)
+        by = Previous(REACTIVE[best], training.fleet.cycle)
+        return Fitted(lambda demand: reactive(demand, best, start), CycleAdviser(by))
+    payer = Payer(plan.outlook.forecaster, plan.prices, WHEN[plan.first_cycle])
+    return Fitted(lambda demand: plan.outlook.by_parts(demand, MAY[WHEN[plan.first_cycle]], plan.give), payer)
 
 
 PHASEDOCK = Policy(

@@ -10,22 +10,26 @@ cycle, and nothing else: what they gain over the plain one is what phases are wo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from math import nan
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from core.provisioning.advice import cycle_number
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
-from core.provisioning.policy import Need, Policy, PolicyKind
+from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
+from core.provisioning.recent import Past
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.progress_reporting import Progress
+    from core.provisioning.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
-    from core.provisioning.policy import Allocate
+    from core.provisioning.outlook import Forecaster
     from core.provisioning.recent import Recent
 
 _HALVINGS = 10
@@ -63,6 +67,37 @@ def giver(outlook: Outlook, level: float) -> Callable[[Demand, Recent, Integers,
     return give
 
 
+class QuantileState(NamedTuple):
+    """A container's past, the cycle that it is in, and what it has."""
+
+    past: Past
+    number: int = 0
+    amount: float = nan
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileAdviser:
+    """The quantile at the beginning of each cycle, for one container."""
+
+    forecaster: Forecaster
+    level: float
+
+    def begin(self, time: float) -> tuple[QuantileState, float]:
+        """Nothing is known."""
+        return QuantileState(Past(time)), nan
+
+    def advise(self, state: QuantileState, last: Seen, time: float) -> tuple[QuantileState, float]:
+        """Keep to the amount until the next cycle begins."""
+        watch, forest = self.forecaster.watch, self.forecaster.forest
+        past, level, row = watch.after(state.past, last, time)
+        number, amount = cycle_number(time, past.begun, watch.cycle), state.amount
+        if number != state.number:
+            shares = self.forecaster.shares(row, last)
+            place = min(int((shares < np.float32(self.level)).sum()), len(forest.grid) - 1)
+            amount = float(level * forest.grid[place] * (1.0 + 1e-9))
+        return QuantileState(past, number, amount), amount
+
+
 def calibrated_level(outlook: Outlook, under_time: float) -> float:
     """The least quantile level at which at most `under_time` of the calibration time is short."""
     low, high = 0.0, 1.0
@@ -75,14 +110,15 @@ def calibrated_level(outlook: Outlook, under_time: float) -> float:
     return high
 
 
-def _fit(training: Demand, settings: QuantileSettings, progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: QuantileSettings, progress: Progress | None) -> Fitted:
     outlook = learn(training, 1.0, settings.features, settings.seed)
     if progress is not None:
         progress(0.8, "Calibrating")
     level = calibrated_level(outlook, settings.under_time)
 
     give = giver(outlook, level)
-    return lambda demand: outlook.by_parts(demand, at_cycles, give)
+    adviser = QuantileAdviser(outlook.forecaster, level)
+    return Fitted(lambda demand: outlook.by_parts(demand, at_cycles, give), adviser)
 
 
 def _variant(features: str, name: str, about: str, needs: frozenset[Need]) -> Policy:

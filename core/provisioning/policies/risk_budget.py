@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.provisioning.outlook import FEATURES, at_cycles, learn
-from core.provisioning.policy import Policy, PolicyKind
-from core.provisioning.pricing import Prices, fitted_price, follow
+from core.provisioning.policy import Fitted, Policy, PolicyKind
+from core.provisioning.pricing import Payer, Prices, fitted_price, follow
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from core.progress_reporting import Progress
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
-    from core.provisioning.policy import Allocate
     from core.provisioning.recent import Recent
 
 
@@ -48,7 +47,7 @@ class RiskSettings:
     seed: int = setting(0, label="Seed", low=0, high=2**31 - 1, help="Seeds the forest.")
 
 
-def _fit(training: Demand, settings: RiskSettings, progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: RiskSettings, progress: Progress | None) -> Fitted:
     outlook = learn(training, 1.0, settings.features, settings.seed)
     if progress is not None:
         progress(0.8, "Finding the price of a violation")
@@ -68,7 +67,8 @@ def _fit(training: Demand, settings: RiskSettings, progress: Progress | None) ->
         lambda price: outlook.calibrated(at_cycles, giver(price)),
         outlook.unit,
     )
-    return lambda demand: outlook.by_parts(demand, at_cycles, giver(violation))
+    adviser = Payer(outlook.forecaster, replace(plain, violation=violation), "cycles")
+    return Fitted(lambda demand: outlook.by_parts(demand, at_cycles, giver(violation)), adviser)
 
 
 RISK_BUDGET = Policy(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.policy import Allocate, Need, Policy, PolicyKind, cold_start
+from core.provisioning.policy import Allocate, Fitted, Need, Policy, PolicyKind, cold_start
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
+    from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats
     from core.settings_fields import NoSettings
 
@@ -27,6 +29,21 @@ def given(demand: Demand) -> Floats:
     return demand.values * np.nan if demand.given is None else demand.given
 
 
+@dataclass(frozen=True)
+class Constant:
+    """The same amount for every container, always."""
+
+    amount: float
+
+    def begin(self, time: float) -> tuple[None, float]:  # noqa: ARG002 - whenever that is
+        """The amount."""
+        return None, self.amount
+
+    def advise(self, state: None, last: Seen, time: float) -> tuple[None, float]:  # noqa: ARG002
+        """The amount."""
+        return state, self.amount
+
+
 def _fit_peak(_training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
     return own_peak
 
@@ -35,9 +52,9 @@ def _fit_request(_training: Demand, _settings: NoSettings, _progress: Progress |
     return given
 
 
-def _fit_p95(training: Demand, _settings: NoSettings, _progress: Progress | None) -> Allocate:
+def _fit_p95(training: Demand, _settings: NoSettings, _progress: Progress | None) -> Fitted:
     level = cold_start(training)
-    return lambda demand: np.full(demand.fleet.n_samples, level)
+    return Fitted(lambda demand: np.full(demand.fleet.n_samples, level), Constant(level))
 
 
 STATIC_PEAK = Policy(

@@ -11,20 +11,21 @@ unit that is a share the first bucket is 0.001. Left out: bump-ups after a kill,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from core.provisioning.advice import CycleAdviser, cycle_number
 from core.provisioning.fleet import Resource
-from core.provisioning.policy import Policy, PolicyKind
+from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.settings_fields import setting
 from core.units import Unit
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
+    from core.provisioning.advice import Ended
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
-    from core.provisioning.policy import Allocate
 
 FIRST = {Unit.CORES: (0.01, 1000.0), Unit.BYTES: (1e7, 1e12), Unit.SHARE: (0.001, 10.0)}
 KEPT_SHARE = 1 / 8
@@ -109,7 +110,7 @@ def rising_peaks(demand: Demand, window: float) -> tuple[Floats, Floats]:
     return peak, before
 
 
-def _fit(training: Demand, settings: VpaSettings, _progress: Progress | None) -> Allocate:
+def _fit(training: Demand, settings: VpaSettings, _progress: Progress | None) -> Fitted:
     life = settings.half_life or half_life_of(training)
     buckets = buckets_for(training.unit, float(training.values.max()), settings.growth)
 
@@ -121,7 +122,91 @@ def _fit(training: Demand, settings: VpaSettings, _progress: Progress | None) ->
         targets = decayed_percentiles(fleet, entries, buckets, life, settings.percentile)
         return fleet.per_sample(fleet.previous(targets * (1 + settings.margin)))
 
-    return allocate
+    peaks = training.resource is Resource.MEMORY
+    by = Recommender(training.fleet.cycle, buckets, life, settings.percentile, settings.margin, peaks)
+    return Fitted(allocate, CycleAdviser(by))
+
+
+@dataclass(frozen=True, eq=False)
+class Histogram:
+    """A container's decaying histogram, with weights as of the beginning of its cycle.
+
+    Parameters
+    ----------
+    begun
+        When the container's first sample came, seconds; None before it has ended a cycle.
+    weights
+        Of each bucket; empty before that.
+    window, peak
+        The window of its last sample, and its peak so far; only of memory.
+    """
+
+    begun: float | None = None
+    weights: Floats = field(default_factory=lambda: np.empty(0))
+    window: int = -1
+    peak: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Recommender:
+    """The recommender for one container.
+
+    Parameters
+    ----------
+    cycle
+        The length of a rescaling cycle, seconds.
+    buckets, life, percentile, margin
+        Of its histogram.
+    peaks
+        Whether it takes the peaks of windows as long as the half-life, as for memory, or every sample.
+    """
+
+    cycle: float
+    buckets: Buckets
+    life: float
+    percentile: float
+    margin: float
+    peaks: bool
+
+    def nothing(self) -> Histogram:
+        """No sample."""
+        return Histogram()
+
+    def decide(self, kept: Histogram, ended: Ended) -> tuple[Histogram, float]:
+        """The histogram with the cycle that ended, and its percentile + margin."""
+        since = ended.samples[0].time
+        begun = since if kept.begun is None else kept.begun
+        weights = np.zeros(self.buckets.count) if kept.begun is None else kept.weights.copy()
+        entries, window, peak = self._entries(kept, ended, begun)
+        for values, weight, times in entries:
+            added = weight * 2.0 ** ((times - since) / self.life)
+            weights += np.bincount(self.buckets.of(values), added, minlength=len(weights))
+        place = _percentile(weights[None], self.percentile)[0]
+        amount = float(self.buckets.ends()[place] * (1 + self.margin))
+        weights *= 0.5 ** ((ended.until - since) / self.life)
+        return Histogram(begun, weights, window, peak), amount
+
+    def _entries(
+        self, kept: Histogram, ended: Ended, begun: float
+    ) -> tuple[list[tuple[Floats, Floats, Floats]], int, float]:
+        """What the samples add: values, weights and times; and the last one's window and peak."""
+        if not self.peaks:
+            times = np.array([each.time for each in ended.samples])
+            return [(ended.values, np.ones(len(times)), times)], kept.window, kept.peak
+        window, peak = kept.window, kept.peak
+        risen, replaced = [], []
+        for each in ended.samples:
+            number = cycle_number(each.time, begun, self.life)
+            weight = 2.0 ** (((number + 1) * self.life - (each.time - begun)) / self.life)
+            if number != window:
+                risen.append((each.value, weight, each.time))
+                window, peak = number, each.value
+            elif each.value > peak:
+                risen.append((each.value, weight, each.time))
+                replaced.append((peak, -weight, each.time))
+                peak = each.value
+        columns = [np.array(rows).reshape(-1, 3).T for rows in (risen, replaced)]
+        return [(values, weights, times) for values, weights, times in columns], window, peak
 
 
 def _peak_entries(demand: Demand, buckets: Buckets, window: float) -> list[tuple[Integers, Floats]]:

@@ -1,0 +1,196 @@
+"""A policy on one container, as its samples come: what it is given before each of them is seen.
+
+That is the form in which a policy steers running containers. The form that allocates for whole fleets at once
+(`core.provisioning.policy.Allocate`) is its fold over recorded samples (`fold`), only faster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import floor, isfinite, nan
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from core.provisioning.fleet import Demand, Fleet, Floats
+
+_ROUNDING = 1e-9
+
+
+class Seen(NamedTuple):
+    """A sample of a container, as it is known once the next one comes.
+
+    Parameters
+    ----------
+    time
+        Seconds.
+    value
+        The demand D, in the unit that the policy was fitted on.
+    seconds
+        The time that it stands for, Δ: until the next one, or one period before a gap.
+    phase
+        Its phase; −1 for warm-up, and without a phase model.
+    code
+        Its code by a phase model, shape (size,), or None.
+    """
+
+    time: float
+    value: float
+    seconds: float
+    phase: int = -1
+    code: Any = None
+
+
+class Adviser(Protocol):
+    """A fitted policy for one container at a time; what it remembers of one is a value, never changed."""
+
+    def begin(self, time: float) -> tuple[Any, float]:
+        """The state of a container whose first sample comes at `time` seconds, and what it has at first."""
+
+    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+        """What the container is given for the sample that comes at `time`, with all before it known.
+
+        Parameters
+        ----------
+        state
+            As it was returned last.
+        last
+            The sample before.
+        time
+            Seconds.
+
+        Returns
+        -------
+        tuple
+            The state after that, and the amount; NaN where the policy cannot know yet.
+        """
+
+
+def fold(adviser: Adviser, demand: Demand) -> Floats:
+    """What the containers of a fleet are given, one sample after the other, shape (n,); NaN where unknown."""
+    fleet = demand.fleet
+    found = np.full(fleet.n_samples, nan)
+    for begin, end in zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True):
+        state, found[begin] = adviser.begin(float(fleet.time[begin]))
+        for t in range(begin + 1, end):
+            state, found[t] = adviser.advise(state, seen(demand, t - 1), float(fleet.time[t]))
+    return found
+
+
+def seen(demand: Demand, t: int) -> Seen:
+    """One sample of a demand."""
+    fleet: Fleet = demand.fleet
+    phase = -1 if fleet.labels is None else int(fleet.labels[t])
+    code = None if fleet.codes is None else fleet.codes[t]
+    return Seen(float(fleet.time[t]), float(demand.values[t]), float(fleet.seconds[t]), phase, code)
+
+
+def cycle_number(time: float, begun: float, length: float) -> int:
+    """The rescaling cycle of a moment, counted from a container's first sample."""
+    return floor((time - begun) / length + _ROUNDING)
+
+
+class Ended(NamedTuple):
+    """A rescaling cycle that has ended.
+
+    Parameters
+    ----------
+    samples
+        Its samples, at least one.
+    until
+        When the next one begins, seconds.
+    """
+
+    samples: tuple[Seen, ...]
+    until: float
+
+    @property
+    def last(self) -> Seen:
+        """Its last sample."""
+        return self.samples[-1]
+
+    @property
+    def values(self) -> Floats:
+        """The demand of its samples, shape (n,)."""
+        return np.array([each.value for each in self.samples])
+
+
+class ByCycle(Protocol):
+    """Decides once a cycle."""
+
+    @property
+    def cycle(self) -> float:
+        """The length of a cycle, seconds."""
+
+    def nothing(self) -> Any:
+        """What is kept of a container in its first cycle."""
+
+    def decide(self, kept: Any, ended: Ended) -> tuple[Any, float]:
+        """What is kept from now on, and the amount for the cycle that begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class CycleState:
+    """Where a container is in its cycles.
+
+    Parameters
+    ----------
+    begun
+        When its first sample came, seconds.
+    number
+        The cycle that it is in.
+    samples
+        Those of this cycle so far.
+    amount
+        What it has in this cycle.
+    kept
+        What is remembered of those before.
+    """
+
+    begun: float
+    number: int
+    samples: tuple[Seen, ...]
+    amount: float
+    kept: Any
+
+
+@dataclass(frozen=True)
+class CycleAdviser:
+    """Advises as something that decides once a cycle says."""
+
+    by: ByCycle
+
+    def begin(self, time: float) -> tuple[CycleState, float]:
+        """Nothing is known."""
+        return CycleState(time, 0, (), nan, self.by.nothing()), nan
+
+    def advise(self, state: CycleState, last: Seen, time: float) -> tuple[CycleState, float]:
+        """Keep to the amount until the next cycle begins."""
+        samples = (*state.samples, last)
+        number = cycle_number(time, state.begun, self.by.cycle)
+        if number == state.number:
+            return replace(state, samples=samples), state.amount
+        kept, amount = self.by.decide(state.kept, Ended(samples, time))
+        return CycleState(state.begun, number, (), amount, kept), amount
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Advises as another one does; the cold-start value where that one cannot know, never below 0."""
+
+    adviser: Adviser
+    unknown: float
+
+    def begin(self, time: float) -> tuple[Any, float]:
+        """As the other one, completed."""
+        state, amount = self.adviser.begin(time)
+        return state, self._complete(amount)
+
+    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+        """As the other one, completed."""
+        state, amount = self.adviser.advise(state, last, time)
+        return state, self._complete(amount)
+
+    def _complete(self, amount: float) -> float:
+        return max(amount if isfinite(amount) else self.unknown, 0.0)

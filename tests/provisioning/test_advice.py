@@ -1,0 +1,67 @@
+"""A policy gives a container the same whether it is shown its samples one by one or all at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.provisioning.advice import fold
+from core.provisioning.fleet import Resource
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import by_advice, fit_policy
+from tests.provisioning.making import demands, random_demand
+
+ADVISE = sorted(name for name, each in POLICIES.items() if not each.foresight and name != "static.request")
+
+
+@cache
+def fitted(name, resource=Resource.CPU, **chosen):
+    """Each policy is fitted once."""
+    entry = POLICIES[name]
+    return fit_policy(entry, random_demand(11, 8, resource=resource), entry.chosen(chosen))
+
+
+def agree(policy, demand):
+    one_by_one = fold(policy.adviser, demand)
+    np.testing.assert_allclose(one_by_one, policy(demand), rtol=1e-12)
+
+
+@pytest.mark.parametrize("resource", Resource)
+@pytest.mark.parametrize("name", ADVISE)
+def test_one_by_one_is_the_same_as_all_at_once(name, resource):
+    policy = fitted(name, resource)
+    for seed in (3, 4):
+        agree(policy, random_demand(seed, 5, 120, resource=resource))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(ADVISE), st.sampled_from(Resource), demands(longest=24))
+def test_odd_samples_too(name, resource, demand):
+    policy = fitted(name, resource)
+    codes = np.random.default_rng(1).random((demand.fleet.n_samples, 3)).astype(np.float32)
+    agree(policy, demand.with_(resource=resource, fleet=replace(demand.fleet, codes=codes, cycle=5.0)))
+
+
+@pytest.mark.parametrize("name", ["event", "phasedock"])
+def test_a_first_cycle_that_is_waited_for_is_waited_for_in_both(name):
+    agree(fitted(name, first_cycle="wait"), random_demand(5, 5, 80))
+
+
+@pytest.mark.parametrize("phases", ["never", "always"])
+def test_the_forest_of_phasedock_is_asked_in_both(phases):
+    agree(fitted("phasedock", phases=phases, fallback=False), random_demand(5, 5, 80))
+
+
+def test_who_looks_into_the_future_advises_nobody():
+    for name, entry in POLICIES.items():
+        assert (fitted(name).adviser is None) == (name not in ADVISE), entry.kind
+
+
+def test_a_policy_that_is_written_for_one_container_allocates_for_fleets():
+    policy, demand = fitted("prev.step.max"), random_demand(6, 3)
+    np.testing.assert_array_equal(by_advice(policy.adviser)(demand), policy(demand))
