@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from core.provisioning.keeping import kept
+
 if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Fleet, Floats
 
@@ -155,6 +157,7 @@ class CycleState:
     kept: Any
 
 
+@kept
 @dataclass(frozen=True)
 class CycleAdviser:
     """Advises as something that decides once a cycle says."""
@@ -175,6 +178,7 @@ class CycleAdviser:
         return CycleState(state.begun, number, (), amount, kept), amount
 
 
+@kept
 @dataclass(frozen=True)
 class Completed:
     """Advises as another one does; the cold-start value where that one cannot know, never below 0."""

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from core.provisioning.keeping import kept
+
 if TYPE_CHECKING:
     from core.provisioning.fleet import Floats, Integers
 
@@ -45,6 +47,7 @@ class Whole:
         return np.repeat(per_cycle, self.sizes)
 
 
+@kept
 def maxima(values: Floats, fleet: Stretches) -> Floats:
     """The largest value of each cycle, shape (n_cycles,)."""
     return np.maximum.reduceat(values, fleet.starts) if len(values) else np.empty(0)
@@ -63,6 +66,7 @@ def means(values: Floats, fleet: Stretches) -> Floats:
     return np.clip(raw, minima(values, fleet), maxima(values, fleet))
 
 
+@kept
 def rules(values: Floats, fleet: Stretches, width: float = 2.0) -> Floats:
     """Mean + width·sd of each cycle (population sd), shape (n_cycles,); AI4DL's "stat.rules"."""
     if not len(values):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import compiled
+from core.provisioning.keeping import kept
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -30,6 +31,7 @@ _LEAF = 20
 _MOST = 1e3
 
 
+@kept
 @dataclass(frozen=True, eq=False)
 class Forest:
     """A fitted conditional distribution.

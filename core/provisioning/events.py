@@ -15,12 +15,14 @@ import numpy as np
 
 from core.phases.kernels.compiling import exact, inlined
 from core.provisioning.advice import cycle_number
+from core.provisioning.keeping import kept
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Seen
     from core.provisioning.fleet import Demand, Floats, Integers
 
 
+@kept
 @dataclass(frozen=True)
 class Rule:
     """When to act and to what.
@@ -113,6 +115,7 @@ class Watched(NamedTuple):
     cold: bool = True
 
 
+@kept
 @dataclass(frozen=True)
 class OnEvents:
     """Acts on events for one container.

@@ -16,6 +16,7 @@ import numpy as np
 
 from core.provisioning.distribution import Forest, coming, grow, joined, levels_of
 from core.provisioning.evaluation.splitting import folds
+from core.provisioning.keeping import kept
 from core.provisioning.policy import cold_start
 from core.provisioning.recent import Recent, Watch, recent
 
@@ -105,6 +106,7 @@ class Outlook:
         return give(self.demand, self.past, np.where(wanted, np.arange(len(wanted)), -1), self.shares)
 
 
+@kept
 @dataclass(frozen=True, eq=False)
 class Forecaster:
     """A learned forecast for one container, whose samples come one by one.

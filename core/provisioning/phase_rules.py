@@ -15,6 +15,7 @@ import numpy as np
 
 from core.provisioning.advice import CycleAdviser
 from core.provisioning.cycles import Whole, means
+from core.provisioning.keeping import kept
 from core.provisioning.phase_table import Own, own_moments, phase_moments
 from core.provisioning.policy import Fitted
 from core.settings_fields import setting
@@ -82,6 +83,7 @@ def fit_rule(training: Demand, settings: RuleSettings, *, one_phase: bool = Fals
     return Fitted(allocate, CycleAdviser(by))
 
 
+@kept
 @dataclass(frozen=True)
 class PhaseRule:
     """The rule of the phase of a cycle's last sample, for the cycle that follows.

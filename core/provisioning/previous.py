@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.provisioning.cycles import Stretches, Whole, quantiles
+from core.provisioning.keeping import kept
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Ended
@@ -18,6 +19,7 @@ Statistic = Callable[["Floats", Stretches], "Floats"]
 """A number for each stretch of samples, such as `core.provisioning.cycles.maxima`."""
 
 
+@kept
 def p95(values: Floats, stretches: Stretches) -> Floats:
     """The 95th percentile of each stretch."""
     return quantiles(values, stretches, LEVEL)
@@ -29,6 +31,7 @@ def previous(statistic: Statistic, demand: Demand) -> Floats:
     return fleet.per_sample(fleet.previous(statistic(demand.values, fleet)))
 
 
+@kept
 @dataclass(frozen=True)
 class Previous:
     """The same for one container, as `core.provisioning.advice.ByCycle`.

@@ -27,6 +27,7 @@ import numpy as np
 from core.phases.kernels.compiling import exact, inlined
 from core.provisioning.advice import cycle_number
 from core.provisioning.evaluation.metrics import tally, under_time_0
+from core.provisioning.keeping import kept
 from core.provisioning.recent import Past
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ _CAP_CYCLES, _CAP_POWER = 20.0, 4.0
 _LOWEST, _HIGHEST, _HALVINGS = -8.0, 8.0, 10
 
 
+@kept
 @dataclass(frozen=True)
 class Prices:
     """What violations and resizes cost.
@@ -125,6 +127,7 @@ class Account(NamedTuple):
     lasted: float = 0.0
 
 
+@kept
 @dataclass(frozen=True, eq=False)
 class Payer:
     """Allocates for one container at given prices; what it finds `follow` finds, bit by bit.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from functools import cache
 
@@ -10,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.errors import InputError
 from core.provisioning.advice import fold
 from core.provisioning.fleet import Resource
+from core.provisioning.keeping import from_plain, to_plain
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import by_advice, fit_policy
 from tests.provisioning.making import demands, random_demand
@@ -65,3 +68,32 @@ def test_who_looks_into_the_future_advises_nobody():
 def test_a_policy_that_is_written_for_one_container_allocates_for_fleets():
     policy, demand = fitted("prev.step.max"), random_demand(6, 3)
     np.testing.assert_array_equal(by_advice(policy.adviser)(demand), policy(demand))
+
+
+@pytest.mark.parametrize("resource", Resource)
+@pytest.mark.parametrize("name", ADVISE)
+def test_a_policy_that_was_kept_in_a_file_advises_as_before(name, resource, tmp_path):
+    policy, demand = fitted(name, resource), random_demand(7, 2, resource=resource)
+    plain, arrays = to_plain(policy.adviser)
+    np.savez(tmp_path / "arrays.npz", **arrays)
+    with np.load(tmp_path / "arrays.npz", allow_pickle=False) as found:
+        again = from_plain(json.loads(json.dumps(plain)), found)
+    np.testing.assert_array_equal(fold(again, demand), fold(policy.adviser, demand))
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"kind": "Popen", "fields": {"args": "true"}},
+        {"kind": "maxima", "fields": {}},
+        {"kind": "Watch", "fields": {"cycle": 1}},
+        {"function": "Watch"},
+        {"function": "eval"},
+        {"array": "a0"},
+        {"float": "far"},
+        {"other": 1},
+    ],
+)
+def test_nothing_is_made_from_a_file_but_what_was_registered(plain):
+    with pytest.raises(InputError, match="cannot be read"):
+        from_plain(plain, {})

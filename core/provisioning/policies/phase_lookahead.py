@@ -15,6 +15,7 @@ import numpy as np
 
 from core.provisioning.advice import CycleAdviser
 from core.provisioning.fleet import Resource
+from core.provisioning.keeping import kept
 from core.provisioning.phase_table import places
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
 from core.settings_fields import setting
@@ -112,6 +113,7 @@ def _fit(training: Demand, settings: LookaheadSettings, _progress: Progress | No
     return Fitted(allocate, CycleAdviser(Lookahead(fleet.cycle, level)))
 
 
+@kept
 @dataclass(frozen=True, eq=False)
 class Lookahead:
     """What follows the phase of a cycle's last sample.

@@ -17,6 +17,7 @@ import numpy as np
 
 from core.provisioning.advice import cycle_number
 from core.provisioning.evaluation.metrics import tally, under_time_0
+from core.provisioning.keeping import kept
 from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
 from core.provisioning.recent import Past
@@ -75,6 +76,7 @@ class QuantileState(NamedTuple):
     amount: float = nan
 
 
+@kept
 @dataclass(frozen=True, eq=False)
 class QuantileAdviser:
     """The quantile at the beginning of each cycle, for one container."""

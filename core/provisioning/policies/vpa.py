@@ -18,6 +18,7 @@ import numpy as np
 
 from core.provisioning.advice import CycleAdviser, cycle_number
 from core.provisioning.fleet import Resource
+from core.provisioning.keeping import kept
 from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.settings_fields import setting
 from core.units import Unit
@@ -53,6 +54,7 @@ class VpaSettings:
     )  # fmt: skip
 
 
+@kept
 @dataclass(frozen=True)
 class Buckets:
     """Buckets whose width grows by a constant ratio: the n-th begins at first·((1+g)ⁿ − 1)/g."""
@@ -147,6 +149,7 @@ class Histogram:
     peak: float = 0.0
 
 
+@kept
 @dataclass(frozen=True, eq=False)
 class Recommender:
     """The recommender for one container.
