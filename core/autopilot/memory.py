@@ -1,0 +1,91 @@
+"""The memory of one container: a limit that is too low kills, so it shrinks slowly and grows at once."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from core.autopilot.cpu import seen
+from core.provisioning.advice import cycle_number
+from core.units import MIB
+
+if TYPE_CHECKING:
+    from core.autopilot.settings import SteeringSettings
+    from core.autopilot.use import Use
+    from core.provisioning.advice import Adviser
+
+REMEMBERED = 600.0
+"""Seconds for which the most that was used is remembered."""
+SPARE = 32.0 * MIB
+_TWICE = 2
+
+
+class MemoryState(NamedTuple):
+    """What is remembered of a container's memory.
+
+    Parameters
+    ----------
+    inner, advised
+        The policy's state, and what it said last.
+    wanted
+        Bytes that the container is to have; None while it has no limit and gets none.
+    last
+        The sample before.
+    begun, number
+        When its first sample came, and the cycle that it is in.
+    peaks
+        (time, bytes) of the samples that nothing later reached, of the last ten minutes, the largest first.
+    smaller
+        For how many cycles in a row less would have done.
+    """
+
+    inner: Any
+    advised: float
+    wanted: float | None
+    last: Use
+    begun: float
+    number: int = 0
+    peaks: tuple[tuple[float, float], ...] = ()
+    smaller: int = 0
+
+
+def begin(adviser: Adviser, use: Use, limit: float | None) -> MemoryState:
+    """A container's first sample; it keeps the limit that it has."""
+    inner, advised = adviser.begin(use.time)
+    return MemoryState(inner, advised, limit, use, use.time, peaks=((use.time, use.memory),))
+
+
+def step(
+    adviser: Adviser,
+    settings: SteeringSettings,
+    state: MemoryState,
+    use: Use,
+    period: float,
+    cycle: float,
+) -> tuple[MemoryState, str]:
+    """The next sample of a container; parameters and what is returned as in `core.autopilot.cpu.step`."""
+    last = seen(state.last, state.last.memory, use.time, period)
+    inner, advised = adviser.advise(state.inner, last, use.time)
+    advised = advised if isfinite(advised) else state.advised
+    number, peaks = cycle_number(use.time, state.begun, cycle), _with(state.peaks, use)
+    target, wanted, smaller, why = max(advised, safe(peaks, settings)), state.wanted, state.smaller, ""
+    if number != state.number:
+        smaller = smaller + 1 if wanted is None or target < wanted else 0
+    if wanted is not None and use.memory > settings.full * wanted:
+        wanted, smaller, why = max(wanted * settings.step, target), 0, "It was nearly full."
+    elif wanted is not None and target > wanted:
+        wanted, smaller, why = target, 0, "More is needed now."
+    elif smaller >= _TWICE:
+        wanted, smaller, why = target, 0, "Less has been enough for two cycles."
+    return MemoryState(inner, advised, wanted, use, state.begun, number, peaks, smaller), why
+
+
+def safe(peaks: tuple[tuple[float, float], ...], settings: SteeringSettings) -> float:
+    """The least limit that does not endanger a container with these peaks, bytes."""
+    return peaks[0][1] * (1.0 + settings.margin) + SPARE
+
+
+def _with(peaks: tuple[tuple[float, float], ...], use: Use) -> tuple[tuple[float, float], ...]:
+    """The peaks of the last ten minutes, also with this sample."""
+    kept = [peak for peak in peaks if peak[0] >= use.time - REMEMBERED and peak[1] > use.memory]
+    return (*kept, (use.time, use.memory))
