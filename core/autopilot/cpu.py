@@ -14,8 +14,8 @@ from core.provisioning.advice import Seen, cycle_number
 
 if TYPE_CHECKING:
     from core.autopilot.settings import SteeringSettings
-    from core.autopilot.use import Use
     from core.provisioning.advice import Adviser
+    from core.scheduling.model import Use
 
 GAP = 3.0
 """Periods without a sample that are a gap."""

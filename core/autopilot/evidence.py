@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.autopilot.use import Held, Use
+    from core.autopilot.held import Held
+    from core.scheduling.model import Use
 
 
 class Account(NamedTuple):

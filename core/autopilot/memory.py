@@ -11,8 +11,8 @@ from core.units import MIB
 
 if TYPE_CHECKING:
     from core.autopilot.settings import SteeringSettings
-    from core.autopilot.use import Use
     from core.provisioning.advice import Adviser
+    from core.scheduling.model import Use
 
 REMEMBERED = 600.0
 """Seconds for which the most that was used is remembered."""

@@ -43,6 +43,14 @@ class SetLimit:
 
 
 @dataclass(frozen=True, slots=True)
+class SetMemory:
+    """Give a job at most `limit` bytes of memory (None: no limit)."""
+
+    job: str
+    limit: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class SetThreads:
     """Ask a job to compute with this many threads."""
 
@@ -82,7 +90,7 @@ class Stop:
     job: str
 
 
-Action: TypeAlias = Start | Refuse | SetLimit | SetThreads | Migrate | Pause | Resume | Stop
+Action: TypeAlias = Start | Refuse | SetLimit | SetMemory | SetThreads | Migrate | Pause | Resume | Stop
 
 
 @filled_by_slot

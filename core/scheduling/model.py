@@ -140,6 +140,32 @@ NO_TERMS = Terms()
 
 
 @dataclass(frozen=True, slots=True)
+class Use:
+    """What a job used since it was looked at before, about a second ago.
+
+    Parameters
+    ----------
+    time
+        Seconds of the run's clock.
+    cores
+        Cores used, the mean over that time.
+    memory
+        Bytes of its working set.
+    throttled
+        The share of its quota's periods in which it was held back; 0 without a quota.
+    phase, code
+        By a phase model: −1 and None while it warms up, and without one.
+    """
+
+    time: float
+    cores: float
+    memory: float
+    throttled: float = 0.0
+    phase: int = -1
+    code: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Hidden:
     """What no scheduler can know, for the oracles that look on purpose.
 
@@ -194,6 +220,10 @@ class Job:
     step_seconds
         Seconds per training step with the cores and threads that it has now, as lately measured; None while
         that is not known.
+    memory_limit
+        Bytes that it may use at most, or None without a limit.
+    use
+        What it used lately; None where nobody looks.
     """
 
     id: str
@@ -214,6 +244,8 @@ class Job:
     hidden: Hidden | None = None
     terms: Terms | None = None
     step_seconds: float | None = None
+    memory_limit: float | None = None
+    use: Use | None = None
 
     @property
     def said(self) -> Terms:

@@ -1,0 +1,33 @@
+"""A provisioning policy that was fitted to steer by, with what it was fitted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.provisioning.keeping import kept
+
+if TYPE_CHECKING:
+    from core.provisioning.advice import Adviser
+
+
+@kept
+@dataclass(frozen=True)
+class FittedPolicy:
+    """What steers, and by which clock.
+
+    Parameters
+    ----------
+    name
+        The policy's.
+    cycle, period
+        Seconds of a rescaling cycle, and between the samples that it was fitted on.
+    cpu, memory
+        What says how many cores and bytes a container is given; None where it was not fitted on these.
+    """
+
+    name: str
+    cycle: float
+    period: float
+    cpu: Adviser | None
+    memory: Adviser | None
