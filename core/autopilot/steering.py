@@ -106,7 +106,7 @@ class _Look:
         return Decision(state, tuple(self._actions), tuple(self._reasons), tuple(self._marks), wake=wake)
 
     def _not_done(self, action: Action) -> None:
-        """What was refused is asked for again when the container wants something else, or at the next look."""
+        """What was refused is asked for again at the next look."""
         known = self._known.get(action.job)
         if known is None:
             return

@@ -13,7 +13,17 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
 from core.scheduling.loop import replay
 from core.scheduling.model import JobState
 
@@ -131,6 +141,13 @@ def possible(action: Action, seen: Observation) -> bool:
     return action.job in jobs and _possible_for(action, jobs[action.job], workers)
 
 
+def _is_amount(action: SetLimit | SetMemory | SetThreads) -> bool:
+    if isinstance(action, SetThreads):
+        return action.threads >= 1
+    above = action.limit is None or action.limit > 0.0
+    return above and (isinstance(action, SetMemory) or action.weight > 0.0)
+
+
 def _possible_for(action: Action, job: Job, workers: dict[str, Worker]) -> bool:
     match action:
         case Start(_, worker, limit, weight, threads):
@@ -139,10 +156,8 @@ def _possible_for(action: Action, job: Job, workers: dict[str, Worker]) -> bool:
             return job.state is JobState.WAITING and fits and begins
         case Refuse(_, why):
             return job.state is JobState.WAITING and bool(why)
-        case SetLimit(_, limit, weight):
-            return (limit is None or limit > 0.0) and weight > 0.0
-        case SetThreads(_, threads):
-            return threads >= 1
+        case SetLimit() | SetMemory() | SetThreads():
+            return _is_amount(action)
         case Migrate(_, to):
             return to in workers and to != job.worker and job.can_migrate
         case Pause() | Resume() | Stop():

@@ -6,10 +6,11 @@ same refusals wherever it runs.
 
 from __future__ import annotations
 
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, TypeVar
 
 from core.scheduling.model import JobState
+from core.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,6 +89,30 @@ def movable(action: Migrate, state: JobState, *, writes: bool, there: bool) -> N
         raise Refused(f"Job {action.job} writes no checkpoints.")
     if there:
         raise Refused(f"Job {action.job} is already on {action.to}.")
+
+
+def enough_memory(
+    job: str, limit: float | None, used: float | None, worker: str, memory: float | None
+) -> float | None:
+    """A memory limit (bytes, None for none) that the worker has, and that does not kill the job at once.
+
+    Parameters
+    ----------
+    job, limit
+        As asked for.
+    used, memory
+        What the job uses now, and what the worker has, in bytes; None where that is not known.
+    worker
+        Its name.
+    """
+    if limit is None:
+        return None
+    if not 0 < limit <= (inf if memory is None else memory):
+        has = "" if memory is None else f", which has {format_bytes(memory)}"
+        raise Refused(f"A memory limit of {format_bytes(limit)} is not possible on {worker}{has}.")
+    if used is not None and limit < used:
+        raise Refused(f"Job {job} uses {format_bytes(used)}: a limit of {format_bytes(limit)} would end it.")
+    return limit
 
 
 def possible(limit: float | None, weight: float, worker: str, capacity: float) -> tuple[float | None, float]:

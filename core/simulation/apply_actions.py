@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from core.scheduling import refusals
-from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
 from core.scheduling.model import Failure, JobState
 from core.scheduling.refusals import Refused
 from core.simulation import migration
@@ -61,6 +71,13 @@ def _set_limit(world: World, job: SimulatedJob, action: SetLimit) -> None:
     world.change(node)
 
 
+def _set_memory(world: World, job: SimulatedJob, action: SetMemory) -> None:
+    node = refusals.placed(job.spec.id, job.state, job.node)
+    limit = refusals.enough_memory(action.job, action.limit, job.spec.memory, node.spec.id, node.spec.memory)
+    world.touch(job)
+    job.memory_limit = limit
+
+
 def _set_threads(world: World, job: SimulatedJob, action: SetThreads) -> None:
     node = refusals.placed(job.spec.id, job.state, job.node)
     refusals.told(action, job if job.spec.resizable else None)
@@ -95,6 +112,7 @@ _DOING: Final[dict[type, Callable[[World, SimulatedJob, Any], None]]] = {
     Start: _start,
     Refuse: _refuse,
     SetLimit: _set_limit,
+    SetMemory: _set_memory,
     SetThreads: _set_threads,
     Migrate: _migrate,
     Pause: _pause,

@@ -65,7 +65,7 @@ class Line:
         The job; only what never changes of it is looked at.
     number
         Of the first observation that shows it.
-    id, state, worker, can_migrate, started, limit, weight, threads
+    id, state, worker, can_migrate, started, limit, weight, threads, memory_limit
         As `core.scheduling.model.Job` shows them.
     at, done, cpu_seconds, share, rate
         The straight line itself; see the module.
@@ -97,6 +97,7 @@ class Line:
     printed: int
     news: tuple[Reading, ...]
     step_seconds: float | None
+    memory_limit: float | None = None
     value: Job | None = None
 
     def readings(self, since: float, now: float, number: int) -> tuple[Reading, ...]:
@@ -150,7 +151,7 @@ class SimulatedJob:
         What was given.
     levels
         E as it prints it, value by value.
-    state, node, started, limit, weight, threads
+    state, node, started, limit, weight, threads, memory_limit
         As `core.scheduling.model.Job` shows them.
     follows
         Whether its threads are as many as its cores.
@@ -186,6 +187,7 @@ class SimulatedJob:
     limit: float | None = None
     weight: float = 1.0
     threads: int | None = None
+    memory_limit: float | None = None
     at: float = 0.0
     done: float = 0.0
     cpu_seconds: float = 0.0
@@ -294,6 +296,7 @@ class SimulatedJob:
             self.printed,
             news,
             None if per_work is None or rate <= 0 else 1.0 / (per_work * rate),
+            self.memory_limit,
         )
 
     def steps_at(self, done: float) -> int:

@@ -202,6 +202,7 @@ def _job(line: Line, now: float, since: float, number: int, hidden: bool) -> Job
         Hidden(max(spec.work - done, 0.0)) if hidden else None,
         job.terms,
         line.step_seconds,
+        line.memory_limit,
     )
     if line.rate <= 0.0 and not readings:
         line.value = value

@@ -30,7 +30,8 @@ _CLASSES: dict[str, type[Any]] = {
     for each in (
         Entry, model.Observation, model.Worker, model.Job, model.Terms, model.Profile, model.Hidden,
         model.Use, model.Failure, actions.Start, actions.Refuse, actions.SetLimit, actions.SetMemory,
-        actions.SetThreads, actions.Migrate, actions.Pause, actions.Resume, actions.Stop, actions.Reason, actions.Mark,
+        actions.SetThreads, actions.Migrate, actions.Pause, actions.Resume, actions.Stop, actions.Reason,
+        actions.Mark,
     )
 }  # fmt: skip
 _NAMES = {cls: tuple(each.name for each in fields(cls)) for cls in _CLASSES.values()}

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from core.autopilot import cpu, memory
 from core.autopilot.evidence import Account, evidence_of
-from core.autopilot.settings import SteeringSettings
 from core.autopilot.held import Held
+from core.autopilot.settings import SteeringSettings
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import fit_policy

@@ -13,7 +13,17 @@ from itertools import pairwise
 
 import pytest
 
-from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
 from core.scheduling.model import JobState, Observation, Trigger
 
 
@@ -123,6 +133,17 @@ class EngineExam(ABC):
         changed = self.next(engine, later.time + 0.1).jobs[0]
         assert (changed.limit, changed.weight) == (pytest.approx(0.25), pytest.approx(2.0))
 
+    def test_a_memory_limit_holds_until_it_is_taken_back(self):
+        engine = self.engine(ExamJob("a"))
+        seen = self.started(engine, "a")
+        before = seen.jobs[0].memory_limit
+        assert engine.apply([SetMemory("a", 2.0**28)]) == ()
+        changed = self.next(engine, seen.time + 0.2)
+        assert changed.jobs[0].memory_limit == 2.0**28
+        assert engine.apply([SetLimit("a", 0.5), SetMemory("a", None)]) == ()
+        later = self.next(engine, changed.time + 0.2).jobs[0]
+        assert (later.memory_limit, later.limit) == (before, pytest.approx(0.5))
+
     def test_a_paused_job_stands_still_and_goes_on(self):
         engine = self.engine(ExamJob("a"))
         seen = self.started(engine, "a")
@@ -186,6 +207,10 @@ class EngineExam(ABC):
             SetLimit("a", -1.0),
             SetLimit("a", 1e6),
             SetLimit("a", 0.5, weight=-1.0),
+            SetMemory("nobody", 1e9),
+            SetMemory("b", 1e9),
+            SetMemory("a", 0.0),
+            SetMemory("a", -1.0),
             SetThreads("a", 2),
             Migrate("nobody", "{1}"),
             Migrate("a", "nowhere"),

@@ -297,4 +297,5 @@ class DemoEngine:
             can_migrate=False,
             terms=None if asked is None else asked.job.terms,
             step_seconds=job.clock.seconds,
+            memory_limit=limits.memory_bytes,
         )

@@ -9,7 +9,17 @@ from core.engines.errors import ContainerGone
 from core.errors import PhaseDockError
 from core.progress import StepClock
 from core.scheduling import refusals
-from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
 from core.scheduling.model import JobState
 
 if TYPE_CHECKING:
@@ -117,6 +127,16 @@ def _set_limit(host: DemoHost, job: Followed, action: SetLimit) -> None:
     job.container = host.known(job.container.id) or job.container
 
 
+def _set_memory(host: DemoHost, job: Followed, action: SetMemory) -> None:
+    refusals.placed(action.job, job.state, host)
+    limit = refusals.enough_memory(action.job, action.limit, None, host.name, host.world.plan.memory)
+    job.changed = True
+    host.set_limits(
+        job.container.id, job.container.limits.with_memory(None if limit is None else round(limit))
+    )
+    job.container = host.known(job.container.id) or job.container
+
+
 def _set_threads(host: DemoHost, job: Followed, action: SetThreads) -> None:
     refusals.placed(action.job, job.state, host)
     refusals.told(action, None)
@@ -147,6 +167,7 @@ _DOING: Final[dict[type, Callable[[DemoHost, Followed, Any], None]]] = {
     Start: _start,
     Refuse: _refuse,
     SetLimit: _set_limit,
+    SetMemory: _set_memory,
     SetThreads: _set_threads,
     Migrate: _migrate,
     Pause: _pause,

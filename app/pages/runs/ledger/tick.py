@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
-from core.units import format_cores, format_duration, format_number
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
+from core.units import format_bytes, format_cores, format_duration, format_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,6 +136,8 @@ def sentence(action: Action) -> str:
         case SetLimit(limit=limit, weight=weight):
             what = f"may use {format_cores(limit)}" if limit is not None else "has no limit"
             what += "" if weight == 1 else f", weight {format_number(weight)}"
+        case SetMemory(limit=limit):
+            what = "has no memory limit" if limit is None else f"may use {format_bytes(limit)} of memory"
         case SetThreads(threads=threads):
             what = f"uses {threads:,} thread{'s' if threads != 1 else ''}"
         case Migrate(to=to):

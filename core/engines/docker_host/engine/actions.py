@@ -14,7 +14,17 @@ from core.engines.docker_host.engine.start import answered, create, follow, prep
 from core.engines.docker_host.engine.threads import ask, wanted_threads
 from core.errors import PhaseDockError
 from core.scheduling import refusals
-from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
 from core.scheduling.model import Failure, JobState
 from core.scheduling.refusals import Refused
 
@@ -82,6 +92,17 @@ def _set_limit(shared: SharedState, job: LiveJob, action: SetLimit, until: float
     set_limit(shared, job, limit, weight, until)
 
 
+def _set_memory(shared: SharedState, job: LiveJob, action: SetMemory, _: float) -> None:  # noqa: ARG001 - one shape
+    worker = refusals.placed(job.id, job.state, job.worker)
+    memory = float(worker.host.info().memory)
+    limit = refusals.enough_memory(action.job, action.limit, job.memory, worker.name, memory)
+    host = worker.host
+    known = host.known(job.container) or host.inspect(job.container)
+    job.changed = True
+    limits = known.limits.with_memory(None if limit is None else round(limit))
+    job.memory_limit = host.set_limits(job.container, limits, hold=job.adopted).memory_bytes
+
+
 def _set_threads(shared: SharedState, job: LiveJob, action: SetThreads, _: float) -> None:  # noqa: ARG001 - one shape
     refusals.placed(job.id, job.state, job.worker)
     refusals.told(action, job.agent if job.can_resize else None)
@@ -127,6 +148,7 @@ _DOING: Final[dict[type, Callable[[SharedState, LiveJob, Any, float], None]]] = 
     Start: _start,
     Refuse: _refuse,
     SetLimit: _set_limit,
+    SetMemory: _set_memory,
     SetThreads: _set_threads,
     Migrate: _migrate,
     Pause: _pause,

@@ -36,8 +36,10 @@ class LiveJob:
         Where it is in its life, and in which container.
     started
         When it first ran, or None.
-    limit, weight
-        What was last requested, or what an adopted container has.
+    limit, weight, memory_limit
+        What was last requested, or what its container has.
+    memory
+        Bytes that it uses, or None where that was not read yet.
     can_migrate, can_resize
         As its owner says.
     said
@@ -62,6 +64,8 @@ class LiveJob:
     started: float | None = None
     limit: float | None = None
     weight: float = 1.0
+    memory_limit: float | None = None
+    memory: float | None = None
     can_migrate: bool = False
     can_resize: bool = False
     said: tuple[float | None, Terms | None] = (None, None)
@@ -95,6 +99,7 @@ class LiveJob:
 
     def count(self, counters: Counters) -> None:
         """Take a reading of its container; a counter that was reset is added to the total before."""
+        self.memory = float(counters.memory)
         if counters.cpu_seconds < self._counted:
             self._used_before += self._counted
         self._counted = counters.cpu_seconds
@@ -142,6 +147,7 @@ class LiveJob:
             self.can_resize and not self._is_silent(says),
             terms=terms,
             step_seconds=place.step_seconds,
+            memory_limit=self.memory_limit,
         )
 
     def _place(self, says: Says | None) -> Place:

@@ -110,6 +110,7 @@ def _update(
         shared.executor.submit(put_back, host, job)
     else:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
+        job.memory_limit = container.limits.memory_bytes
         if job.adopted or not job.limit_stands(container.limits, host.info().cores):
             job.limit, job.weight = container.limits.cores, container.limits.weight
 

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 
 from core.runtime.live.view.snapshot import LiveFiles, age, write_attached
 from core.runtime.live.view.values import ActivityEntry, Mode
-from core.scheduling.actions import Migrate, Pause, Refuse, Resume, SetLimit, SetThreads, Start, Stop
+from core.scheduling.actions import (
+    Migrate,
+    Pause,
+    Refuse,
+    Resume,
+    SetLimit,
+    SetMemory,
+    SetThreads,
+    Start,
+    Stop,
+)
 from core.units import format_cores
 
 if TYPE_CHECKING:
@@ -25,6 +35,7 @@ _TOUCH_AFTER = 5.0
 _VERBS: dict[type, tuple[str, str]] = {
     Start: ("Started", "Would start"),
     Refuse: ("Refused", "Would refuse"),
+    SetMemory: ("Set its memory", "Would set its memory"),
     SetThreads: ("Asked to change its threads", "Would ask to change its threads"),
     Migrate: ("Moved", "Would move"),
     Pause: ("Paused", "Would pause"),
