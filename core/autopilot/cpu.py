@@ -7,18 +7,15 @@ limit does not show what would be used without, so a limit that holds it back gr
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.provisioning.advice import Seen, cycle_number
+from core.autopilot.asking import first, following
+from core.provisioning.advice import cycle_number
 
 if TYPE_CHECKING:
     from core.autopilot.settings import SteeringSettings
     from core.provisioning.advice import Adviser
     from core.scheduling.model import Use
-
-GAP = 3.0
-"""Periods without a sample that are a gap."""
 
 
 class CpuState(NamedTuple):
@@ -26,14 +23,16 @@ class CpuState(NamedTuple):
 
     Parameters
     ----------
-    inner, advised
-        The policy's state, and what it said last.
+    inner
+        The policy's state, with all samples but the last.
+    advised
+        What the policy said last.
     wanted
         What the container is to have.
     last
-        The sample before.
+        The last sample.
     begun, number
-        When its first sample came, and the cycle that it is in.
+        When its first sample came, and the cycle that the next one is in.
     held_since
         Since when it has been held back too much, seconds; None while it is not.
     violations
@@ -50,10 +49,11 @@ class CpuState(NamedTuple):
     violations: int = 0
 
 
-def begin(adviser: Adviser, settings: SteeringSettings, use: Use) -> CpuState:
-    """A container's first sample."""
-    inner, advised = adviser.begin(use.time)
-    return CpuState(inner, advised, max(advised, settings.floor), use, use.time)
+def begin(adviser: Adviser, settings: SteeringSettings, use: Use, period: float, cycle: float) -> CpuState:
+    """A container's first sample; parameters as in `step`."""
+    inner, advised = first(adviser, use, use.cores, period)
+    number = cycle_number(use.time + period, use.time, cycle)
+    return CpuState(inner, advised, max(advised, settings.floor), use, use.time, number)
 
 
 def step(
@@ -66,7 +66,7 @@ def step(
     *,
     steers: bool,
 ) -> tuple[CpuState, str]:
-    """The next sample of a container.
+    """The next sample of a container: what it is to have until the one after.
 
     Parameters
     ----------
@@ -88,11 +88,9 @@ def step(
     tuple
         The state after that, and why it wants other cores; empty where it does not.
     """
-    inner, advised = adviser.advise(
-        state.inner, seen(state.last, state.last.cores, use.time, period), use.time
-    )
-    advised = advised if isfinite(advised) else state.advised
-    number = cycle_number(use.time, state.begun, cycle)
+    samples = (state.last, state.last.cores), (use, use.cores)
+    inner, advised = following(adviser, state.inner, state.advised, samples, period)
+    number = cycle_number(use.time + period, state.begun, cycle)
     wanted, why, violations = state.wanted, "", state.violations
     target = max(advised, settings.floor)
     if (advised != state.advised or number != state.number) and target != wanted:
@@ -103,9 +101,3 @@ def step(
         wanted, since, violations = max(wanted, state.wanted) * settings.step, use.time, violations + 1
         why = f"It was held back in {use.throttled:.0%} of its periods."
     return CpuState(inner, advised, wanted, use, state.begun, number, since, violations), why
-
-
-def seen(last: Use, value: float, now: float, period: float) -> Seen:
-    """A sample as a policy sees it once the next one comes, at `now`."""
-    passed = now - last.time
-    return Seen(last.time, value, period if passed > GAP * period else passed, last.phase, last.code)

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
+
+from core.autopilot.asking import GAP
+from core.autopilot.held import Held
+from core.scheduling.actions import SetLimit, SetMemory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from core.autopilot.held import Held
-    from core.scheduling.model import Use
+    from core.scheduling.actions import Action
+    from core.scheduling.loop import Entry
+    from core.scheduling.model import Job, Use
 
 
 class Account(NamedTuple):
@@ -77,6 +83,87 @@ class Account(NamedTuple):
             short=self.short + short,
             now=(mine, cores, bytes_, memory),
         )
+
+
+@dataclass
+class _Followed:
+    """One container: what it has without being steered, what it was to have, and its last sample."""
+
+    kept: Held
+    wanted: Held
+    last: Use
+    account: Account = field(default_factory=Account)
+
+
+class Book:
+    """Adds up what a run of a policy shows, entry by entry; of a recorded ledger as of a running one.
+
+    What a container would have without being steered is the limit that it had when it was first seen; without
+    one the cores and bytes that its owner asked for, and without these the most that it used so far.
+
+    Parameters
+    ----------
+    steers
+        Whether what the policy decided was done. A container is then short while it is held back, and
+        otherwise while it uses more than it would have had.
+    period
+        Seconds between samples; what was not seen for more than three of them is a gap.
+    """
+
+    def __init__(self, *, steers: bool, period: float) -> None:
+        self._steers, self._period = steers, period
+        self._followed: dict[str, _Followed] = {}
+        self._begun: float | None = None
+        self._now = 0.0
+
+    def take(self, entry: Entry) -> None:
+        """Take the next entry."""
+        for job in entry.observation.jobs:
+            if job.use is not None:
+                self._see(job, job.use)
+        refused = {failure.action for failure in entry.failures}
+        for action in entry.actions:
+            if action not in refused and action.job in self._followed:
+                self._decided(self._followed[action.job], action)
+
+    def evidence(self) -> Evidence:
+        """What was added up so far."""
+        accounts = {name: each.account for name, each in self._followed.items()}
+        lasted = 0.0 if self._begun is None else self._now - self._begun
+        return evidence_of(accounts, lasted)
+
+    def _see(self, job: Job, use: Use) -> None:
+        self._begun, self._now = use.time if self._begun is None else self._begun, use.time
+        each = self._followed.get(job.id)
+        if each is None:
+            held = Held(job.limit, job.memory_limit)
+            self._followed[job.id] = _Followed(_kept(job, use), held, use)
+            return
+        if use.time <= each.last.time:
+            return
+        passed = use.time - each.last.time
+        seconds = passed if passed <= GAP * self._period else self._period
+        cores = each.wanted.cores
+        over = use.throttled if self._steers else float(cores is not None and use.cores > cores)
+        if job.limit is None and job.request is None and not self._steers:
+            each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, use.cores))
+        if job.memory_limit is None and job.said.memory is None and not self._steers:
+            each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
+        each.account = each.account.after(seconds, use, each.wanted, each.kept, short=over * seconds)
+        each.last = use
+
+    def _decided(self, each: _Followed, action: Action) -> None:
+        account = each.account
+        if isinstance(action, SetLimit):
+            each.wanted = each.wanted._replace(cores=action.limit)
+        elif isinstance(action, SetMemory):
+            each.wanted = each.wanted._replace(memory=action.limit)
+        each.account = account._replace(resizes=account.resizes + 1)
+
+
+def _kept(job: Job, use: Use) -> Held:
+    cores = job.limit or job.request or use.cores
+    return Held(cores, job.memory_limit or job.said.memory or use.memory)
 
 
 class Evidence(NamedTuple):

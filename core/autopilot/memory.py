@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.autopilot.cpu import seen
+from core.autopilot.asking import first, following
 from core.provisioning.advice import cycle_number
 from core.units import MIB
 
@@ -26,13 +25,13 @@ class MemoryState(NamedTuple):
     Parameters
     ----------
     inner, advised
-        The policy's state, and what it said last.
+        The policy's state with all samples but the last, and what it said last.
     wanted
         Bytes that the container is to have; None while it has no limit and gets none.
     last
-        The sample before.
+        The last sample.
     begun, number
-        When its first sample came, and the cycle that it is in.
+        When its first sample came, and the cycle that the next one is in.
     peaks
         (time, bytes) of the samples that nothing later reached, of the last ten minutes, the largest first.
     smaller
@@ -49,10 +48,11 @@ class MemoryState(NamedTuple):
     smaller: int = 0
 
 
-def begin(adviser: Adviser, use: Use, limit: float | None) -> MemoryState:
+def begin(adviser: Adviser, use: Use, limit: float | None, period: float, cycle: float) -> MemoryState:
     """A container's first sample; it keeps the limit that it has."""
-    inner, advised = adviser.begin(use.time)
-    return MemoryState(inner, advised, limit, use, use.time, peaks=((use.time, use.memory),))
+    inner, advised = first(adviser, use, use.memory, period)
+    number = cycle_number(use.time + period, use.time, cycle)
+    return MemoryState(inner, advised, limit, use, use.time, number, ((use.time, use.memory),))
 
 
 def step(
@@ -64,10 +64,9 @@ def step(
     cycle: float,
 ) -> tuple[MemoryState, str]:
     """The next sample of a container; parameters and what is returned as in `core.autopilot.cpu.step`."""
-    last = seen(state.last, state.last.memory, use.time, period)
-    inner, advised = adviser.advise(state.inner, last, use.time)
-    advised = advised if isfinite(advised) else state.advised
-    number, peaks = cycle_number(use.time, state.begun, cycle), _with(state.peaks, use)
+    samples = (state.last, state.last.memory), (use, use.memory)
+    inner, advised = following(adviser, state.inner, state.advised, samples, period)
+    number, peaks = cycle_number(use.time + period, state.begun, cycle), _with(state.peaks, use)
     target, wanted, smaller, why = max(advised, safe(peaks, settings)), state.wanted, state.smaller, ""
     if number != state.number:
         smaller = smaller + 1 if wanted is None or target < wanted else 0

@@ -133,10 +133,13 @@ class _Look:
 
     def _first(self, job: Job, use: Use) -> tuple[Steered, tuple[str, str]]:
         settings, fitted = self._state.settings, self._fitted
-        cores = None if fitted.cpu is None else cpu.begin(fitted.cpu, settings, use)
+        cores = (
+            None if fitted.cpu is None else cpu.begin(fitted.cpu, settings, use, fitted.period, fitted.cycle)
+        )
         bytes_ = None
         if fitted.memory is not None and settings.memory:
-            bytes_ = memory.begin(fitted.memory, use, job.memory_limit)
+            limit = job.memory_limit
+            bytes_ = memory.begin(fitted.memory, use, limit, fitted.period, fitted.cycle)
         held = (job.limit, job.memory_limit)
         return Steered(cores, bytes_, held), ("It was seen for the first time.", "")
 

@@ -1,0 +1,167 @@
+"""Steering in the frame: what is asked for, that it replays, and what a run adds up to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.autopilot.evidence import Book
+from core.autopilot.fitted import FittedPolicy
+from core.autopilot.steering import steering
+from core.provisioning.evaluation.metrics import tally, under_time_0
+from core.provisioning.fleet import Resource
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import fit_policy
+from core.scheduling.actions import SetLimit, SetMemory
+from core.scheduling.loop import drive, replay
+from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Use, Worker
+from core.store.ledger import pack, unpack
+from core.units import GIB
+from tests.provisioning.making import demand_of, random_demand
+
+CYCLE = 5.0
+
+
+def fitted(policy="prev.step.max"):
+    cpu, memory = (
+        fit_policy(POLICIES[policy], random_demand(11, 8, cycle=CYCLE, resource=each)).adviser
+        for each in (Resource.CPU, Resource.MEMORY)
+    )
+    return FittedPolicy(policy, CYCLE, 1.0, cpu, memory)
+
+
+class Shown:
+    """An engine that shows recorded samples, second by second, and remembers what it was asked to do.
+
+    Parameters
+    ----------
+    cores, memory
+        Of each container, by second.
+    limits
+        What they have at first, in cores and bytes.
+    refuses
+        Which actions it refuses, by their number.
+    """
+
+    def __init__(self, cores, memory=None, limits=(4.0, 16 * GIB), refuses=()):
+        self.cores, self.limits, self.refuses = cores, dict.fromkeys(cores, limits), set(refuses)
+        self.memory = memory or {name: [1.0 * GIB] * len(each) for name, each in cores.items()}
+        self.second, self.number, self.asked, self.failures = -1, 0, [], ()
+
+    @property
+    def finished(self):
+        return self.second + 1 >= max(map(len, self.cores.values()))
+
+    def wait(self, until):  # noqa: ARG002 - the next second, whenever that is
+        self.second += 1
+
+    def observe(self):
+        jobs = tuple(
+            Job(
+                name, JobState.RUNNING, "w", limit=self.limits[name][0], memory_limit=self.limits[name][1],
+                use=Use(float(self.second), each[self.second], self.memory[name][self.second]),
+            )
+            for name, each in self.cores.items()
+            if self.second < len(each)
+        )  # fmt: skip
+        seen = Observation(
+            self.number, float(self.second), Trigger.TICK, (Worker("w", 8.0),), jobs, (), self.failures
+        )
+        self.number += 1
+        return seen
+
+    def apply(self, actions):
+        failures = []
+        for action in actions:
+            if len(self.asked) in self.refuses:
+                failures.append(Failure(action, "No."))
+            self.asked.append(action)
+        self.failures = tuple(failures)
+        return self.failures
+
+
+def run(engine, *, steers=False, policy="prev.step.max", **chosen):
+    made = steering(fitted(policy), steers=steers)
+    return list(drive(engine, made, made.chosen(chosen), 1))
+
+
+CORES = {"a": [1.0] * 5 + [0.5] * 5 + [3.0] * 6, "b": [2.0] * 16}
+
+
+def test_each_container_is_asked_for_what_its_cycle_needs():
+    engine = Shown(CORES)
+    entries = run(engine)
+    asked = [(action.job, action.limit) for action in engine.asked if action.job == "a"]
+    assert asked[1:] == [("a", 1.0), ("a", 0.5), ("a", 3.0)], "after the cold start"
+    assert all(isinstance(action, SetLimit) for action in engine.asked), "memory only if that is asked for"
+    said = [reason for entry in entries for reason in entry.reasons if reason.job == "a"]
+    assert said[1].text == "a has 1.00 cores from now on. The policy decided anew."
+
+
+def test_a_run_replays_from_its_ledger():
+    entries = run(Shown(CORES), policy="phasedock", memory=True)
+    again = unpack(pack(entries))
+    assert again == tuple(entries)
+    made = steering(fitted("phasedock"), steers=False)
+    assert list(replay(made, made.chosen({"memory": True}), 1, again)) == []
+
+
+def test_what_was_refused_is_asked_for_again():
+    engine = Shown({"a": [1.0] * 8}, refuses={0, 1})
+    run(engine)
+    first = [action.limit for action in engine.asked]
+    assert len(set(first[:3])) == 1
+    assert first[3:] == [1.0]
+
+
+def test_memory_is_steered_where_that_is_chosen():
+    engine = Shown({"a": [1.0] * 14}, {"a": [2 * GIB] * 14})
+    run(engine, memory=True)
+    (action,) = [each for each in engine.asked if isinstance(each, SetMemory)]
+    assert action.limit == pytest.approx(2 * GIB * 1.15 + 32 * 2**20)
+
+
+def test_a_book_adds_up_what_an_evaluation_says():
+    rng = np.random.default_rng(3)
+    cores = {name: rng.gamma(4, 0.3, 60).tolist() for name in ("a", "b", "c")}
+    book = Book(steers=False, period=1.0)
+    for entry in run(Shown(cores)):
+        book.take(entry)
+    found = book.evidence()
+    demand = demand_of(list(cores.values()), cycle=CYCLE)
+    policy = fit_policy(POLICIES["prev.step.max"], random_demand(11, 8, cycle=CYCLE))
+    given = np.maximum(policy(demand), 0.05)
+    later = demand.fleet.time > 0  # what the first sample used was used before anything could be decided
+    short = float((demand.values > given)[later].mean())
+    assert found.short_share == pytest.approx(short)
+    assert found.seconds == pytest.approx(3 * 59)
+    # a limit decided at a sample holds from then on, as an allocation is for the sample that comes
+    assert found.freed_cores == pytest.approx(3 * (4.0 - given[later].mean()))
+    assert float(under_time_0(tally(demand, given).pooled())[0]) == pytest.approx(short, abs=0.05)
+
+
+def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has():
+    book = Book(steers=False, period=1.0)
+    for entry in run(Shown({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None))):
+        book.take(entry)
+    assert book.evidence().freed_cores_now == pytest.approx(0.0)
+
+
+def test_containers_that_come_and_go_are_remembered():
+    book = Book(steers=True, period=1.0)
+    engine = Shown({"short": [1.0] * 4, "long": [1.0] * 12})
+    entries = run(engine, steers=True)
+    held = [
+        replace(entry, observation=replace(entry.observation, jobs=tuple(
+            replace(job, use=replace(job.use, throttled=0.5 if job.id == "short" else 0.0))
+            for job in entry.observation.jobs
+        )))
+        for entry in entries
+    ]  # fmt: skip
+    for entry in held:
+        book.take(entry)
+    found = book.evidence()
+    assert found.worst == ("short", 0.5)
+    assert found.seconds == 3 + 11
