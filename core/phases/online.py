@@ -17,7 +17,7 @@ from core.phases.rows import Windows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from core.phases.encoders import Labels
+    from core.phases.encoders import Codes, Labels
     from core.phases.model import PhaseModel
     from core.traces.model import FloatArray
 
@@ -67,6 +67,23 @@ class OnlineDetector:
         InputError
             If the shape is wrong or a container is named twice.
         """
+        return labels_of(self._model, self._take(containers, samples))
+
+    def push_with_codes(self, containers: Sequence[str], samples: FloatArray) -> tuple[Labels, Codes]:
+        """The same, and their codes, float32 of shape (len(containers), size); zeros without a full window.
+
+        Raises
+        ------
+        InputError
+            As `push`.
+        """
+        windows = self._take(containers, samples)
+        codes = np.zeros((windows.n_samples, self._model.encoder.size), np.float32)
+        codes[windows.samples] = self._model.encoder.codes(windows)
+        return labels_of(self._model, windows), codes
+
+    def _take(self, containers: Sequence[str], samples: FloatArray) -> Windows:
+        """Take the samples; the windows that are full then."""
         values = np.asarray(samples, np.float64)
         if values.shape != (len(containers), self._n) or len(set(containers)) < len(containers):
             raise InputError(
@@ -82,12 +99,9 @@ class OnlineDetector:
         self._windows[places], self._seen[places] = after, seen + 1
         # with AI4DL's warm-up the window of a sample ends one sample before it
         late = self._model.warmup == "zeros"
-        return self._labels(before if late else after, seen + (0 if late else 1))
-
-    def _labels(self, windows: FloatArray, seen: FloatArray) -> Labels:
-        ready = np.flatnonzero(seen > self._model.history)
-        rows = np.ascontiguousarray(windows, np.float32).ravel()
-        return labels_of(self._model, Windows(rows, ready, ready * self._width, len(windows)))
+        full = np.flatnonzero(seen + (0 if late else 1) > self._model.history)
+        rows = np.ascontiguousarray(before if late else after, np.float32).ravel()
+        return Windows(rows, full, full * self._width, len(containers))
 
     def _places_of(self, containers: Sequence[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         new = [name for name in containers if name not in self._places]

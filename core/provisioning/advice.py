@@ -198,3 +198,22 @@ class Completed:
 
     def _complete(self, amount: float) -> float:
         return max(amount if isfinite(amount) else self.unknown, 0.0)
+
+
+@kept
+@dataclass(frozen=True)
+class Scaled:
+    """Advises a multiple of what another one does."""
+
+    adviser: Adviser
+    factor: float
+
+    def begin(self, time: float) -> tuple[Any, float]:
+        """As the other one, scaled."""
+        state, amount = self.adviser.begin(time)
+        return state, self.factor * amount
+
+    def advise(self, state: Any, last: Seen, time: float) -> tuple[Any, float]:
+        """As the other one, scaled."""
+        state, amount = self.adviser.advise(state, last, time)
+        return state, self.factor * amount

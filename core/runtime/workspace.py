@@ -17,6 +17,7 @@ from core.runtime.live.service import Live
 from core.runtime.policies.load import load_policies
 from core.runtime.storage.evaluations import Evaluations
 from core.runtime.storage.files import StorageError, disk_errors, sweep_older
+from core.runtime.storage.fitted_policies import FittedPolicies
 from core.runtime.storage.models import ModelLibrary
 from core.runtime.storage.phase_labels import PhaseLabels
 from core.runtime.storage.sequences import SequenceLibrary
@@ -67,16 +68,17 @@ class Workspace:
         self.evaluations = Evaluations(
             self.traces, self.models, self.tasks, settings.home / "evaluations", self.scratch
         )
-        self.live = Live(settings, self.database, self.tasks, self.models)
+        self.fitted = FittedPolicies(self.traces, self.models, settings.home / "fitted")
+        self.live = Live(settings, self.database, self.tasks, self.models, self.fitted)
         stages = Stages(settings, self.live.engine_registry, self.live.queue.earlier)
-        self.runs = Runs(self.database, self.tasks, stages)
+        self.runs = Runs(self.database, self.tasks, stages, self.fitted.ready)
 
     def sweep(self) -> int:
         """Remove what killed processes left on the disk; say how many things there were."""
         waiting = [state for state in TaskState if state not in (TaskState.DONE, TaskState.CANCELLED)]
         needed = {str(task.params.get("upload", "")) for task in self.tasks.list(1000, waiting)}
         left = sweep_older(self.scratch, _UNFINISHED_AFTER)
-        left += self.uploads.sweep(needed) + self.traces.sweep()
+        left += self.uploads.sweep(needed) + self.traces.sweep() + self.fitted.sweep()
         return left + self.models.sweep() + self.labels.sweep() + self.evaluations.sweep() + self.runs.sweep()
 
     def close(self) -> None:
@@ -90,7 +92,7 @@ def _prepare_home(settings: Settings) -> None:
     try:
         with disk_errors("the workspace"):
             settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for name in ("tmp", "traces", "models", "labels", "uploads", "evaluations", "live"):
+            for name in ("tmp", "traces", "models", "labels", "uploads", "evaluations", "fitted", "live"):
                 (settings.home / name).mkdir(exist_ok=True)
     except StorageError as error:
         raise SettingsError(

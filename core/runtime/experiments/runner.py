@@ -84,9 +84,22 @@ def run_scenario(scenario: Scenario, arm: Arm, seed: int) -> RunResult:
 
 
 def replay_arm(
-    policy: str, settings: Mapping[str, Any], seed: int, entries: Iterable[Entry]
+    policy: str,
+    settings: Mapping[str, Any],
+    seed: int,
+    entries: Iterable[Entry],
+    ready: Callable[[Any], Any] = lambda chosen: chosen,
 ) -> list[Difference]:
     """Show a policy what a ledger says it saw; returns the decisions that differ from the recorded ones.
+
+    Parameters
+    ----------
+    policy, settings, seed
+        As they ran.
+    entries
+        The ledger.
+    ready
+        Adds to settings what they steer by, where that has to be fitted.
 
     Raises
     ------
@@ -96,7 +109,7 @@ def replay_arm(
         If it does not have these settings any more.
     """
     known = POLICIES[policy]
-    return list(replay(known, known.chosen(settings), seed, entries))
+    return list(replay(known, ready(known.chosen(settings)), seed, entries))
 
 
 def scenario_key(experiment: Experiment) -> str:

@@ -22,7 +22,7 @@ from core.runtime.experiments.runner import replay_arm
 from core.runtime.storage.files import checked_id
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from core.experiments.measures.learning import Lines
     from core.experiments.spec import Experiment
@@ -50,9 +50,14 @@ class Runs:
         The work on them.
     worlds
         Opens the engines that they run on.
+    ready
+        Adds to a policy's settings what it steers by, where that has to be fitted.
     """
 
-    def __init__(self, database: Database, tasks: Tasks, worlds: Stages) -> None:
+    def __init__(
+        self, database: Database, tasks: Tasks, worlds: Stages, ready: Callable[[Any], Any]
+    ) -> None:
+        self._ready = ready
         self._tasks = tasks
         self._worlds = worlds
         self._records = RunRecords(database)
@@ -317,7 +322,7 @@ class Runs:
         info = self.get(run)
         if not info.ticks:
             raise NotFoundError("The ledger of this run was not saved.", "Run it again and save its ledger.")
-        return replay_arm(info.policy, info.settings, info.seed, self.entries(run))
+        return replay_arm(info.policy, info.settings, info.seed, self.entries(run), self._ready)
 
     def sweep(self) -> int:
         """Settle the runs that killed processes abandoned; returns how many."""

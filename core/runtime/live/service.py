@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from core.config import Settings
     from core.runtime.database.engine import Database
     from core.runtime.live.view.values import Change, EngineInfo, Mode, Recording, Released
+    from core.runtime.storage.fitted_policies import FittedPolicies
     from core.runtime.storage.models import ModelLibrary
     from core.runtime.tasks.store import Tasks
 
@@ -46,6 +47,8 @@ class Live(ViewBuilder):
         Policies and recordings are tasks.
     models
         Phase models, to label samples with.
+    fitted
+        What policies steer by.
 
     Attributes
     ----------
@@ -53,13 +56,20 @@ class Live(ViewBuilder):
         Submitted jobs.
     """
 
-    def __init__(self, settings: Settings, database: Database, tasks: Tasks, models: ModelLibrary) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        tasks: Tasks,
+        models: ModelLibrary,
+        fitted: FittedPolicies,
+    ) -> None:
         super().__init__(settings.home, Engines(settings), Sessions(tasks))
         self._control = settings.control
         self._models = models
         self.saved_limits = SavedLimitsStore(database)
         self._beginning = Starter(
-            settings.home, self.engine_registry, self._sessions, tasks, models, settings.control
+            settings.home, self.engine_registry, self._sessions, tasks, models, fitted, settings.control
         )
         self.queue = JobQueue(
             settings.home,

@@ -13,6 +13,7 @@ from core.runtime.live.view.values import EngineState, Mode
 from core.runtime.storage.files import new_id
 from core.runtime.storage.repository import checked_name
 from core.scheduling.policies import POLICIES
+from core.scheduling.policies.autopilot import AutopilotSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from core.runtime.live.engines import Engines
     from core.runtime.live.sessions import Sessions
     from core.runtime.live.view.values import Recording
+    from core.runtime.storage.fitted_policies import FittedPolicies
     from core.runtime.storage.models import ModelLibrary
     from core.runtime.tasks.store import Tasks
 
@@ -32,8 +34,8 @@ class Starter:
     ----------
     home
         The home folder of the workspace.
-    engines, sessions, tasks, models
-        The engines, their policies and recordings, and where tasks and models are.
+    engines, sessions, tasks, models, fitted
+        The engines, their policies and recordings, and where tasks, models and fitted policies are.
     control
         Whether anything that is real may be changed.
     """
@@ -45,6 +47,7 @@ class Starter:
         sessions: Sessions,
         tasks: Tasks,
         models: ModelLibrary,
+        fitted: FittedPolicies,
         control: bool,
     ) -> None:
         self._home = home
@@ -52,6 +55,7 @@ class Starter:
         self._sessions = sessions
         self._tasks = tasks
         self._models = models
+        self._fitted = fitted
         self._control = control
 
     def attach(self, engine: str, policy: str, settings: Mapping[str, Any], mode: str, seed: int) -> str:
@@ -68,7 +72,10 @@ class Starter:
                 f"{policy} needs what only a simulator knows, so it cannot be attached.",
                 "Choose another policy.",
             )
-        chosen.chosen(settings)
+        wanted = chosen.chosen(settings)
+        self._fitted.check(wanted)
+        if isinstance(wanted, AutopilotSettings) and wanted.model:
+            PhaseTracker(self._models.load(wanted.model))
         if mode not in list(Mode):
             raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
         if mode == Mode.CONTROL and not (self._control or self._engines.is_demo(engine)):

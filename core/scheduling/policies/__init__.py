@@ -22,6 +22,7 @@ for _policies in declared(
     "phasedock",
     "elastic",
     "deadline",
+    "autopilot",
     "by_request",
     "resizes",
 ):

@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 from core.engines.registry import WatchOnly
 from core.engines.values import RUN
 from core.errors import Cancelled, ConflictError, PhaseDockError
+from core.provisioning.policies import POLICIES as PROVISIONING
+from core.provisioning.policy import Need
 from core.runtime.earlier_runs.own_containers import OwnContainers
 from core.runtime.live.control.by_hand import ours, switched_off
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.policies.activity_log import ActivityLog
 from core.runtime.live.policies.attached_run import AttachedRun
+from core.runtime.live.policies.shows_use import ShowsUse
 from core.runtime.live.queue.feed import FedEngine
 from core.runtime.live.sampling.watcher import locked
 from core.runtime.live.view.snapshot import LiveFiles
@@ -28,6 +31,7 @@ from core.scheduling.actions import Pause, Resume
 from core.scheduling.loop import drive
 from core.scheduling.over import OverEngine
 from core.scheduling.policies import POLICIES
+from core.scheduling.policies.autopilot import AutopilotSettings
 from core.traces.validation import many
 
 if TYPE_CHECKING:
@@ -161,6 +165,7 @@ def _follow(
 ) -> ActivityLog:
     """Drive the policy until it is detached."""
     live, policy = workspace.live, POLICIES[asked.policy]
+    settings = _ready(workspace, asked, say)
     keeper, begun = live.saved_limits.keeper(task), time.time()
     with live.engine_registry.host(asked.engine, keeper, ours(live.saved_limits, asked.engine)) as host:
         attached = Attached(task, asked.policy, asked.mode, asked.settings, begun, run=run.id)
@@ -185,9 +190,10 @@ def _follow(
                 engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
                 earlier = live.queue.earlier_on(asked.engine)
                 engine = OwnContainers(engine, lambda: real.containers, host.known, earlier)
+                engine = _shows_use(workspace, engine, real, files, settings)
                 engine = live.queue.fed(asked.engine, engine, real, starts=steers)
                 with _policy_errors(asked.policy):
-                    for entry in drive(engine, policy, policy.chosen(asked.settings), asked.seed):
+                    for entry in drive(engine, policy, settings, asked.seed):
                         run.add(entry)
                         if isinstance(engine, FedEngine):
                             engine.explain(entry)
@@ -199,6 +205,28 @@ def _follow(
             if isinstance(engine, OverEngine):
                 engine.close()
     return minutes
+
+
+def _ready(workspace: Workspace, asked: _Asked, say: Callable[[str], None]) -> Any:
+    """The policy's settings, with what it steers by where it does so by something that is fitted."""
+
+    def progress(_fraction: float, message: str, /, **_metrics: float) -> None:
+        say(f"{asked.name}: {message}" if message else asked.name)
+
+    return workspace.fitted.ready(POLICIES[asked.policy].chosen(asked.settings), progress)
+
+
+def _shows_use(
+    workspace: Workspace, engine: Engine, real: LiveEngine, files: LiveFiles, settings: Any
+) -> Engine:
+    """The engine, with what its containers use where a policy steers by that."""
+    if not isinstance(settings, AutopilotSettings) or settings.fitted is None:
+        return engine
+    fitted, model = settings.fitted, None
+    if settings.model:
+        model = workspace.models.load(settings.model)
+    codes = Need.CODES in PROVISIONING[fitted.name].needs
+    return ShowsUse(engine, lambda: real.containers, files, fitted.period, model, codes=codes)
 
 
 @contextlib.contextmanager

@@ -6,8 +6,7 @@ samples are averaged over it, as the resampling of files does, and the phase hol
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,9 +18,10 @@ from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from core.phases import PhaseModel
+    from core.traces.model import FloatArray
 
 LIVE_FEATURES = (
     Feature("cpu_cores", Role.CPU, Unit.CORES),
@@ -42,10 +42,120 @@ KNOWN_ZERO = ("throttled", "io", "network")
 """Of `FIELDS`, those that are 0 where they were not measured: no period passed, or no device was there."""
 
 _FORGET_AFTER = 60.0
+_ZERO = frozenset(FIELDS.index(name) for name in KNOWN_ZERO)
+
+
+class PeriodMeans:
+    """Averages the samples of some containers over a period, as the resampling of files does.
+
+    Parameters
+    ----------
+    period
+        Seconds; at least those between two samples.
+    """
+
+    def __init__(self, period: float) -> None:
+        self.period = max(1.0, period)
+        self._waiting: dict[str, list[Sequence[float]]] = {}
+        self._due = -np.inf
+
+    def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, FloatArray] | None:
+        """Take a sample of each; at the end of a period the means of those that had one, else None.
+
+        Parameters
+        ----------
+        at
+            Seconds; samples come about once a second.
+        rows
+            The values of `FIELDS` by container id.
+        """
+        for name, row in rows.items():
+            self._waiting.setdefault(name, []).append(row)
+        if not np.isfinite(self._due):
+            self._due = at + self.period - 1.0
+        if at < self._due - 0.5:
+            return None
+        self._due = max(self._due + self.period, at)
+        found = {name: _mean(taken) for name, taken in self._waiting.items()}
+        self._waiting.clear()
+        return found
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
+    values = np.array(rows, np.float64)
+    zero = list(_ZERO)
+    values[:, zero] = np.where(np.isnan(values[:, zero]), 0.0, values[:, zero])
+    return np.asarray(values.mean(axis=0))
+
+
+class Labelled(NamedTuple):
+    """The phases of containers at the end of a period, and their codes where these were asked for."""
+
+    phases: Mapping[str, int]
+    codes: Mapping[str, tuple[float, ...]]
+
+
+class PhaseLabeller:
+    """Labels the means of periods by a model.
+
+    Parameters
+    ----------
+    model
+        The model.
+    codes
+        Whether codes are wanted, too.
+
+    Raises
+    ------
+    MismatchError
+        If it reads something that is not sampled of running containers.
+    """
+
+    def __init__(self, model: PhaseModel, *, codes: bool = False) -> None:
+        names = [feature.name for feature in LIVE_FEATURES]
+        self._columns = [names.index(name) for name in match(model.features, _blank(), model.scaler)]
+        self._detector = OnlineDetector(model)
+        self._codes = codes
+        self._seen: dict[str, float] = {}
+
+    @property
+    def known(self) -> Collection[str]:
+        """The containers that were seen lately."""
+        return self._seen.keys()
+
+    def label(self, at: float, means: Mapping[str, FloatArray], period: float) -> Labelled:
+        """Label the containers that had samples; the windows of all others begin anew.
+
+        Parameters
+        ----------
+        at
+            Seconds.
+        means
+            Of `FIELDS`, by container id.
+        period
+            Seconds that they are of.
+        """
+        if not means:
+            return Labelled({}, {})
+        names = list(means)
+        samples = np.array([means[name][self._columns] for name in names])
+        codes: dict[str, tuple[float, ...]] = {}
+        if self._codes:
+            labels, found = self._detector.push_with_codes(names, samples)
+            codes = dict(zip(names, map(tuple, found.tolist()), strict=True))
+        else:
+            labels = self._detector.push(names, samples)
+        self._detector.gap([name for name in self._seen if name not in means])
+        self._seen.update(dict.fromkeys(names, at))
+        gone = [name for name, seen in self._seen.items() if at - seen > max(_FORGET_AFTER, period)]
+        self._detector.forget(gone)
+        for name in gone:
+            del self._seen[name]
+        return Labelled(dict(zip(names, labels.tolist(), strict=True)), codes)
 
 
 class PhaseTracker:
-    """Labels containers by one model.
+    """The phases of containers by one model, sample by sample.
 
     Parameters
     ----------
@@ -59,15 +169,9 @@ class PhaseTracker:
     """
 
     def __init__(self, model: PhaseModel) -> None:
-        names = [feature.name for feature in LIVE_FEATURES]
-        self._columns = [names.index(name) for name in match(model.features, _blank(), model.scaler)]
-        self._known_zero = frozenset(FIELDS.index(name) for name in KNOWN_ZERO)
-        self._period = max(1.0, model.training.period)
-        self._detector = OnlineDetector(model)
-        self._waiting: dict[str, list[Sequence[float]]] = {}
-        self._seen: dict[str, float] = {}
+        self._labeller = PhaseLabeller(model)
+        self._means = PeriodMeans(model.training.period)
         self._phases: dict[str, int] = {}
-        self._due = -np.inf
 
     def push(self, at: float, rows: Mapping[str, Sequence[float]]) -> dict[str, int]:
         """Take one sample of each of some containers, and give the phase of those that are in one.
@@ -79,40 +183,12 @@ class PhaseTracker:
         rows
             The values of `FIELDS` by container id.
         """
-        for name, row in rows.items():
-            self._waiting.setdefault(name, []).append([self._value(row, column) for column in self._columns])
-            self._seen[name] = at
-        if not np.isfinite(self._due):
-            self._due = at + self._period - 1.0
-        if at >= self._due - 0.5:
-            self._due = max(self._due + self._period, at)
-            self._detect()
-            self._forget(at)
+        means = self._means.push(at, rows)
+        if means is not None:
+            found = self._labeller.label(at, means, self._means.period)
+            phases = {**self._phases, **found.phases}
+            self._phases = {name: each for name, each in phases.items() if name in self._labeller.known}
         return {name: self._phases[name] for name in rows if self._phases.get(name, WARM_UP) != WARM_UP}
-
-    def _value(self, row: Sequence[float], column: int) -> float:
-        value = row[column]
-        return 0.0 if column in self._known_zero and math.isnan(value) else value
-
-    def _detect(self) -> None:
-        names = list(self._waiting)
-        if not names:
-            return
-        samples = np.array([sample for name in names for sample in self._waiting[name]])
-        counts = np.array([len(self._waiting[name]) for name in names])
-        starts = np.cumsum(counts) - counts
-        means = np.add.reduceat(samples, starts, axis=0) / counts[:, None]
-        labels = self._detector.push(names, means)
-        self._phases.update(zip(names, labels.tolist(), strict=True))
-        self._detector.gap([name for name in self._phases if name not in self._waiting])
-        self._waiting.clear()
-
-    def _forget(self, at: float) -> None:
-        gone = [name for name, seen in self._seen.items() if at - seen > max(_FORGET_AFTER, self._period)]
-        self._detector.forget(gone)
-        for name in gone:
-            del self._seen[name]
-            self._phases.pop(name, None)
 
 
 def _blank() -> TraceSet:

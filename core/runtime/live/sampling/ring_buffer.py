@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +19,11 @@ import numpy.typing as npt
 from core.runtime.storage.files import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 Values: TypeAlias = npt.NDArray[np.float32]
+Copy = TypeVar("Copy")
 
 FIELDS = (
     *("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled", "io", "network"),
@@ -167,27 +168,74 @@ def read_ring(path: Path, names: Sequence[str], seconds: float) -> dict[str, Rin
     seconds
         How far back from the newest row.
     """
+    return _whole(path, lambda parts: _copied(parts, names, seconds)) or {}
+
+
+def rows_since(path: Path, since: float) -> list[tuple[float, dict[str, tuple[float, ...]]]]:
+    """The rows that came after a moment, oldest first.
+
+    Parameters
+    ----------
+    path
+        The ring's file; nothing is given where there is none.
+    since
+        Seconds since 1970.
+
+    Returns
+    -------
+    list
+        When each row was written, and in it the values of `FIELDS` by container id, `TOTALS` left out.
+    """
+    return _whole(path, lambda parts: _rows(parts, since)) or []
+
+
+def _whole(path: Path, copied: Callable[[_Parts], Copy]) -> Copy | None:
+    """A copy of a part of a ring that nothing was written to in the meantime; None where there is no ring."""
     for _ in range(_TRIES):
         try:
             parts = _Parts(path, "r")
         except (OSError, ValueError):
-            return {}
+            return None
         before = parts.turn
-        copy = None if before % 2 else _copied(parts, names, seconds)
+        copy = None if before % 2 else copied(parts)
         if copy is not None and parts.turn == before:
             return copy
         time.sleep(_PAUSE)
-    return {}
+    return None
+
+
+def _order(parts: _Parts) -> npt.NDArray[np.int64]:
+    """The places of its rows, oldest first."""
+    return np.arange(max(0, parts.rows - parts.length), parts.rows) % parts.length
+
+
+def _slots(parts: _Parts) -> dict[str, int]:
+    return {name.decode(): at for at, name in enumerate(parts.ids.tolist()) if name}
+
+
+def _rows(parts: _Parts, since: float) -> list[tuple[float, dict[str, tuple[float, ...]]]]:
+    order = _order(parts)
+    new = order[np.array(parts.time[order]) > since]
+    slots = _slots(parts)
+    slots.pop(TOTALS, None)
+    values = np.array(parts.values[new]).astype(np.float64)
+    known = np.isfinite(values).any(axis=2)
+    return [
+        (
+            float(parts.time[place]),
+            {name: tuple(values[at, slot].tolist()) for name, slot in slots.items() if known[at, slot]},
+        )
+        for at, place in enumerate(new.tolist())
+    ]
 
 
 def _copied(parts: _Parts, names: Sequence[str], seconds: float) -> dict[str, RingHistory]:
-    rows = parts.rows
-    order = np.arange(max(0, rows - parts.length), rows) % parts.length
+    order = _order(parts)
     moments = np.array(parts.time[order])
     if not len(moments):
         return {}
     order, moments = order[moments >= moments[-1] - seconds], moments[moments >= moments[-1] - seconds]
-    slots = {name.decode(): at for at, name in enumerate(parts.ids.tolist()) if name}
+    slots = _slots(parts)
     known = [name for name in names if name in slots]
     values = parts.values[np.ix_(order, np.array([slots[name] for name in known], np.int64))]
     found: dict[str, RingHistory] = {}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from core.scheduling.actions import Reason, Resume, Start
+from core.scheduling.actions import Reason
 from core.scheduling.deadlines.time_left import seconds_left
 from core.scheduling.model import JobState
-from core.scheduling.retries import PATIENCE, pause_after
+from core.scheduling.retries import PATIENCE
+from core.scheduling.starting import Asked, after_failures
 from core.units import format_cores
 
 if TYPE_CHECKING:
@@ -19,18 +20,6 @@ if TYPE_CHECKING:
     from core.scheduling.policies.by_request.settings import RequestSettings
 
 TINY = 1e-9
-
-
-class Asked(NamedTuple):
-    """A start that was asked for, or failed: on which worker, until when it is waited for, and how often.
-
-    `worker` is None after it failed; `avoids` is where that was.
-    """
-
-    worker: str | None
-    until: float
-    refusals: int = 0
-    avoids: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +83,7 @@ class Scene:
             for worker in seen.workers
         }
         self.wanted: list[tuple[Job, str, float]] = []
-        self.reasons: list[Reason] = []
-        self.asked = self._after_failures(state)
+        self.asked, self.reasons = after_failures(state.asked, seen)
         self.jobs: list[Job] = []
         for job in seen.jobs:
             self._count(job)
@@ -155,15 +143,3 @@ class Scene:
             self.free[worker] -= self.request(job)
             return
         self.jobs.append(job)
-
-    def _after_failures(self, state: RequestState) -> dict[str, Asked]:
-        waiting = {job.id for job in self.seen.jobs if job.state is JobState.WAITING}
-        asked = {name: each for name, each in state.asked.items() if name in waiting}
-        for failure in self.seen.failures:
-            name = failure.action.job
-            if isinstance(failure.action, Start | Resume) and (before := asked.get(name)) is not None:
-                again = self.now + pause_after(before.refusals)
-                asked[name] = Asked(None, again, before.refusals + 1, before.worker)
-                text = f"{name} could not start: {failure.why}"
-                self.reasons.append(Reason("failed start", text, name, before.worker))
-        return asked

@@ -7,9 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.autopilot.evidence import Book
-from core.autopilot.fitted import FittedPolicy
-from core.autopilot.steering import steering
 from core.provisioning.evaluation.metrics import tally, under_time_0
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
@@ -17,6 +14,9 @@ from core.provisioning.policy import fit_policy
 from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Use, Worker
+from core.scheduling.policies.autopilot import AUTOPILOT
+from core.scheduling.policies.autopilot.evidence import Book
+from core.scheduling.policies.autopilot.fitted import FittedPolicy
 from core.store.ledger import pack, unpack
 from core.units import GIB
 from tests.provisioning.making import demand_of, random_demand
@@ -43,10 +43,13 @@ class Shown:
         What they have at first, in cores and bytes.
     refuses
         Which actions it refuses, by their number.
+    obeys
+        Whether limits are set, as they are in control.
     """
 
-    def __init__(self, cores, memory=None, limits=(4.0, 16 * GIB), refuses=()):
+    def __init__(self, cores, memory=None, limits=(4.0, 16 * GIB), refuses=(), *, obeys=False):
         self.cores, self.limits, self.refuses = cores, dict.fromkeys(cores, limits), set(refuses)
+        self.obeys = obeys
         self.memory = memory or {name: [1.0 * GIB] * len(each) for name, each in cores.items()}
         self.second, self.number, self.asked, self.failures = -1, 0, [], ()
 
@@ -77,14 +80,19 @@ class Shown:
         for action in actions:
             if len(self.asked) in self.refuses:
                 failures.append(Failure(action, "No."))
+            elif self.obeys and isinstance(action, SetLimit):
+                self.limits[action.job] = (action.limit, self.limits[action.job][1])
             self.asked.append(action)
         self.failures = tuple(failures)
         return self.failures
 
 
-def run(engine, *, steers=False, policy="prev.step.max", **chosen):
-    made = steering(fitted(policy), steers=steers)
-    return list(drive(engine, made, made.chosen(chosen), 1))
+def chosen_with(policy="prev.step.max", **chosen):
+    return replace(AUTOPILOT.chosen(chosen), fitted=fitted(policy))
+
+
+def run(engine, *, policy="prev.step.max", **chosen):
+    return list(drive(engine, AUTOPILOT, chosen_with(policy, **chosen), 1))
 
 
 CORES = {"a": [1.0] * 5 + [0.5] * 5 + [3.0] * 6, "b": [2.0] * 16}
@@ -104,8 +112,7 @@ def test_a_run_replays_from_its_ledger():
     entries = run(Shown(CORES), policy="phasedock", memory=True)
     again = unpack(pack(entries))
     assert again == tuple(entries)
-    made = steering(fitted("phasedock"), steers=False)
-    assert list(replay(made, made.chosen({"memory": True}), 1, again)) == []
+    assert list(replay(AUTOPILOT, chosen_with("phasedock", memory=True), 1, again)) == []
 
 
 def test_what_was_refused_is_asked_for_again():
@@ -126,7 +133,7 @@ def test_memory_is_steered_where_that_is_chosen():
 def test_a_book_adds_up_what_an_evaluation_says():
     rng = np.random.default_rng(3)
     cores = {name: rng.gamma(4, 0.3, 60).tolist() for name in ("a", "b", "c")}
-    book = Book(steers=False, period=1.0)
+    book = Book(1.0)
     for entry in run(Shown(cores)):
         book.take(entry)
     found = book.evidence()
@@ -143,16 +150,15 @@ def test_a_book_adds_up_what_an_evaluation_says():
 
 
 def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has():
-    book = Book(steers=False, period=1.0)
+    book = Book(1.0)
     for entry in run(Shown({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None))):
         book.take(entry)
     assert book.evidence().freed_cores_now == pytest.approx(0.0)
 
 
 def test_containers_that_come_and_go_are_remembered():
-    book = Book(steers=True, period=1.0)
-    engine = Shown({"short": [1.0] * 4, "long": [1.0] * 12})
-    entries = run(engine, steers=True)
+    book = Book(1.0)
+    entries = run(Shown({"short": [1.0] * 4, "long": [1.0] * 12}, obeys=True))
     held = [
         replace(entry, observation=replace(entry.observation, jobs=tuple(
             replace(job, use=replace(job.use, throttled=0.5 if job.id == "short" else 0.0))

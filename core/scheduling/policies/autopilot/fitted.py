@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from core.provisioning.keeping import kept
 
 if TYPE_CHECKING:
     from core.provisioning.advice import Adviser
+
+
+class Clock(NamedTuple):
+    """Seconds between the samples that a policy was fitted on, and of a rescaling cycle."""
+
+    period: float
+    cycle: float
 
 
 @kept
@@ -31,3 +38,8 @@ class FittedPolicy:
     period: float
     cpu: Adviser | None
     memory: Adviser | None
+
+    @property
+    def clock(self) -> Clock:
+        """Both together."""
+        return Clock(self.period, self.cycle)

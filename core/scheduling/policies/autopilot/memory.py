@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.autopilot.asking import first, following
 from core.provisioning.advice import cycle_number
+from core.scheduling.policies.autopilot.asking import first, following
 from core.units import MIB
 
 if TYPE_CHECKING:
-    from core.autopilot.settings import SteeringSettings
     from core.provisioning.advice import Adviser
     from core.scheduling.model import Use
+    from core.scheduling.policies.autopilot.fitted import Clock
+    from core.scheduling.policies.autopilot.settings import AutopilotSettings
 
 REMEMBERED = 600.0
 """Seconds for which the most that was used is remembered."""
@@ -48,30 +49,36 @@ class MemoryState(NamedTuple):
     smaller: int = 0
 
 
-def begin(adviser: Adviser, use: Use, limit: float | None, period: float, cycle: float) -> MemoryState:
+def begin(adviser: Adviser, clock: Clock, use: Use, limit: float | None) -> MemoryState:
     """A container's first sample; it keeps the limit that it has."""
-    inner, advised = first(adviser, use, use.memory, period)
-    number = cycle_number(use.time + period, use.time, cycle)
+    inner, advised = first(adviser, use, use.memory, clock.period)
+    number = cycle_number(use.time + clock.period, use.time, clock.cycle)
     return MemoryState(inner, advised, limit, use, use.time, number, ((use.time, use.memory),))
 
 
 def step(
-    adviser: Adviser,
-    settings: SteeringSettings,
-    state: MemoryState,
-    use: Use,
-    period: float,
-    cycle: float,
+    adviser: Adviser, clock: Clock, settings: AutopilotSettings, state: MemoryState, use: Use, most: float
 ) -> tuple[MemoryState, str]:
-    """The next sample of a container; parameters and what is returned as in `core.autopilot.cpu.step`."""
+    """The next sample of a container: what limit it is to have, and why another one; empty where it is not.
+
+    Parameters
+    ----------
+    adviser
+        The policy, fitted on bytes.
+    clock, settings, state, use
+        As in `core.scheduling.policies.autopilot.cpu.step`.
+    most
+        Bytes of its worker; infinite where it says nothing of memory.
+    """
     samples = (state.last, state.last.memory), (use, use.memory)
-    inner, advised = following(adviser, state.inner, state.advised, samples, period)
-    number, peaks = cycle_number(use.time + period, state.begun, cycle), _with(state.peaks, use)
-    target, wanted, smaller, why = max(advised, safe(peaks, settings)), state.wanted, state.smaller, ""
+    inner, advised = following(adviser, state.inner, state.advised, samples, clock.period)
+    number, peaks = cycle_number(use.time + clock.period, state.begun, clock.cycle), _with(state.peaks, use)
+    target = min(max(advised, safe(peaks, settings)), most)
+    wanted, smaller, why = state.wanted, state.smaller, ""
     if number != state.number:
         smaller = smaller + 1 if wanted is None or target < wanted else 0
     if wanted is not None and use.memory > settings.full * wanted:
-        wanted, smaller, why = max(wanted * settings.step, target), 0, "It was nearly full."
+        wanted, smaller, why = min(max(wanted * settings.step, target), most), 0, "It was nearly full."
     elif wanted is not None and target > wanted:
         wanted, smaller, why = target, 0, "More is needed now."
     elif smaller >= _TWICE:
@@ -79,7 +86,7 @@ def step(
     return MemoryState(inner, advised, wanted, use, state.begun, number, peaks, smaller), why
 
 
-def safe(peaks: tuple[tuple[float, float], ...], settings: SteeringSettings) -> float:
+def safe(peaks: tuple[tuple[float, float], ...], settings: AutopilotSettings) -> float:
     """The least limit that does not endanger a container with these peaks, bytes."""
     return peaks[0][1] * (1.0 + settings.margin) + SPARE
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.autopilot.asking import GAP
-from core.autopilot.held import Held
 from core.scheduling.actions import SetLimit, SetMemory
+from core.scheduling.policies.autopilot.asking import GAP
+from core.scheduling.policies.autopilot.cpu import ROLLBACK
+from core.scheduling.policies.autopilot.held import Held
+from core.scheduling.policies.autopilot.policy import alike
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,19 +101,18 @@ class Book:
     """Adds up what a run of a policy shows, entry by entry; of a recorded ledger as of a running one.
 
     What a container would have without being steered is the limit that it had when it was first seen; without
-    one the cores and bytes that its owner asked for, and without these the most that it used so far.
+    one the cores and bytes that its owner asked for, and without these the most that it used so far. While
+    its limit is the one that was decided, it is short while it is held back; otherwise while it uses more
+    than it would have had.
 
     Parameters
     ----------
-    steers
-        Whether what the policy decided was done. A container is then short while it is held back, and
-        otherwise while it uses more than it would have had.
     period
         Seconds between samples; what was not seen for more than three of them is a gap.
     """
 
-    def __init__(self, *, steers: bool, period: float) -> None:
-        self._steers, self._period = steers, period
+    def __init__(self, period: float) -> None:
+        self._period = period
         self._followed: dict[str, _Followed] = {}
         self._begun: float | None = None
         self._now = 0.0
@@ -125,6 +126,10 @@ class Book:
         for action in entry.actions:
             if action not in refused and action.job in self._followed:
                 self._decided(self._followed[action.job], action)
+        for reason in entry.reasons:
+            if reason.rule == ROLLBACK and reason.job in self._followed:
+                each = self._followed[reason.job]
+                each.account = each.account._replace(violations=each.account.violations + 1)
 
     def evidence(self) -> Evidence:
         """What was added up so far."""
@@ -143,11 +148,11 @@ class Book:
             return
         passed = use.time - each.last.time
         seconds = passed if passed <= GAP * self._period else self._period
-        cores = each.wanted.cores
-        over = use.throttled if self._steers else float(cores is not None and use.cores > cores)
-        if job.limit is None and job.request is None and not self._steers:
+        cores, steered = each.wanted.cores, alike(job.limit, each.wanted.cores)
+        over = use.throttled if steered else float(cores is not None and use.cores > cores)
+        if job.limit is None and job.request is None:
             each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, use.cores))
-        if job.memory_limit is None and job.said.memory is None and not self._steers:
+        if job.memory_limit is None and job.said.memory is None:
             each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
         each.account = each.account.after(seconds, use, each.wanted, each.kept, short=over * seconds)
         each.last = use
@@ -158,6 +163,8 @@ class Book:
             each.wanted = each.wanted._replace(cores=action.limit)
         elif isinstance(action, SetMemory):
             each.wanted = each.wanted._replace(memory=action.limit)
+        else:
+            return
         each.account = account._replace(resizes=account.resizes + 1)
 
 

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.autopilot import cpu, memory
-from core.autopilot.evidence import Account, evidence_of
-from core.autopilot.held import Held
-from core.autopilot.settings import SteeringSettings
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import fit_policy
 from core.scheduling.model import Use
+from core.scheduling.policies.autopilot import cpu, memory
+from core.scheduling.policies.autopilot.evidence import Account, evidence_of
+from core.scheduling.policies.autopilot.fitted import Clock
+from core.scheduling.policies.autopilot.held import Held
+from core.scheduling.policies.autopilot.settings import AutopilotSettings
 from core.units import GIB, MIB
 from tests.provisioning.making import demand_of, random_demand
 
 CYCLE = 5.0
-SETTINGS = SteeringSettings()
+CLOCK = Clock(1.0, CYCLE)
+SETTINGS = AutopilotSettings()
 TRAINING = demand_of([[1.0, 2.0, 1.5, 1.0] * 10], cycle=CYCLE)
 
 
@@ -29,15 +32,15 @@ def adviser(name="prev.step.max", training=TRAINING):
     return fit_policy(POLICIES[name], training).adviser
 
 
-def steer(cores, *, throttled=None, steers=True, policy="prev.step.max"):
+def steer(cores, *, throttled=None, limited=True, policy="prev.step.max", most=64.0):
     """What a container wants after each second, and why."""
     advises, state, found = adviser(policy), None, []
     for second, used in enumerate(cores):
         use = Use(float(second), used, 0.0, 0.0 if throttled is None else throttled[second])
         if state is None:
-            state, why = cpu.begin(advises, SETTINGS, use, 1.0, CYCLE), ""
+            state, why = cpu.begin(advises, CLOCK, SETTINGS, use, most), ""
         else:
-            state, why = cpu.step(advises, SETTINGS, state, use, 1.0, CYCLE, steers=steers)
+            state, _, why = cpu.step(advises, CLOCK, SETTINGS, state, use, most, limited=limited)
         found.append((state.wanted, why))
     return found
 
@@ -58,7 +61,7 @@ def test_a_container_that_is_held_back_for_three_seconds_grows_at_once():
     assert [wanted for wanted, _ in found[5:9]] == [1.0] * 4
     assert found[9] == (1.5, "It was held back in 60% of its periods.")
     assert [found[10][0], found[14][0]] == [1.5, 1.0], "the next cycle is the policy's"
-    watched = steer([1.0] * 15, throttled=throttled, steers=False)
+    watched = steer([1.0] * 15, throttled=throttled, limited=False)
     assert {wanted for wanted, _ in watched[5:]} == {1.0}, "what holds it back then is not this policy"
 
 
@@ -68,6 +71,12 @@ def test_it_grows_again_and_again_while_it_is_held_back():
     assert all(later <= 1.5 * earlier + 1e-9 for earlier, later in pairwise(found))
 
 
+def test_no_container_gets_more_than_its_worker_has():
+    throttled = [0.0] * 5 + [1.0] * 55
+    assert max(wanted for wanted, _ in steer([1.0] * 60, throttled=throttled, most=2.0)) == 2.0
+    assert remember([3.9 * GIB] * 30, limit=4 * GIB, most=4 * GIB)[-1][0] == 4 * GIB
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from(["prev.step.rules", "vpa", "event", "phasedock", "no.phase.container"]),
@@ -75,13 +84,13 @@ def test_it_grows_again_and_again_while_it_is_held_back():
 )
 def test_what_is_watched_is_what_an_evaluation_says(policy, cores):
     """In watch a container has what the same policy allocates to the same recording, but for the floor."""
-    found = [wanted for wanted, _ in steer(cores, steers=False, policy=policy)]
+    found = [wanted for wanted, _ in steer(cores, limited=False, policy=policy)]
     demand = demand_of([cores], cycle=CYCLE)
     expected = np.maximum(fit_policy(POLICIES[policy], TRAINING)(demand), SETTINGS.floor)
     np.testing.assert_allclose(found[:-1], expected[1:], rtol=1e-9)
 
 
-def remember(used, *, limit=None, cycle=CYCLE, policy="prev.step.max"):
+def remember(used, *, limit=None, cycle=CYCLE, policy="prev.step.max", most=inf):
     """The memory limit of a container after each second, and why it changed."""
     training = random_demand(1, resource=Resource.MEMORY)
     advises = fit_policy(POLICIES[policy], training).adviser
@@ -89,9 +98,9 @@ def remember(used, *, limit=None, cycle=CYCLE, policy="prev.step.max"):
     for second, each in enumerate(used):
         use = Use(float(second), 1.0, each)
         if state is None:
-            state, why = memory.begin(advises, use, limit, 1.0, cycle), ""
+            state, why = memory.begin(advises, Clock(1.0, cycle), use, limit), ""
         else:
-            state, why = memory.step(advises, SETTINGS, state, use, 1.0, cycle)
+            state, why = memory.step(advises, Clock(1.0, cycle), SETTINGS, state, use, most)
         found.append((state.wanted, why))
     return found
 

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.autopilot.asking import first, following
 from core.provisioning.advice import cycle_number
+from core.scheduling.policies.autopilot.asking import first, following
 
 if TYPE_CHECKING:
-    from core.autopilot.settings import SteeringSettings
     from core.provisioning.advice import Adviser
     from core.scheduling.model import Use
+    from core.scheduling.policies.autopilot.fitted import Clock
+    from core.scheduling.policies.autopilot.settings import AutopilotSettings
+
+DECIDED, ROLLBACK = "autopilot, cores", "autopilot, rollback step"
+"""By which rule a container gets other cores: because the policy says so, or because it was held back."""
 
 
 class CpuState(NamedTuple):
@@ -35,8 +39,6 @@ class CpuState(NamedTuple):
         When its first sample came, and the cycle that the next one is in.
     held_since
         Since when it has been held back too much, seconds; None while it is not.
-    violations
-        How often its limit had to grow for that.
     """
 
     inner: Any
@@ -46,58 +48,60 @@ class CpuState(NamedTuple):
     begun: float
     number: int = 0
     held_since: float | None = None
-    violations: int = 0
 
 
-def begin(adviser: Adviser, settings: SteeringSettings, use: Use, period: float, cycle: float) -> CpuState:
+def begin(adviser: Adviser, clock: Clock, settings: AutopilotSettings, use: Use, most: float) -> CpuState:
     """A container's first sample; parameters as in `step`."""
-    inner, advised = first(adviser, use, use.cores, period)
-    number = cycle_number(use.time + period, use.time, cycle)
-    return CpuState(inner, advised, max(advised, settings.floor), use, use.time, number)
+    inner, advised = first(adviser, use, use.cores, clock.period)
+    number = cycle_number(use.time + clock.period, use.time, clock.cycle)
+    return CpuState(inner, advised, min(max(advised, settings.floor), most), use, use.time, number)
 
 
 def step(
     adviser: Adviser,
-    settings: SteeringSettings,
+    clock: Clock,
+    settings: AutopilotSettings,
     state: CpuState,
     use: Use,
-    period: float,
-    cycle: float,
+    most: float,
     *,
-    steers: bool,
-) -> tuple[CpuState, str]:
+    limited: bool,
+) -> tuple[CpuState, str, str]:
     """The next sample of a container: what it is to have until the one after.
 
     Parameters
     ----------
     adviser
         The policy, fitted on cores.
+    clock
+        Its period and cycle.
     settings
         How carefully.
     state
         As it was returned last.
     use
         The sample.
-    period, cycle
-        Seconds between samples, and of a rescaling cycle.
-    steers
-        Whether what is wanted is set, so that being held back is this policy's doing.
+    most
+        Cores of its worker, which it never gets more than.
+    limited
+        Whether its limit is what was wanted, so that being held back is this policy's doing.
 
     Returns
     -------
     tuple
-        The state after that, and why it wants other cores; empty where it does not.
+        The state after that; and the rule by which it wants other cores, and why, both empty where it does
+        not.
     """
     samples = (state.last, state.last.cores), (use, use.cores)
-    inner, advised = following(adviser, state.inner, state.advised, samples, period)
-    number = cycle_number(use.time + period, state.begun, cycle)
-    wanted, why, violations = state.wanted, "", state.violations
-    target = max(advised, settings.floor)
+    inner, advised = following(adviser, state.inner, state.advised, samples, clock.period)
+    number = cycle_number(use.time + clock.period, state.begun, clock.cycle)
+    wanted, rule, why = state.wanted, "", ""
+    target = min(max(advised, settings.floor), most)
     if (advised != state.advised or number != state.number) and target != wanted:
-        wanted, why = target, "The policy decided anew."
-    held = steers and use.throttled > settings.throttled
+        wanted, rule, why = target, DECIDED, "The policy decided anew."
+    held = limited and use.throttled > settings.throttled
     since = (use.time if state.held_since is None else state.held_since) if held else None
     if since is not None and use.time - since >= settings.patience:
-        wanted, since, violations = max(wanted, state.wanted) * settings.step, use.time, violations + 1
+        wanted, since, rule = min(max(wanted, state.wanted) * settings.step, most), use.time, ROLLBACK
         why = f"It was held back in {use.throttled:.0%} of its periods."
-    return CpuState(inner, advised, wanted, use, state.begun, number, since, violations), why
+    return CpuState(inner, advised, wanted, use, state.begun, number, since), rule, why

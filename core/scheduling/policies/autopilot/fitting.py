@@ -1,0 +1,116 @@
+"""Fitting a provisioning policy to steer by: it learns from all containers of a trace set.
+
+As in a comparison at the same violation (`core.provisioning.evaluation.matched_violation`), what it gives is
+multiplied by the factor with which it falls short, on what it learned from, for the share of time that is
+tolerated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+from core.phases import encode, predict
+from core.progress_reporting import part_of, silent
+from core.provisioning.advice import Scaled
+from core.provisioning.building import prepare, require_past
+from core.provisioning.evaluation.exam import calibration, settings_of
+from core.provisioning.evaluation.matched_violation import factors
+from core.provisioning.fleet import Resource
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import Need, fit_policy
+from core.scheduling.policies.autopilot.fitted import FittedPolicy
+from core.units import Unit
+
+if TYPE_CHECKING:
+    from core.phases import PhaseModel
+    from core.progress_reporting import Progress
+    from core.provisioning.advice import Adviser
+    from core.provisioning.fleet import Demand
+    from core.provisioning.policy import Policy
+    from core.traces.model import TraceSet
+
+_SEED, _KAPPA = 0, 20.0
+_UNITS = {Resource.CPU: Unit.CORES, Resource.MEMORY: Unit.BYTES}
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What is learned.
+
+    Parameters
+    ----------
+    policy
+        The provisioning policy's name.
+    cycle
+        Seconds of a rescaling cycle.
+    tolerance
+        The share of time that may fall short.
+    memory
+        Whether bytes are learned beside cores.
+    """
+
+    policy: str
+    cycle: float
+    tolerance: float
+    memory: bool
+
+
+def fit_to_steer(
+    traces: TraceSet, model: PhaseModel | None, lesson: Lesson, progress: Progress = silent
+) -> FittedPolicy:
+    """Fit a policy on a trace set.
+
+    Parameters
+    ----------
+    traces
+        What it learns from.
+    model
+        Gives the phases, or None.
+    lesson
+        What is learned.
+    progress
+        Called as fitting goes on; it may raise `Cancelled`.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such policy.
+    InputError
+        If the policy looks into the future or needs what is not there, or the traces do not say how many
+        cores were used.
+    MismatchError
+        If the model does not fit the traces.
+    """
+    policy = POLICIES[lesson.policy]
+    found = prepare(traces, lesson.cycle)
+    require_past(found.fleet)
+    if model is not None:
+        codes = encode(model, traces) if Need.CODES in policy.needs else None
+        found = found.with_phases(predict(model, traces), codes)
+    wanted = (Resource.CPU, Resource.MEMORY) if lesson.memory else (Resource.CPU,)
+    advisers: dict[Resource, Adviser] = {}
+    for number, resource in enumerate(wanted):
+        demand = found.demands.get(resource)
+        if demand is None or demand.unit is not _UNITS[resource]:
+            raise InputError(
+                f"The trace set does not say how many {_UNITS[resource].value} were used.",
+                "Learn from a recording of running containers, or from a set with these units.",
+            )
+        part = part_of(progress, number / len(wanted), (number + 1) / len(wanted))
+        advisers[resource] = _adviser(policy, demand, lesson, part)
+    return FittedPolicy(
+        policy.name, lesson.cycle, traces.period, advisers[Resource.CPU], advisers.get(Resource.MEMORY)
+    )
+
+
+def _adviser(policy: Policy, demand: Demand, lesson: Lesson, progress: Progress) -> Adviser:
+    settings = settings_of(policy, {}, _KAPPA, lesson.tolerance)
+    fitted = fit_policy(policy, demand, settings, progress)
+    if fitted.adviser is None:
+        raise InputError(
+            f"{policy.name} looks into the future, so nothing can be steered by it.", "Choose another policy."
+        )
+    learned = calibration(policy, demand, settings, _SEED) if policy.memorises else fitted(demand)
+    return Scaled(fitted.adviser, factors(demand, learned, (lesson.tolerance,))[0])

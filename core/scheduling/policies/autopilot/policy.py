@@ -1,0 +1,225 @@
+"""Steering by phases as a policy in the frame of all runs: asked at each sample, its ledger replays.
+
+What a container uses comes with the observation (`core.scheduling.model.Use`); what it is given goes back as
+actions like those of every scheduler, so engines verify, refuse, save and restore them as ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import TYPE_CHECKING
+
+from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory
+from core.scheduling.model import JobState
+from core.scheduling.policies.autopilot import cpu, memory, waiting
+from core.scheduling.policies.autopilot.settings import AutopilotSettings
+from core.scheduling.ports import Decision, SchedulingPolicy
+from core.scheduling.shares.resizing import changes
+from core.units import format_bytes, format_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from core.scheduling.actions import Action
+    from core.scheduling.model import Job, Observation, Use
+    from core.scheduling.policies.autopilot.cpu import CpuState
+    from core.scheduling.policies.autopilot.fitted import FittedPolicy
+    from core.scheduling.policies.autopilot.memory import MemoryState
+    from core.scheduling.starting import Asked
+
+EVERY = 1.0
+"""Seconds between two samples."""
+_AFTER = 0.15
+"""Seconds after a sample at which it can be seen."""
+_ALIKE = 0.01
+"""Share by which a limit may differ from the one that was asked for: engines round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steered:
+    """What is remembered of a container.
+
+    Parameters
+    ----------
+    cpu, memory
+        Of its cores and of its memory; None where the policy says nothing of them.
+    asked
+        Cores and bytes that were asked for last; None before anything was.
+    """
+
+    cpu: CpuState | None
+    memory: MemoryState | None
+    asked: tuple[float | None, float | None] = (None, None)
+
+    @property
+    def seen(self) -> float:
+        """When its last sample was, seconds."""
+        state = self.cpu or self.memory
+        return inf if state is None else state.last.time
+
+
+@dataclass(frozen=True, slots=True)
+class AutopilotState:
+    """What is remembered between two decisions.
+
+    Parameters
+    ----------
+    settings
+        As chosen.
+    number
+        Of the last observation.
+    known
+        Containers that are steered, by their jobs.
+    asked
+        Starts that were not confirmed, by the names of their jobs.
+    wake
+        When it last asked to be woken.
+    """
+
+    settings: AutopilotSettings
+    number: int = -1
+    known: Mapping[str, Steered] = field(default_factory=dict)
+    asked: Mapping[str, Asked] = field(default_factory=dict)
+    wake: float | None = None
+
+
+def begin(settings: AutopilotSettings, seed: int) -> AutopilotState:  # noqa: ARG001 - nothing is left to chance
+    """The state before the first observation."""
+    return AutopilotState(settings)
+
+
+def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]:
+    """Give each container what its phase needs, and let those begin that wait for what is free."""
+    if seen.number <= state.number:
+        return Decision(state, wake=state.wake)
+    began = waiting.begin(state.settings, state.asked, seen)
+    fitted = state.settings.fitted
+    if fitted is None:
+        after = replace(state, number=seen.number, asked=began.asked, wake=began.wake)
+        return Decision(after, began.starts, began.reasons, wake=began.wake)
+    look = _Look(fitted, state, seen)
+    wakes = [look.wake] + ([] if began.wake is None else [began.wake])
+    after = AutopilotState(state.settings, seen.number, look.known, began.asked, min(wakes))
+    reasons = (*look.reasons, *began.reasons)
+    return Decision(after, (*look.actions, *began.starts), reasons, tuple(look.marks), min(wakes))
+
+
+class _Look:
+    """One decision about the containers that run.
+
+    Attributes
+    ----------
+    known
+        What is remembered of them.
+    actions, reasons, marks
+        What is done, why, and the phase of each.
+    """
+
+    def __init__(self, fitted: FittedPolicy, state: AutopilotState, seen: Observation) -> None:
+        self._fitted, self._settings = fitted, state.settings
+        self._capacity = {each.id: each.capacity for each in seen.workers}
+        self._bytes = {each.id: inf if each.memory is None else each.memory for each in seen.workers}
+        alive = {job.id for job in seen.jobs}
+        self.known = {name: each for name, each in state.known.items() if name in alive}
+        self.actions: list[Action] = []
+        self.reasons: list[Reason] = []
+        self.marks: list[Mark] = []
+        self._now = seen.time
+        for failure in seen.failures:
+            self._not_done(failure.action)
+        for job in seen.jobs:
+            if job.use is not None and job.state is JobState.RUNNING and job.worker in self._capacity:
+                self._look(job, job.use, job.worker)
+
+    @property
+    def wake(self) -> float:
+        """When the next sample can be seen."""
+        last = max((each.seen for each in self.known.values()), default=-inf)
+        coming = last + EVERY + _AFTER
+        return coming if self._now < coming < inf else self._now + EVERY
+
+    def _not_done(self, action: Action) -> None:
+        """What was refused is asked for again at the next sample."""
+        known = self.known.get(action.job)
+        if known is None:
+            return
+        cores, bytes_ = known.asked
+        if isinstance(action, SetLimit):
+            self.known[action.job] = replace(known, asked=(None, bytes_))
+        elif isinstance(action, SetMemory):
+            self.known[action.job] = replace(known, asked=(cores, None))
+
+    def _look(self, job: Job, use: Use, worker: str) -> None:
+        known = self.known.get(job.id)
+        if known is None:
+            known = self._first(job, use, worker)
+        elif use.time > known.seen:
+            known = self._next(job, known, use, worker)
+        self.known[job.id] = known
+        self.marks.append(Mark(job.id, "" if use.phase < 0 else f"φ{use.phase + 1}"))
+
+    def _first(self, job: Job, use: Use, worker: str) -> Steered:
+        settings, fitted = self._settings, self._fitted
+        cores = bytes_ = None
+        if fitted.cpu is not None:
+            cores = cpu.begin(fitted.cpu, fitted.clock, settings, use, self._capacity[worker])
+        if fitted.memory is not None and settings.memory:
+            bytes_ = memory.begin(fitted.memory, fitted.clock, use, job.memory_limit)
+        known = Steered(cores, bytes_, (job.limit, job.memory_limit))
+        return self._asked(job, worker, known, (cpu.DECIDED, "It was seen for the first time."), "")
+
+    def _next(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
+        settings, fitted = self._settings, self._fitted
+        rule = why = why_bytes = ""
+        if fitted.cpu is not None and known.cpu is not None:
+            cores, rule, why = cpu.step(
+                fitted.cpu,
+                fitted.clock,
+                settings,
+                known.cpu,
+                use,
+                self._capacity[worker],
+                limited=alike(job.limit, known.asked[0]),
+            )
+            known = replace(known, cpu=cores)
+        if fitted.memory is not None and known.memory is not None:
+            bytes_, why_bytes = memory.step(
+                fitted.memory, fitted.clock, settings, known.memory, use, self._bytes[worker]
+            )
+            known = replace(known, memory=bytes_)
+        return self._asked(job, worker, known, (rule or cpu.DECIDED, why), why_bytes)
+
+    def _asked(self, job: Job, worker: str, known: Steered, why: tuple[str, str], why_bytes: str) -> Steered:
+        """Ask for what a container is to have, where that is something else than was asked for last."""
+        cores, bytes_ = known.asked
+        if known.cpu is not None and known.cpu.wanted != cores:
+            cores = known.cpu.wanted
+            self.actions += changes([(job, worker, cores)])
+            text = f"{job.id} has {format_cores(cores)} from now on. {why[1]}"
+            self.reasons.append(Reason(why[0], text.strip(), job.id, worker, (("cores", cores),)))
+        wanted = None if known.memory is None else known.memory.wanted
+        if wanted is not None and wanted != bytes_:
+            bytes_ = wanted
+            self.actions.append(SetMemory(job.id, wanted))
+            text = f"{job.id} has {format_bytes(wanted)} of memory from now on. {why_bytes}"
+            self.reasons.append(
+                Reason("autopilot, memory", text.strip(), job.id, worker, (("bytes", wanted),))
+            )
+        return replace(known, asked=(cores, bytes_))
+
+
+def alike(limit: float | None, asked: float | None) -> bool:
+    """Whether a limit is the one that was asked for, as far as engines round."""
+    return limit is not None and asked is not None and abs(limit - asked) <= _ALIKE * asked
+
+
+AUTOPILOT = SchedulingPolicy(
+    name="autopilot",
+    title="Autopilot",
+    about="Gives each container what its phase needs, by a provisioning policy that learned it from traces.",
+    begin=begin,
+    decide=decide,
+    settings=AutopilotSettings,
+)
+POLICIES = (AUTOPILOT,)
