@@ -36,7 +36,8 @@ class FieldSpec:
     name
         The field's name in the dataclass.
     kind
-        ``"int"``, ``"float"``, ``"bool"``, ``"text"`` or ``"choice"``.
+        ``"int"``, ``"float"``, ``"bool"``, ``"text"`` or ``"choice"``; or what a text names: ``"model"``,
+        ``"traces"`` (their ids) or ``"provisioning"`` (a policy).
     default
         The value it has when nothing is given.
     label, help
@@ -87,9 +88,10 @@ def setting(  # the names are a form's own
     high: float | None = None,
     unit: str = "",
     choices: Mapping[str, str] | None = None,
+    of: str = "text",
 ) -> Any:
-    """Declare a field of a settings dataclass; the parameters are those of `FieldSpec`."""
-    kind = "choice" if choices else {bool: "bool", int: "int", float: "float"}.get(type(default), "text")
+    """Declare a field of a settings dataclass; parameters as in `FieldSpec`, and `of`, the kind of a text."""
+    kind = "choice" if choices else {bool: "bool", int: "int", float: "float"}.get(type(default), of)
     options = tuple((choices or {}).items())
     spec = {"kind": kind, "label": label, "help": help, "low": low, "high": high}
     return field(default=default, metadata={_KEY: {**spec, "unit": unit, "choices": options}})
@@ -150,7 +152,7 @@ def check(spec: FieldSpec, value: object) -> Any:
         case "choice" if value not in [choice for choice, _ in spec.choices]:
             raise _refuse(spec, value)
         case _:
-            return str(value)
+            return "" if value is None else str(value)
 
 
 def assigned(texts: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import dash_mantine_components as dmc
 from dash import html
 
+from app.context import workspace
 from app.ui.basics import Node, data, icon
 from core.errors import InputError
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import FAMILIES
 from core.settings_fields import FieldSpec, build, check, describe
 
 if TYPE_CHECKING:
@@ -90,10 +93,55 @@ def _unit(spec: FieldSpec) -> dict[str, Any]:
     return {"rightSection": html.Span(spec.unit, className="unit"), "rightSectionWidth": 62}
 
 
+def _named(names: Callable[[], list[Any]], without: str) -> Callable[[FieldSpec, Any, dict[str, Any]], Node]:
+    """A choice among things that have names, which may be left empty where `without` says what that means."""
+
+    def made(_spec: FieldSpec, value: Any, common: dict[str, Any]) -> dmc.Select:
+        return dmc.Select(
+            **common,
+            data=names(),
+            value=str(value) or None,
+            placeholder=without or None,
+            clearable=bool(without),
+            allowDeselect=bool(without),
+            searchable=True,
+            rightSection=icon("selector", "sm"),
+            comboboxProps={"width": "max-content", "position": "bottom-start"},
+        )
+
+    return made
+
+
+def _models() -> list[Any]:
+    return [{"value": each.id, "label": each.name} for each in workspace().models.list()]
+
+
+def _trace_sets() -> list[Any]:
+    return [{"value": each.id, "label": each.name} for each in workspace().traces.list()]
+
+
+def _provisioning() -> list[Any]:
+    """Policies that running containers can be steered by, family by family."""
+    able = [each for _, each in POLICIES.items() if not each.foresight]
+    grouped = {name: [each.name for each in able if each.kind in kinds] for name, kinds in FAMILIES.items()}
+    return [{"group": family, "items": names} for family, names in grouped.items() if names]
+
+
+def named(spec: FieldSpec, value: object) -> str:
+    """The name of the model or trace set that a setting has the id of; empty where it is no such setting."""
+    library = {"model": workspace().models, "traces": workspace().traces}.get(spec.kind)
+    if library is None or not value:
+        return ""
+    return next((each.name for each in library.list() if each.id == value), "no longer there")
+
+
 _MAKERS: dict[str, Callable[[FieldSpec, Any, dict[str, Any]], Node]] = {
     "choice": _choice,
     "bool": _switch,
     "int": _whole_number,
+    "model": _named(_models, "Without phases"),
+    "traces": _named(_trace_sets, "What the model was trained on"),
+    "provisioning": _named(_provisioning, ""),
 }
 """What makes the control of each kind of setting; all others are fields of text."""
 

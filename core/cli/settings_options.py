@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from core.settings_fields import FieldSpec
 
+_BOUNDED = {"int", "float", "choice"}
 _TYPES: dict[str, type] = {"int": int, "float": float, "bool": bool}
 _GIVEN = "phasedock.settings"
 
@@ -73,11 +74,11 @@ def _options(cls: type[Any]) -> list[Any]:
 def _parameter(spec: FieldSpec) -> inspect.Parameter:
     flag = f"--{spec.name.replace('_', '-')}"
     flags = f"{flag}/--no-{flag[2:]}" if spec.kind == "bool" else flag
-    bounds = "" if spec.kind in {"bool", "text"} else f" {spec.bounds[0].upper()}{spec.bounds[1:]}"
+    bounds = "" if spec.kind not in _BOUNDED else f" {spec.bounds[0].upper()}{spec.bounds[1:]}"
     unit = f" {spec.unit}" if spec.unit and bounds else ""
     default = f"{spec.default:g}" if spec.kind == "float" else str(spec.default)
     said = [f"{bounds}{unit}."] if bounds else []
-    said += [f" Default: {default}."] if spec.kind not in {"bool", "text"} else []
+    said += [f" Default: {default}."] if spec.kind in _BOUNDED else []
     option = typer.Option(flags, help=spec.help + "".join(said))
     return inspect.Parameter(
         spec.name,

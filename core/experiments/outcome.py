@@ -20,6 +20,7 @@ from core.experiments.measures.job_times import Lives
 from core.experiments.measures.measure import Run
 from core.scheduling.actions import Migrate
 from core.scheduling.model import JobState
+from core.scheduling.policies.autopilot.evidence import Book, evidence_from
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from core.scheduling.actions import Mark
     from core.scheduling.loop import Entry
     from core.scheduling.model import Job, Worker
+    from core.scheduling.policies.autopilot.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class RunResult:
     met, promised, kept, tardiness, tardiness_p95, utilisation, lost, prediction_error, prediction_error_p90
         Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
         deadline, and in results of earlier releases.
+    evidence
+        What steering freed, or would have; None where nobody saw what jobs used.
     """
 
     jobs: tuple[JobOutcome, ...]
@@ -111,6 +115,7 @@ class RunResult:
     lost: float | None = None
     prediction_error: float | None = None
     prediction_error_p90: float | None = None
+    evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -119,7 +124,8 @@ class RunResult:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> RunResult:
         """From `to_dict`'s plain values."""
-        return cls(**{**values, "jobs": tuple(JobOutcome(**job) for job in values["jobs"])})
+        jobs = tuple(JobOutcome(**job) for job in values["jobs"])
+        return cls(**{**values, "jobs": jobs, "evidence": evidence_from(values.get("evidence"))})
 
 
 class Outcome:
@@ -139,6 +145,7 @@ class Outcome:
         self._promised: dict[str, bool] = {}
         self._predicted: dict[str, float] = {}
         self._lives = Lives()
+        self._book = Book()
         self._workers: tuple[Worker, ...] = ()
         self._failed_actions = 0
         self._decisions = 0
@@ -153,12 +160,16 @@ class Outcome:
         seen = entry.observation
         self._decisions += 1
         self._workers = seen.workers
+        shown = False
         for job in (*seen.jobs, *seen.ended):
             if job.readings:
                 self._printed.setdefault(job.id, Printed()).add(job.readings)
             self._lives.see(job, seen.time)
+            shown = shown or job.use is not None
         for job in seen.ended:
             self._ended[job.id] = self._job(seen.time, job)
+        if shown:
+            self._book.take(entry)
         for mark in entry.marks:
             self._note(mark)
         for action in entry.actions:
@@ -189,6 +200,7 @@ class Outcome:
             failed_jobs=sum(job.state == JobState.FAILED.value for job in jobs),
             decisions=self._decisions,
             median=float(np.median(done)) if done else None,
+            evidence=self._book.evidence(),
             **{name: each.of(run) for name, each in FURTHER_MEASURES.items()},
         )
 

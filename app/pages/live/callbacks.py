@@ -164,6 +164,7 @@ def _register_policy(app: Dash) -> None:
         Output("live-settings", "children"),
         Output("live-policy-about", "children"),
         Input("live-policy-name", "value"),
+        State(LOCATION, "search"),
         prevent_initial_call=True,
     )(show_policy)
     app.callback(
@@ -187,11 +188,12 @@ def _register_policy(app: Dash) -> None:
     )(attach)
 
 
-def show_policy(policy: str | None) -> tuple[Any, Any]:
+def show_policy(policy: str | None, search: str | None = None) -> tuple[Any, Any]:
     """The settings of the chosen policy, and what it is."""
     if policy is None or policy not in POLICIES:
         return dash.no_update, dash.no_update
-    return live_policy.settings_form(policy), POLICIES[policy].about
+    model = model_of(Query.parse(PATH, search))
+    return live_policy.settings_form(policy, model), POLICIES[policy].about
 
 
 def show_mode(mode: str, search: str | None = None) -> str:

@@ -9,10 +9,11 @@ from dash import dcc, html
 
 from app.context import workspace
 from app.pages.live.decisions import clock, decisions
+from app.pages.live.evidence import evidence
 from app.pages.live.state import does, is_control
 from app.ui import attached_runs
 from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
-from app.ui.forms import controls
+from app.ui.forms import controls, named
 from core.runtime.live.view.values import Mode
 from core.scheduling.policies import POLICIES, spelt
 from core.settings_fields import describe
@@ -57,6 +58,7 @@ def _attached(attached: Attached) -> html.Section:
     ]
     next_ = html.Span([", next ", html.Span(**data(moving="wake"))])
     parts: list[Node] = [_facts(attached)]
+    parts += evidence(attached)
     if not steering:
         parts.append(_watching(attached))
     parts.append(html.Div(_ways(attached), className="row wrap between"))
@@ -105,7 +107,9 @@ def _facts(attached: Attached) -> html.Dl:
         chosen = {**policy.defaults, **attached.settings}
         for spec in describe(policy.settings)[:_FACTS]:
             value = chosen.get(spec.name, spec.default)
-            facts.append((spec.label, _value(value, dict(spec.choices), spec.unit)))
+            if value in (None, ""):
+                continue
+            facts.append((spec.label, named(spec, value) or _value(value, dict(spec.choices), spec.unit)))
     resizes = f"{attached.resizes:,}" + ("" if attached.mode is Mode.CONTROL else " not applied")
     facts += [
         ("Next", html.Span(**data(moving="wake"))),
@@ -207,10 +211,11 @@ def mode_words(mode: str, *, control: bool) -> str:
     return words if control else f"{words} Control needs PHASEDOCK_CONTROL=on."
 
 
-def settings_form(policy: str) -> list[Node]:
-    """The controls of a policy's settings."""
+def settings_form(policy: str, model: str | None = None) -> list[Node]:
+    """The controls of a policy's settings; one that goes by phases begins with those that the page shows."""
     chosen = POLICIES[policy]
-    made = controls(FORM, chosen.settings, chosen.defaults)
+    models = [spec.name for spec in describe(chosen.settings) if spec.kind == "model"]
+    made = controls(FORM, chosen.settings, {**chosen.defaults, **dict.fromkeys(models, model or "")})
     return made or [html.Div("This policy has no settings.", className="small ink3")]
 
 

@@ -17,6 +17,7 @@ from core.runtime.live.view.values import EngineState, Mode
 
 if TYPE_CHECKING:
     from app.ui.links import Query
+    from core.runtime.infos import TaskInfo
     from core.runtime.live.queue.infos import QueuedJob
     from core.runtime.live.view.values import Attached, EngineInfo, LiveView
 
@@ -75,6 +76,8 @@ _COMMANDS = {
 }
 """What starts Docker here, or names another host."""
 _DEMO = "Recorded jobs are replayed here as containers. All of this page works on them, and nothing is real."
+_EVIDENCE_EVERY = 5.0
+"""Seconds after which what a policy would free is shown anew."""
 _HEAVY = {"NL": "heavy", "PC": "heavy", "WL": "middle", "WC": "middle"}
 
 
@@ -130,6 +133,7 @@ def signatures(
             view.at is None,
             not view.rows and not queue.active,
             None if beside is None else tuple((each.name, each.state) for each in beside),
+            None if view.failed is None else view.failed.id,
         ),
         "policy": _attached_signature(attached) if attached else (control, usable),
         "queue": (engine.state, control, without_stands(queue)),
@@ -156,7 +160,9 @@ def able(view: LiveView, queue: Queue = NO_QUEUE) -> dict[str, bool]:
 
 def _attached_signature(attached: Attached) -> tuple[Any, ...]:
     newest = attached.said[:1]
-    return (attached.task, attached.mode, attached.resizes, len(attached.said), newest, attached.run)
+    found = attached.evidence
+    told = None if found is None else found.lasted // _EVIDENCE_EVERY
+    return (attached.task, attached.mode, attached.resizes, len(attached.said), newest, attached.run, told)
 
 
 def notices(
@@ -178,6 +184,8 @@ def notices(
         Its submitted jobs.
     """
     said = [] if beside is None else [_demo(beside)]
+    if view.failed is not None:
+        said.append(_failed(view.failed))
     return [*said, *_obstacles(view, control=control, working=working, idle=not queue.active)]
 
 
@@ -195,6 +203,13 @@ def _demo(beside: tuple[EngineInfo, ...]) -> html.Div:
         start = "To see your own containers, start Docker or name a host that has it:"
         text += [html.Div(start), html.Div([command(line) for line in lines], className="commands")]
     return notice("plain", html.Div(text), strong=f"{states}. This is a demo.")
+
+
+def _failed(task: TaskInfo) -> html.Div:
+    """A policy that could not be attached, or gave up."""
+    text = " ".join(task.error) if task.error else "Its log says more."
+    ways = [link_button("See the task", f"/tasks?task={task.id}", "list-check", "small")]
+    return notice("bad", text, strong=f"{task.title}: that failed.", actions=ways)
 
 
 def _obstacles(view: LiveView, *, control: bool, working: bool, idle: bool) -> list[Node]:

@@ -54,9 +54,7 @@ class Runs:
         Adds to a policy's settings what it steers by, where that has to be fitted.
     """
 
-    def __init__(
-        self, database: Database, tasks: Tasks, worlds: Stages, ready: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, database: Database, tasks: Tasks, worlds: Stages, ready: Callable[[Any], Any]) -> None:
         self._ready = ready
         self._tasks = tasks
         self._worlds = worlds

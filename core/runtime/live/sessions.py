@@ -19,6 +19,8 @@ ATTACH, RECORD = "attach", "record"
 _MANY = 10_000
 _ALIVE = (TaskState.QUEUED, TaskState.RUNNING)
 _POLL = 0.1
+_LOOK_BACK = 20
+_TOLD_FOR = 600.0
 
 
 class Sessions:
@@ -45,6 +47,14 @@ class Sessions:
         """The policy that controls an engine, or None."""
         task = self.of(engine).get(ATTACH)
         return task if task is not None and task.params.get("mode") == Mode.CONTROL else None
+
+    def failed(self, engine: str) -> TaskInfo | None:
+        """The policy that was to be attached to an engine last, if that failed within the last minutes."""
+        tasks = self._tasks.list(_LOOK_BACK, kinds=(ATTACH,))
+        last = next((task for task in tasks if task.params.get("engine") == engine), None)
+        if last is None or last.state is not TaskState.FAILED or last.finished is None:
+            return None
+        return last if time.time() - last.finished.timestamp() < _TOLD_FOR else None
 
     def end(self, tasks: Collection[str], seconds: float) -> None:
         """Ask tasks to end, and wait until they have; those that are over already are fine.

@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import logging
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need
 from core.runtime.storage.files import sweep_older, write_atomically
 from core.runtime.storage.sources import code_digest
-from core.scheduling.policies.autopilot import AutopilotSettings
+from core.scheduling.policies.autopilot import AutopilotSettings, ReadySettings
 from core.scheduling.policies.autopilot.fitted import FittedPolicy
 from core.scheduling.policies.autopilot.fitting import Lesson, fit_to_steer
 
@@ -91,7 +91,7 @@ class FittedPolicies:
             model = self._models.load(settings.model) if settings.model else None
             fitted = fit_to_steer(self._traces.load(traces), model, lesson, progress)
             _write(path, fitted)
-        return replace(settings, fitted=fitted)
+        return ReadySettings(**asdict(settings), fitted=fitted)
 
     def check(self, settings: Any) -> None:
         """Refuse settings of a policy that could not be made ready, without fitting anything.

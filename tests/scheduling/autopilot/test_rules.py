@@ -143,8 +143,8 @@ def test_evidence_adds_up_what_is_freed_and_who_is_short():
         use = Use(float(second), 1.0, 1e9)
         calm = calm.after(1.0, use, Held(1.5, 2e9), Held(4.0, 8e9), short=0.0)
         busy = busy.after(1.0, use, Held(0.5, None), Held(1.0, 8e9), short=0.5)
-    found = evidence_of({"calm": calm, "busy": busy}, 10.0)
+    found = evidence_of({"calm": calm, "busy": busy}, 10.0, {"calm", "busy"})
     assert (found.freed_cores, found.freed_bytes) == (3.0, 6e9)
     assert (found.freed_cores_now, found.freed_bytes_now) == (3.0, 6e9)
-    assert (found.short_share, found.worst) == (0.25, ("busy", 0.5))
-    assert evidence_of({}, 0.0).worst is None
+    assert (found.short_share, found.worst.name, found.worst.short_share) == (0.25, "busy", 0.5)
+    assert evidence_of({}, 0.0, set()).worst is None

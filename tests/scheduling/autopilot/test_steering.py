@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from core.provisioning.policy import fit_policy
 from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.loop import drive, replay
 from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, Use, Worker
-from core.scheduling.policies.autopilot import AUTOPILOT
+from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
 from core.scheduling.policies.autopilot.evidence import Book
 from core.scheduling.policies.autopilot.fitted import FittedPolicy
 from core.store.ledger import pack, unpack
@@ -88,7 +88,7 @@ class Shown:
 
 
 def chosen_with(policy="prev.step.max", **chosen):
-    return replace(AUTOPILOT.chosen(chosen), fitted=fitted(policy))
+    return ReadySettings(**asdict(AUTOPILOT.chosen(chosen)), fitted=fitted(policy))
 
 
 def run(engine, *, policy="prev.step.max", **chosen):
@@ -133,7 +133,7 @@ def test_memory_is_steered_where_that_is_chosen():
 def test_a_book_adds_up_what_an_evaluation_says():
     rng = np.random.default_rng(3)
     cores = {name: rng.gamma(4, 0.3, 60).tolist() for name in ("a", "b", "c")}
-    book = Book(1.0)
+    book = Book()
     for entry in run(Shown(cores)):
         book.take(entry)
     found = book.evidence()
@@ -150,14 +150,14 @@ def test_a_book_adds_up_what_an_evaluation_says():
 
 
 def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has():
-    book = Book(1.0)
+    book = Book()
     for entry in run(Shown({"a": [1.0] * 5 + [2.0] * 6}, limits=(None, None))):
         book.take(entry)
     assert book.evidence().freed_cores_now == pytest.approx(0.0)
 
 
 def test_containers_that_come_and_go_are_remembered():
-    book = Book(1.0)
+    book = Book()
     entries = run(Shown({"short": [1.0] * 4, "long": [1.0] * 12}, obeys=True))
     held = [
         replace(entry, observation=replace(entry.observation, jobs=tuple(
@@ -169,5 +169,6 @@ def test_containers_that_come_and_go_are_remembered():
     for entry in held:
         book.take(entry)
     found = book.evidence()
-    assert found.worst == ("short", 0.5)
+    assert (found.worst.name, found.worst.short_share) == ("short", 0.5)
+    assert found.freed_cores_now == 3.0, "of those that run"
     assert found.seconds == 3 + 11

@@ -171,7 +171,7 @@ def _typed(cls: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
         if value in ("", None):
             if cls is JobKind and spec.name in MAY_BE_NONE:
                 made[spec.name] = None
-        elif spec.kind in ("text", "choice", "bool"):
+        elif spec.kind not in ("int", "float"):
             made[spec.name] = value
         else:
             made[spec.name] = span(value) if spec.name in SPANS and cls is JobKind else plain(value)

@@ -7,6 +7,7 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from core.runtime.live.policies.evidence_log import EvidenceLog
 from core.runtime.live.view.snapshot import LiveFiles, age, write_attached
 from core.runtime.live.view.values import ActivityEntry, Mode
 from core.scheduling.actions import (
@@ -64,6 +65,7 @@ class ActivityLog:
         self._said: deque[ActivityEntry] = deque(maxlen=_KEPT)
         self._limits: dict[str, float | None] = {}
         self._labels: dict[str, str] = {}
+        self._evidence = EvidenceLog(begun)
         self.decisions = 0
         self.resizes = 0
         self._write({})
@@ -83,7 +85,14 @@ class ActivityLog:
         for failure in entry.failures:
             self._say(self._begun + seen.time, failure.action.job, f"Could not: {failure.why}")
         wake = None if entry.wake is None else self._begun + entry.wake
-        self._attached = replace(self._attached, next_wake=wake, resizes=self.resizes)
+        self._evidence.take(entry)
+        self._attached = replace(
+            self._attached,
+            next_wake=wake,
+            resizes=self.resizes,
+            evidence=self._evidence.evidence,
+            course=tuple(self._evidence.course),
+        )
         self._write(
             {
                 containers[mark.job]: (mark.label, mark.growth)

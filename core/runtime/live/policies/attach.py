@@ -31,7 +31,7 @@ from core.scheduling.actions import Pause, Resume
 from core.scheduling.loop import drive
 from core.scheduling.over import OverEngine
 from core.scheduling.policies import POLICIES
-from core.scheduling.policies.autopilot import AutopilotSettings
+from core.scheduling.policies.autopilot import ReadySettings
 from core.traces.validation import many
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _shows_use(
     workspace: Workspace, engine: Engine, real: LiveEngine, files: LiveFiles, settings: Any
 ) -> Engine:
     """The engine, with what its containers use where a policy steers by that."""
-    if not isinstance(settings, AutopilotSettings) or settings.fitted is None:
+    if not isinstance(settings, ReadySettings) or settings.fitted is None:
         return engine
     fitted, model = settings.fitted, None
     if settings.model:

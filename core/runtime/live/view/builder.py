@@ -81,7 +81,10 @@ class ViewBuilder:
         if seen is None or old > FRESH_FOR:
             info = self.engine_registry.get(engine)
             seen = LiveView(info) if seen is None else replace(seen, engine=info)
-        return _with_tasks(seen, files, self._sessions.of(engine))
+        going_on = self._sessions.of(engine)
+        if ATTACH not in going_on:
+            seen = replace(seen, failed=self._sessions.failed(engine))
+        return _with_tasks(seen, files, going_on)
 
     def history(self, engine: str, ids: Sequence[str], seconds: float = 600.0) -> dict[str, History]:
         """The last minutes of some containers, by id; those that were never sampled are left out.

@@ -14,6 +14,8 @@ from core.scheduling.policies import spelt
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.scheduling.policies.autopilot.evidence import Evidence
+
 
 class Mode(StrEnum):
     """What an attached policy may do: say what it would do, or do it."""
@@ -74,6 +76,10 @@ class Attached:
         What it did last, newest first, at most 50.
     run
         The id of its run, whose ledger the page of runs shows; empty until there is one.
+    evidence
+        What it would have freed, or did; None of policies that steer by no samples.
+    course
+        (seconds since 1970, cores freed, bytes freed, share of time short so far) over time, oldest first.
     """
 
     task: str
@@ -85,6 +91,8 @@ class Attached:
     resizes: int = 0
     said: tuple[ActivityEntry, ...] = ()
     run: str = ""
+    evidence: Evidence | None = None
+    course: tuple[tuple[float, float, float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from core.runtime.live.view.values import (
     Totals,
 )
 from core.runtime.storage.files import new_id
+from core.scheduling.policies.autopilot.evidence import evidence_from
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -133,7 +134,10 @@ def read_attached(path: Path) -> tuple[Attached, dict[str, tuple[str, float | No
     try:
         said = tuple(ActivityEntry(**each) for each in plain.pop("said"))
         marks = {name: (label, growth) for name, label, growth in plain.pop("marks")}
-        return Attached(**{**plain, "said": said, "mode": Mode(plain["mode"])}), marks
+        course = tuple(tuple(point) for point in plain.pop("course"))
+        evidence = evidence_from(plain.pop("evidence"))
+        own = {"said": said, "mode": Mode(plain["mode"]), "course": course, "evidence": evidence}
+        return Attached(**{**plain, **own}), marks
     except (KeyError, TypeError, ValueError):
         return None
 

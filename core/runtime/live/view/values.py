@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,9 @@ from core.runtime.live.view.control_values import (
     Recording,
     Released,
 )
+
+if TYPE_CHECKING:
+    from core.runtime.infos import TaskInfo
 
 __all__ = [
     "ActivityEntry",
@@ -195,6 +199,8 @@ class LiveView:
         The attached policy and the running recording, or None.
     model
         The id of the model that gives the phases, or None.
+    failed
+        The task of the policy that was to be attached last and failed lately, or None.
     """
 
     engine: EngineInfo
@@ -206,6 +212,7 @@ class LiveView:
     attached: Attached | None = None
     recording: Recording | None = None
     model: str | None = None
+    failed: TaskInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from core.scheduling.policies.autopilot.policy import AUTOPILOT, POLICIES
-from core.scheduling.policies.autopilot.settings import AutopilotSettings
+from core.scheduling.policies.autopilot.settings import AutopilotSettings, ReadySettings
 
-__all__ = ["AUTOPILOT", "POLICIES", "AutopilotSettings"]
+__all__ = ["AUTOPILOT", "POLICIES", "AutopilotSettings", "ReadySettings"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from math import inf
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.policies.autopilot.asking import GAP
@@ -12,7 +13,7 @@ from core.scheduling.policies.autopilot.held import Held
 from core.scheduling.policies.autopilot.policy import alike
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from core.scheduling.actions import Action
     from core.scheduling.loop import Entry
@@ -104,21 +105,19 @@ class Book:
     one the cores and bytes that its owner asked for, and without these the most that it used so far. While
     its limit is the one that was decided, it is short while it is held back; otherwise while it uses more
     than it would have had.
-
-    Parameters
-    ----------
-    period
-        Seconds between samples; what was not seen for more than three of them is a gap.
+    What was not seen for more than three periods is a gap.
     """
 
-    def __init__(self, period: float) -> None:
-        self._period = period
+    def __init__(self) -> None:
+        self._period = inf
         self._followed: dict[str, _Followed] = {}
         self._begun: float | None = None
         self._now = 0.0
+        self._alive: frozenset[str] = frozenset()
 
     def take(self, entry: Entry) -> None:
         """Take the next entry."""
+        self._alive = frozenset(job.id for job in entry.observation.jobs)
         for job in entry.observation.jobs:
             if job.use is not None:
                 self._see(job, job.use)
@@ -131,11 +130,12 @@ class Book:
                 each = self._followed[reason.job]
                 each.account = each.account._replace(violations=each.account.violations + 1)
 
-    def evidence(self) -> Evidence:
-        """What was added up so far."""
+    def evidence(self) -> Evidence | None:
+        """What was added up so far; None where nothing was seen of what containers use."""
+        if self._begun is None:
+            return None
         accounts = {name: each.account for name, each in self._followed.items()}
-        lasted = 0.0 if self._begun is None else self._now - self._begun
-        return evidence_of(accounts, lasted)
+        return evidence_of(accounts, self._now - self._begun, self._alive)
 
     def _see(self, job: Job, use: Use) -> None:
         self._begun, self._now = use.time if self._begun is None else self._begun, use.time
@@ -147,6 +147,7 @@ class Book:
         if use.time <= each.last.time:
             return
         passed = use.time - each.last.time
+        self._period = min(self._period, passed)
         seconds = passed if passed <= GAP * self._period else self._period
         cores, steered = each.wanted.cores, alike(job.limit, each.wanted.cores)
         over = use.throttled if steered else float(cores is not None and use.cores > cores)
@@ -173,39 +174,79 @@ def _kept(job: Job, use: Use) -> Held:
     return Held(cores, job.memory_limit or job.said.memory or use.memory)
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ContainerEvidence:
+    """What was added up of one container.
+
+    Parameters
+    ----------
+    name
+        Its job's.
+    seconds
+        For how long.
+    freed_cores, freed_bytes
+        The mean over that time of what would be free; below zero where it needs more.
+    short_share
+        The share of that time that was short.
+    resizes, violations
+        How often its limits would have changed, and how often one was too low.
+    """
+
+    name: str
+    seconds: float
+    freed_cores: float
+    freed_bytes: float
+    short_share: float
+    resizes: int
+    violations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
     """What was added up of all containers.
 
     Parameters
     ----------
+    lasted
+        Seconds since the first sample.
     seconds
         Container-seconds.
     freed_cores, freed_bytes
         The mean over time of what would be free, all containers together; below zero where they need more.
     freed_cores_now, freed_bytes_now
         The same now.
+    kept_cores, kept_bytes
+        The mean over time of what they have without being steered.
     short_share
         The share of container-seconds that was short.
     resizes_per_hour
         Per container.
     violations
         How often a limit was too low.
-    worst
-        The container that was short for the largest share of its time, and that share; None where none was.
+    containers
+        Each of them, those that were short for the largest share of their time first.
     """
 
-    seconds: float
-    freed_cores: float
-    freed_bytes: float
-    freed_cores_now: float
-    freed_bytes_now: float
-    short_share: float
-    resizes_per_hour: float
-    violations: int
-    worst: tuple[str, float] | None
+    lasted: float = 0.0
+    seconds: float = 0.0
+    freed_cores: float = 0.0
+    freed_bytes: float = 0.0
+    freed_cores_now: float = 0.0
+    freed_bytes_now: float = 0.0
+    kept_cores: float = 0.0
+    kept_bytes: float = 0.0
+    short_share: float = 0.0
+    resizes_per_hour: float = 0.0
+    violations: int = 0
+    containers: tuple[ContainerEvidence, ...] = ()
+
+    @property
+    def worst(self) -> ContainerEvidence | None:
+        """The container that was short for the largest share of its time; None where none was."""
+        return self.containers[0] if self.containers and self.containers[0].short_share > 0 else None
 
 
-def evidence_of(accounts: Mapping[str, Account], lasted: float) -> Evidence:
+def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collection[str]) -> Evidence:
     """All containers together.
 
     Parameters
@@ -214,19 +255,46 @@ def evidence_of(accounts: Mapping[str, Account], lasted: float) -> Evidence:
         By container, also of those that have ended.
     lasted
         Seconds since the first sample.
+    alive
+        Those that have not ended.
     """
     every = accounts.values()
     seconds = sum(each.seconds for each in every)
-    worst = max(accounts, key=lambda name: accounts[name].short_share, default=None)
-    found = worst is not None and accounts[worst].short > 0
+    if seconds <= 0:
+        return Evidence(lasted)
+    now = [each.now for name, each in accounts.items() if name in alive]
+    found = [_container(name, each) for name, each in accounts.items() if each.seconds > 0]
     return Evidence(
-        seconds,
-        sum(each.kept_cores - each.cores for each in every) / lasted if lasted > 0 else 0.0,
-        sum(each.kept_bytes - each.bytes for each in every) / lasted if lasted > 0 else 0.0,
-        sum(each.now[1] - each.now[0] for each in every),
-        sum(each.now[3] - each.now[2] for each in every),
-        sum(each.short for each in every) / seconds if seconds > 0 else 0.0,
-        3600.0 * sum(each.resizes for each in every) / seconds if seconds > 0 else 0.0,
-        sum(each.violations for each in every),
-        (worst, accounts[worst].short_share) if worst is not None and found else None,
+        lasted=lasted,
+        seconds=seconds,
+        freed_cores=sum(each.kept_cores - each.cores for each in every) / lasted,
+        freed_bytes=sum(each.kept_bytes - each.bytes for each in every) / lasted,
+        freed_cores_now=sum(kept - cores for cores, kept, _, _ in now),
+        freed_bytes_now=sum(kept - bytes_ for _, _, bytes_, kept in now),
+        kept_cores=sum(each.kept_cores for each in every) / lasted,
+        kept_bytes=sum(each.kept_bytes for each in every) / lasted,
+        short_share=sum(each.short for each in every) / seconds,
+        resizes_per_hour=3600.0 * sum(each.resizes for each in every) / seconds,
+        violations=sum(each.violations for each in every),
+        containers=tuple(sorted(found, key=lambda each: (-each.short_share, -each.freed_cores, each.name))),
     )
+
+
+def _container(name: str, account: Account) -> ContainerEvidence:
+    return ContainerEvidence(
+        name,
+        account.seconds,
+        (account.kept_cores - account.cores) / account.seconds,
+        (account.kept_bytes - account.bytes) / account.seconds,
+        account.short_share,
+        account.resizes,
+        account.violations,
+    )
+
+
+def evidence_from(plain: Mapping[str, Any] | None) -> Evidence | None:
+    """Evidence from plain values, as `dataclasses.asdict` gives them."""
+    if plain is None:
+        return None
+    containers = tuple(ContainerEvidence(**each) for each in plain["containers"])
+    return Evidence(**{**plain, "containers": containers})

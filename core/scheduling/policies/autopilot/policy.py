@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory, waiting
-from core.scheduling.policies.autopilot.settings import AutopilotSettings
+from core.scheduling.policies.autopilot.settings import AutopilotSettings, ReadySettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.shares.resizing import changes
 from core.units import format_bytes, format_cores
@@ -94,7 +94,7 @@ def decide(state: AutopilotState, seen: Observation) -> Decision[AutopilotState]
     if seen.number <= state.number:
         return Decision(state, wake=state.wake)
     began = waiting.begin(state.settings, state.asked, seen)
-    fitted = state.settings.fitted
+    fitted = state.settings.fitted if isinstance(state.settings, ReadySettings) else None
     if fitted is None:
         after = replace(state, number=seen.number, asked=began.asked, wake=began.wake)
         return Decision(after, began.starts, began.reasons, wake=began.wake)

@@ -14,23 +14,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AutopilotSettings:
-    """What steers, and what keeps containers from harm (design: live phase autoscaling).
-
-    `fitted` is what `policy` learned from `traces` with the phases of `model`; whoever starts a run fits it.
-    Without it every container keeps what it asked for.
-    """
+    """What steers, and what keeps containers from harm (design: live phase autoscaling)."""
 
     policy: str = setting(
-        "phasedock", label="Provisioning policy", help="Which one says what a container is given."
-    )
-    traces: str = setting(
-        "", label="Learned from", help="The trace set that it learns from; the phase model’s own when empty."
+        "phasedock",
+        label="Provisioning policy",
+        of="provisioning",
+        help="Which one says what a container is given.",
     )
     model: str = setting(
-        "", label="Phase model", help="Its phases are what the policy goes by; without phases when empty."
+        "",
+        label="Phase model",
+        of="model",
+        help="Its phases are what the policy goes by; without phases when empty.",
+    )
+    traces: str = setting(
+        "",
+        label="Learned from",
+        of="traces",
+        help="The trace set that it learns from; the phase model’s own when empty.",
     )
     cycle: float = setting(
-        60.0, label="Cycle", low=1.0, high=86_400.0, unit="s", help="Time between two allocations."
+        30.0, label="Cycle", low=1.0, high=86_400.0, unit="s", help="Time between two allocations."
     )
     tolerance: float = setting(
         0.05, label="Tolerance", low=0.001, high=0.5,
@@ -62,4 +67,16 @@ class AutopilotSettings:
     )
     unasked: float = unasked_setting()
     filled: float = memory_setting()
+
+
+@dataclass(frozen=True)
+class ReadySettings(AutopilotSettings):
+    """The same with what the policy learned; whoever starts a run fits it.
+
+    Parameters
+    ----------
+    fitted
+        What steers. Without it every container keeps what it asked for.
+    """
+
     fitted: FittedPolicy | None = None
