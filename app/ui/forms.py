@@ -22,6 +22,8 @@ from core.settings_fields import FieldSpec, build, check, describe
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from core.runtime.infos import ModelInfo, TraceSetInfo
+
 S = TypeVar("S")
 
 ORDER = ["label", "input", "description", "error"]
@@ -129,10 +131,15 @@ def _provisioning() -> list[Any]:
 
 def named(spec: FieldSpec, value: object) -> str:
     """The name of the model or trace set that a setting has the id of; empty where it is no such setting."""
-    library = {"model": workspace().models, "traces": workspace().traces}.get(spec.kind)
-    if library is None or not value:
-        return ""
-    return next((each.name for each in library.list() if each.id == value), "no longer there")
+    infos: Sequence[ModelInfo | TraceSetInfo]
+    match spec.kind:
+        case "model":
+            infos = workspace().models.list()
+        case "traces":
+            infos = workspace().traces.list()
+        case _:
+            return ""
+    return next((each.name for each in infos if each.id == value), "no longer there" if value else "")
 
 
 _MAKERS: dict[str, Callable[[FieldSpec, Any, dict[str, Any]], Node]] = {

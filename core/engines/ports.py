@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from core.scheduling.ports import Engine
 
@@ -111,6 +111,15 @@ class Keeper(Protocol):
 
     def forget(self, engine: EngineKey, container: str) -> None:
         """Forget a container's saved limits: they were restored, and that was verified."""
+
+
+@runtime_checkable
+class ShowsContainers(Protocol):
+    """An engine that says which container each job is in."""
+
+    @property
+    def containers(self) -> Mapping[str, str]:
+        """The container that each job is in now."""
 
 
 class LiveEngine(Engine, Protocol):

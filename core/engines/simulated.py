@@ -9,6 +9,7 @@ from core.errors import InputError
 from core.scheduling.policies import POLICIES
 from core.simulation.apply_actions import perform
 from core.simulation.observe import observe
+from core.simulation.shown_use import ShowsUse
 from core.simulation.world import World
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from core.engines.ports import RunRequest
     from core.scheduling.actions import Action
     from core.scheduling.model import Failure, Observation
+    from core.scheduling.ports import Engine
     from core.simulation.scenario import Scenario
 
 
@@ -88,8 +90,11 @@ def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> Simulate
     return SimulatedEngine(World(scenario, seed), hidden=hidden)
 
 
-def _open(request: RunRequest) -> SimulatedEngine:
-    return simulated(request.scenario, request.seed, hidden=POLICIES[request.arm.policy].oracle)
+def _open(request: RunRequest) -> Engine:
+    policy = POLICIES[request.arm.policy]
+    engine = simulated(request.scenario, request.seed, hidden=policy.oracle)
+    demands = {job.id: job.demand for job in request.scenario.jobs}
+    return ShowsUse(engine, demands) if policy.sees_use else engine
 
 
 ENGINE: Final = EngineKind("simulated", "Simulator", _open)

@@ -70,7 +70,9 @@ class Workspace:
         )
         self.fitted = FittedPolicies(self.traces, self.models, settings.home / "fitted")
         self.live = Live(settings, self.database, self.tasks, self.models, self.fitted)
-        stages = Stages(settings, self.live.engine_registry, self.live.queue.earlier)
+        stages = Stages(
+            settings, self.live.engine_registry, self.live.queue.earlier, self.fitted, self.models
+        )
         self.runs = Runs(self.database, self.tasks, stages, self.fitted.ready)
 
     def sweep(self) -> int:

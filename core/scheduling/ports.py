@@ -74,6 +74,8 @@ class SchedulingPolicy:
         Its name as its authors write it, where that is another.
     staged
         Whether it leads jobs through numbers of cores, so that its runs are compared by their time per step.
+    sees_use
+        Whether it goes by `Job.use`, which engines show to nobody else.
     """
 
     name: str
@@ -85,6 +87,7 @@ class SchedulingPolicy:
     defaults: Mapping[str, object] = field(default_factory=dict)
     title: str = ""
     staged: bool = False
+    sees_use: bool = False
 
     def chosen(self, values: Mapping[str, object] | None = None) -> Any:
         """The policy's settings with some values chosen.

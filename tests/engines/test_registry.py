@@ -83,7 +83,9 @@ def test_another_engine_runs_experiments_that_name_it(settings, add):
     try:
         experiment = read_experiment(EXPERIMENT)
         assert not experiment.real
-        worlds = Stages(space.settings, space.live.engine_registry, space.live.queue.earlier)
+        worlds = Stages(
+            space.settings, space.live.engine_registry, space.live.queue.earlier, space.fitted, space.models
+        )
         worlds.check(experiment)
         with worlds.open(experiment, experiment.policies[0], 1, "r", lambda: None) as stage:
             assert stage.engine.observe().workers

@@ -30,7 +30,9 @@ policies: [free, flowcon]
 
 def worlds(home, **more):
     settings = Settings(home=home, docker=f"here=unix://{home}/none.sock", **more)
-    return Stages(settings, Engines(settings), EarlierRuns(Database(f"sqlite:///{home}/worlds.db")))
+    return Stages(
+        settings, Engines(settings), EarlierRuns(Database(f"sqlite:///{home}/worlds.db")), None, None
+    )
 
 
 def test_containers_are_not_started_while_control_is_off(tmp_path):

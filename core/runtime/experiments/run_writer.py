@@ -73,10 +73,9 @@ class RunWriter:
 
     def _without(self, origin: Origin, say: Callable[[float], None]) -> str:
         """Write a run only once it is done, in one go."""
-        n = origin.info.experiment.n_jobs
-        result = run_arm(
-            origin.info.experiment, origin.arm, origin.seed, lambda _, outcome: say(outcome.ended / n)
-        )
+        experiment, arm, seed = origin.info.experiment, origin.arm, origin.seed
+        n, stage = experiment.n_jobs, self._worlds.simulated(experiment, arm, seed)
+        result = run_arm(experiment, arm, seed, lambda _, outcome: say(outcome.ended / n), stage)
         return self._records.add_run(origin, RunState.DONE, result)
 
     def _with_ledger(self, origin: Origin, say: Callable[[float], None]) -> str:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _FORMAT = 2
 # the code that a run depends on, and what a simulated one depends on besides: a real engine has no sources
 _DECIDING = ("core.scheduling", "core.progress", "core.settings_fields")
+_LEARNING = ("core.provisioning", "core.phases", "core.traces")
 _SIMULATING = ("core.simulation", "core.experiments", "core.engines.simulated")
 
 
@@ -65,7 +66,7 @@ def run_arm(
     where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
     outcome = Outcome(where.truth)
     begun, used = time.monotonic(), time.process_time()
-    for entry in drive(where.engine, policy, policy.chosen(arm.settings), seed, where.pace):
+    for entry in drive(where.engine, policy, where.settings(arm), seed, where.pace):
         outcome.add(entry)
         if listen is not None:
             listen(entry, outcome)
@@ -122,7 +123,8 @@ def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
     policy = POLICIES[arm.policy]
     settings = asdict(policy.chosen(arm.settings))
     real = [asked, arm.threads] if experiment.real else []
-    code = code_digest(_DECIDING if real else (*_DECIDING, *_SIMULATING), [policy])
+    deciding = (*_DECIDING, *_LEARNING) if policy.sees_use else _DECIDING
+    code = code_digest(deciding if real else (*deciding, *_SIMULATING), [policy])
     return _digest([_FORMAT, code, scenario_key(experiment), arm.policy, settings, seed, *real])
 
 

@@ -7,9 +7,9 @@ import shutil
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from core.engines.ports import RunRequest
+from core.engines.ports import RunRequest, ShowsContainers
 from core.engines.registry import begin
 from core.engines.values import RUN
 from core.errors import ConflictError
@@ -19,9 +19,12 @@ from core.experiments.spec import SIMULATED
 from core.experiments.truth import truth
 from core.runtime.earlier_runs.kinds import Kind
 from core.runtime.earlier_runs.learning import LearningEngine
+from core.runtime.live.policies.shows_use import showing_use
+from core.runtime.live.sampling.sources import HostSamples
+from core.scheduling.policies import POLICIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
     from core.config import Settings
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from core.experiments.spec import Arm, Experiment
     from core.runtime.earlier_runs.store import EarlierRuns
     from core.runtime.live.engines import Engines
+    from core.runtime.storage.fitted_policies import FittedPolicies
+    from core.runtime.storage.models import ModelLibrary
     from core.scheduling.ports import Engine
     from core.simulation.scenario import JobSpec
 
@@ -37,11 +42,28 @@ _PACE = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An engine, the truth about its jobs where that is known, and the most seconds between observations."""
+    """Where a run takes place.
+
+    Parameters
+    ----------
+    engine
+        The engine.
+    truth
+        What is known of its jobs.
+    pace
+        The most seconds between observations, or None.
+    ready
+        The policy's settings with what it steers by, where it does so by something fitted; None: as chosen.
+    """
 
     engine: Engine
     truth: Truth
     pace: float | None = None
+    ready: Any = None
+
+    def settings(self, arm: Arm) -> Any:
+        """The settings that a policy runs with."""
+        return POLICIES[arm.policy].chosen(arm.settings) if self.ready is None else self.ready
 
 
 def simulated_stage(experiment: Experiment, arm: Arm, seed: int) -> Stage:
@@ -63,12 +85,30 @@ class Stages:
         The Docker hosts by name.
     earlier
         What earlier runs of each kind of job have shown; runs on real engines learn from it and add to it.
+    fitted, models
+        What policies steer by, and the phase models that they do it with.
     """
 
-    def __init__(self, settings: Settings, engines: Engines, earlier: EarlierRuns) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        earlier: EarlierRuns,
+        fitted: FittedPolicies,
+        models: ModelLibrary,
+    ) -> None:
         self._settings = settings
         self._engines = engines
         self._earlier = earlier
+        self._fitted = fitted
+        self._models = models
+
+    def simulated(self, experiment: Experiment, arm: Arm, seed: int) -> Stage:
+        """The simulator at time 0, with what the policy steers by."""
+        return replace(simulated_stage(experiment, arm, seed), ready=self._ready(arm))
+
+    def _ready(self, arm: Arm) -> Any:
+        return self._fitted.ready(POLICIES[arm.policy].chosen(arm.settings))
 
     def check(self, experiment: Experiment) -> None:
         """Check that an experiment can be run here.
@@ -113,7 +153,7 @@ class Stages:
             Called at least twice a second while an engine in real time waits; it may raise to stop the run.
         """
         if not experiment.real:
-            yield simulated_stage(experiment, arm, seed)
+            yield self.simulated(experiment, arm, seed)
             return
         folder = self._settings.home / "jobs" / run
         with ExitStack() as stack:
@@ -145,8 +185,14 @@ class Stages:
         request = RunRequest(experiment, arm, seed, drawn, run, hosts, folder, idle, stack.callback)
         engine = begin(experiment.engine, request)
         profiles = {job.id: job.profile for job in drawn.jobs}
-        learning = LearningEngine(engine, kinds, profiles, self._earlier)
-        return Stage(learning, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE)
+        learning, ready = LearningEngine(engine, kinds, profiles, self._earlier), self._ready(arm)
+
+        def containers() -> Mapping[str, str]:
+            return engine.containers if isinstance(engine, ShowsContainers) else {}
+
+        samples = HostSamples(hosts.values(), lambda: containers().values())
+        seen = showing_use(learning, containers, samples, ready, self._models)
+        return Stage(seen, Truth(models={job.id: job.model for job in drawn.jobs}), _PACE, ready)
 
     def _profiled(self, experiment: Experiment, job: JobSpec, kind: Kind) -> JobSpec:
         """A job with what earlier runs of its kind say, or else speeds that its file gives as measured."""

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Any
 from core.engines.registry import WatchOnly
 from core.engines.values import RUN
 from core.errors import Cancelled, ConflictError, PhaseDockError
-from core.provisioning.policies import POLICIES as PROVISIONING
-from core.provisioning.policy import Need
 from core.runtime.earlier_runs.own_containers import OwnContainers
 from core.runtime.live.control.by_hand import ours, switched_off
 from core.runtime.live.control.restore import LimitRestorer
 from core.runtime.live.policies.activity_log import ActivityLog
 from core.runtime.live.policies.attached_run import AttachedRun
-from core.runtime.live.policies.shows_use import ShowsUse
+from core.runtime.live.policies.shows_use import showing_use
 from core.runtime.live.queue.feed import FedEngine
+from core.runtime.live.sampling.sources import RingSamples
 from core.runtime.live.sampling.watcher import locked
 from core.runtime.live.view.snapshot import LiveFiles
 from core.runtime.live.view.values import Attached, Mode
@@ -31,7 +30,6 @@ from core.scheduling.actions import Pause, Resume
 from core.scheduling.loop import drive
 from core.scheduling.over import OverEngine
 from core.scheduling.policies import POLICIES
-from core.scheduling.policies.autopilot import ReadySettings
 from core.traces.validation import many
 
 if TYPE_CHECKING:
@@ -190,7 +188,8 @@ def _follow(
                 engine = RecordsPauses(real, host, keeper) if steers else WatchOnly(real)
                 earlier = live.queue.earlier_on(asked.engine)
                 engine = OwnContainers(engine, lambda: real.containers, host.known, earlier)
-                engine = _shows_use(workspace, engine, real, files, settings)
+                samples = RingSamples(files.ring)
+                engine = showing_use(engine, lambda: real.containers, samples, settings, workspace.models)
                 engine = live.queue.fed(asked.engine, engine, real, starts=steers)
                 with _policy_errors(asked.policy):
                     for entry in drive(engine, policy, settings, asked.seed):
@@ -214,19 +213,6 @@ def _ready(workspace: Workspace, asked: _Asked, say: Callable[[str], None]) -> A
         say(f"{asked.name}: {message}" if message else asked.name)
 
     return workspace.fitted.ready(POLICIES[asked.policy].chosen(asked.settings), progress)
-
-
-def _shows_use(
-    workspace: Workspace, engine: Engine, real: LiveEngine, files: LiveFiles, settings: Any
-) -> Engine:
-    """The engine, with what its containers use where a policy steers by that."""
-    if not isinstance(settings, ReadySettings) or settings.fitted is None:
-        return engine
-    fitted, model = settings.fitted, None
-    if settings.model:
-        model = workspace.models.load(settings.model)
-    codes = Need.CODES in PROVISIONING[fitted.name].needs
-    return ShowsUse(engine, lambda: real.containers, files, fitted.period, model, codes=codes)
 
 
 @contextlib.contextmanager

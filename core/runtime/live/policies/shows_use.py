@@ -1,27 +1,56 @@
-"""What containers use, for a policy that steers by it: the watcher's samples, averaged over its periods."""
+"""What containers use, shown to a policy that steers by it: samples, averaged over its periods."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.phases.model import WARM_UP
+from core.provisioning.policies import POLICIES
+from core.provisioning.policy import Need
 from core.runtime.live.sampling.phases import PeriodMeans, PhaseLabeller
-from core.runtime.live.sampling.ring_buffer import FIELDS, rows_since
+from core.runtime.live.sampling.ring_buffer import FIELDS
 from core.scheduling.model import Use
 from core.scheduling.over import OverEngine
+from core.scheduling.policies.autopilot import ReadySettings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from core.phases import PhaseModel
-    from core.runtime.live.view.snapshot import LiveFiles
+    from core.runtime.live.sampling.sources import Samples
+    from core.runtime.storage.models import ModelLibrary
     from core.scheduling.model import Job, Observation
     from core.scheduling.ports import Engine
     from core.traces.model import FloatArray
 
 _CPU, _MEMORY, _THROTTLED = (FIELDS.index(name) for name in ("cpu", "memory", "throttled"))
+
+
+def showing_use(
+    engine: Engine,
+    containers: Callable[[], Mapping[str, str]],
+    samples: Samples,
+    settings: Any,
+    models: ModelLibrary,
+) -> Engine:
+    """An engine as a policy with these settings is to see it, if it goes by what containers use.
+
+    Parameters
+    ----------
+    engine, containers, samples
+        As for `ShowsUse`.
+    settings
+        The policy's, with what was fitted.
+    models
+        Where its phase model is.
+    """
+    if not isinstance(settings, ReadySettings) or settings.fitted is None:
+        return engine
+    model = models.load(settings.model) if settings.model else None
+    codes = Need.CODES in POLICIES[settings.fitted.name].needs
+    return ShowsUse(engine, containers, samples, settings.fitted.period, model, codes=codes)
 
 
 class ShowsUse(OverEngine):
@@ -33,10 +62,10 @@ class ShowsUse(OverEngine):
         The engine.
     containers
         The id of the container that each of its jobs is in.
-    files
-        Where the watcher leaves its samples.
+    samples
+        What they use, about once a second.
     period
-        Seconds that the policy takes for a sample; the watcher's are averaged over them.
+        Seconds that the policy takes for a sample; those are averaged over them.
     model
         Gives the phases, or None.
     codes
@@ -52,26 +81,24 @@ class ShowsUse(OverEngine):
         self,
         engine: Engine,
         containers: Callable[[], Mapping[str, str]],
-        files: LiveFiles,
+        samples: Samples,
         period: float,
         model: PhaseModel | None,
         *,
         codes: bool,
     ) -> None:
         super().__init__(engine)
-        self._containers, self._files = containers, files
+        self._containers, self._samples = containers, samples
         self._means = PeriodMeans(period)
         self._labeller = None if model is None else PhaseLabeller(model, codes=codes)
         self._uses: dict[str, Use] = {}
-        self._since = time.time()
         self._begun: float | None = None  # the run's clock, seconds since 1970
 
     def observe(self) -> Observation:
         """Show what the engine shows, with what its jobs used."""
         seen = self._engine.observe()
         self._begun = begun = time.time() - seen.time if self._begun is None else self._begun
-        for at, rows in rows_since(self._files.ring, self._since):
-            self._since = at
+        for at, rows in self._samples():
             means = self._means.push(at, rows)
             if means is not None:
                 self._uses.update(self._taken(at, at - begun, means))

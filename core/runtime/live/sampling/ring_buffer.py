@@ -219,7 +219,7 @@ def _rows(parts: _Parts, since: float) -> list[tuple[float, dict[str, tuple[floa
     slots = _slots(parts)
     slots.pop(TOTALS, None)
     values = np.array(parts.values[new]).astype(np.float64)
-    known: npt.NDArray[np.bool_] = np.isfinite(values).any(axis=2)
+    known = np.asarray(np.isfinite(values).any(axis=2))
     return [
         (
             float(parts.time[place]),

@@ -221,5 +221,6 @@ AUTOPILOT = SchedulingPolicy(
     begin=begin,
     decide=decide,
     settings=AutopilotSettings,
+    sees_use=True,
 )
 POLICIES = (AUTOPILOT,)
