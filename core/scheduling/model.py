@@ -224,6 +224,8 @@ class Job:
         Bytes that it may use at most, or None without a limit.
     use
         What it used lately; None where nobody looks.
+    kills
+        How often the kernel has killed one of its processes for want of memory since the run began.
     """
 
     id: str
@@ -246,6 +248,7 @@ class Job:
     step_seconds: float | None = None
     memory_limit: float | None = None
     use: Use | None = None
+    kills: int = 0
 
     @property
     def said(self) -> Terms:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.freed import freed_figure
+from app.ui.basics import notice
 from app.ui.graph import graph
 from core.runtime.live.view.values import Mode
-from core.units import format_bytes, format_cores, format_duration, format_number, format_share
+from core.units import format_bytes, format_cores, format_duration, format_list, format_number, format_share
 
 if TYPE_CHECKING:
     from app.ui.basics import Node
@@ -32,6 +33,9 @@ def evidence(attached: Attached) -> list[Node]:
     if len(attached.course) > 1:
         parts.append(graph("live-freed", freed_figure(attached.course), "Cores freed over time"))
     parts.append(_drivers(found, memory=memory))
+    if found.left:
+        text = f"{format_list(found.left)}: the original limits are back, and nothing more is steered there."
+        parts.append(notice("warn", text, strong="Out of memory."))
     return [html.Section(parts, className="evidence stack close")]
 
 

@@ -49,7 +49,7 @@ class Shown:
 
     def __init__(self, cores, memory=None, limits=(4.0, 16 * GIB), refuses=(), *, obeys=False):
         self.cores, self.limits, self.refuses = cores, dict.fromkeys(cores, limits), set(refuses)
-        self.obeys = obeys
+        self.obeys, self.kills = obeys, {}
         self.memory = memory or {name: [1.0 * GIB] * len(each) for name, each in cores.items()}
         self.second, self.number, self.asked, self.failures = -1, 0, [], ()
 
@@ -65,6 +65,7 @@ class Shown:
             Job(
                 name, JobState.RUNNING, "w", limit=self.limits[name][0], memory_limit=self.limits[name][1],
                 use=Use(float(self.second), each[self.second], self.memory[name][self.second]),
+                kills=sum(second <= self.second for second in self.kills.get(name, ())),
             )
             for name, each in self.cores.items()
             if self.second < len(each)
@@ -82,6 +83,8 @@ class Shown:
                 failures.append(Failure(action, "No."))
             elif self.obeys and isinstance(action, SetLimit):
                 self.limits[action.job] = (action.limit, self.limits[action.job][1])
+            elif self.obeys and isinstance(action, SetMemory):
+                self.limits[action.job] = (self.limits[action.job][0], action.limit)
             self.asked.append(action)
         self.failures = tuple(failures)
         return self.failures
@@ -172,3 +175,30 @@ def test_containers_that_come_and_go_are_remembered():
     assert (found.worst.name, found.worst.short_share) == ("short", 0.5)
     assert found.freed_cores_now == 3.0, "of those that run"
     assert found.seconds == 3 + 11
+
+
+def test_a_container_that_ran_out_of_memory_has_its_limits_back_and_is_left_alone():
+    engine = Shown({"a": [1.0] * 40, "b": [1.0] * 40}, {name: [1.0 * GIB] * 40 for name in "ab"}, obeys=True)
+    engine.kills = {"a": [20]}
+    entries = run(engine, memory=True)
+    before, after = ({job.id: job for job in entries[at].observation.jobs} for at in (19, -1))
+    assert before["a"].limit == 1.0
+    assert before["a"].memory_limit < 2 * GIB
+    assert (after["a"].limit, after["a"].memory_limit) == (4.0, 16 * GIB)
+    assert (after["b"].limit, after["b"].memory_limit) == (before["b"].limit, before["b"].memory_limit)
+    said = [reason for entry in entries for reason in entry.reasons if "ran out of memory" in reason.text]
+    assert [(each.job, each.rule) for each in said] == [("a", "autopilot, out of memory")]
+    book = Book()
+    for entry in entries:
+        book.take(entry)
+    assert book.evidence().left == ("a",)
+
+
+def test_limits_that_are_put_back_after_running_out_of_memory_are_asked_for_until_they_are_there():
+    engine = Shown({"a": [1.0] * 40}, {"a": [1.0 * GIB] * 40}, obeys=True)
+    engine.kills = {"a": [20]}
+    counted = Shown({"a": [1.0] * 20}, {"a": [1.0 * GIB] * 20}, obeys=True)
+    run(counted, memory=True)
+    engine.refuses = {len(counted.asked), len(counted.asked) + 1}
+    run(engine, memory=True)
+    assert engine.limits["a"] == (4.0, 16 * GIB)

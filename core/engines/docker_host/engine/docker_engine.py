@@ -29,7 +29,7 @@ RECONNECT_WITHIN: Final = 60.0
 """Seconds for which a lost Docker host is waited for."""
 
 _ORDER: Final = (Trigger.ARRIVAL, Trigger.DEPARTURE, Trigger.OUTCOME)
-_TELLING: Final = frozenset(("start", "die", "destroy", "pause", "unpause", "found", "lost"))
+_TELLING: Final = frozenset(("start", "die", "destroy", "pause", "unpause", "found", "lost", "oom"))
 
 
 class DockerEngine:
@@ -209,6 +209,8 @@ class DockerEngine:
 
     def _hear(self, event: HostEvent) -> None:
         """Wake up for an event that may matter; called in a host's own thread."""
+        if event.kind == "oom":
+            self._shared.kills[event.container] += 1
         if event.kind in _TELLING:
             self._shared.notify()
 

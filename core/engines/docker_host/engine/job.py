@@ -38,6 +38,8 @@ class LiveJob:
         When it first ran, or None.
     limit, weight, memory_limit
         What was last requested, or what its container has.
+    kills
+        How often the kernel has killed one of its processes for want of memory.
     memory
         Bytes that it uses, or None where that was not read yet.
     can_migrate, can_resize
@@ -65,6 +67,7 @@ class LiveJob:
     limit: float | None = None
     weight: float = 1.0
     memory_limit: float | None = None
+    kills: int = 0
     memory: float | None = None
     can_migrate: bool = False
     can_resize: bool = False
@@ -148,6 +151,7 @@ class LiveJob:
             terms=terms,
             step_seconds=place.step_seconds,
             memory_limit=self.memory_limit,
+            kills=self.kills,
         )
 
     def _place(self, says: Says | None) -> Place:

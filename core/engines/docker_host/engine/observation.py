@@ -111,6 +111,9 @@ def _update(
     else:
         job.state = JobState.PAUSED if container.state == "paused" else JobState.RUNNING
         job.memory_limit = container.limits.memory_bytes
+        if shared.kills[job.container] > job.kills:
+            job.kills = shared.kills[job.container]
+            shared.happened.add(Trigger.TICK)
         if job.adopted or not job.limit_stands(container.limits, host.info().cores):
             job.limit, job.weight = container.limits.cores, container.limits.weight
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from queue import Empty, SimpleQueue
@@ -105,6 +106,7 @@ class SharedState:
         self.lost: dict[str, float] = {}
         self.returned: dict[str, float] = {}
         self.numbers = count(1)
+        self.kills: Counter[str] = Counter()
         self._last: dict[str, Mapping[str, Counters]] = {}
         self._noted: dict[str, float] = {}
         self.token = secrets.token_hex(3)

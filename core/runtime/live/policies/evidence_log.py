@@ -47,7 +47,9 @@ class EvidenceLog:
         found = self._book.evidence()
         if found is None:
             return
-        self.evidence = replace(found, containers=found.containers[:_SHOWN])
+        shown = found.containers[:_SHOWN]
+        left = [each for each in found.containers[_SHOWN:] if each.left]
+        self.evidence = replace(found, containers=(*shown, *left))
         seen = entry.observation.time
         if found.seconds > 0 and seen >= self._due:
             self.course.append(

@@ -10,7 +10,7 @@ from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.policies.autopilot.asking import GAP
 from core.scheduling.policies.autopilot.cpu import ROLLBACK
 from core.scheduling.policies.autopilot.held import Held
-from core.scheduling.policies.autopilot.policy import alike
+from core.scheduling.policies.autopilot.policy import LEFT, alike
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -37,6 +37,8 @@ class Account(NamedTuple):
         Seconds for which it wanted more than it would have had, or was held back.
     resizes, violations
         How often its limits would have changed, and how often one was too low.
+    left
+        Whether it is left alone, because it ran out of memory.
     now
         What it would have now, and what it has without being steered: cores, cores, bytes, bytes.
     """
@@ -50,6 +52,7 @@ class Account(NamedTuple):
     short: float = 0.0
     resizes: int = 0
     violations: int = 0
+    left: bool = False
     now: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     @property
@@ -126,9 +129,11 @@ class Book:
             if action not in refused and action.job in self._followed:
                 self._decided(self._followed[action.job], action)
         for reason in entry.reasons:
-            if reason.rule == ROLLBACK and reason.job in self._followed:
-                each = self._followed[reason.job]
+            each = self._followed.get(reason.job or "")
+            if each is not None and reason.rule == ROLLBACK:
                 each.account = each.account._replace(violations=each.account.violations + 1)
+            elif each is not None and reason.rule == LEFT:
+                each.account = each.account._replace(left=True)
 
     def evidence(self) -> Evidence | None:
         """What was added up so far; None where nothing was seen of what containers use."""
@@ -190,6 +195,8 @@ class ContainerEvidence:
         The share of that time that was short.
     resizes, violations
         How often its limits would have changed, and how often one was too low.
+    left
+        Whether it is left alone, because it ran out of memory.
     """
 
     name: str
@@ -199,6 +206,7 @@ class ContainerEvidence:
     short_share: float
     resizes: int
     violations: int
+    left: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +253,11 @@ class Evidence:
         """The container that was short for the largest share of its time; None where none was."""
         return self.containers[0] if self.containers and self.containers[0].short_share > 0 else None
 
+    @property
+    def left(self) -> tuple[str, ...]:
+        """Containers that are left alone, because they ran out of memory."""
+        return tuple(each.name for each in self.containers if each.left)
+
 
 def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collection[str]) -> Evidence:
     """All containers together.
@@ -289,6 +302,7 @@ def _container(name: str, account: Account) -> ContainerEvidence:
         account.short_share,
         account.resizes,
         account.violations,
+        account.left,
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory, waiting
+from core.scheduling.policies.autopilot.held import Held
 from core.scheduling.policies.autopilot.settings import AutopilotSettings, ReadySettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.shares.resizing import changes
@@ -32,6 +33,10 @@ EVERY = 1.0
 """Seconds between two samples."""
 _AFTER = 0.15
 """Seconds after a sample at which it can be seen."""
+LEFT = "autopilot, out of memory"
+"""The rule by which a container is left alone."""
+_NOTHING = -1.0
+"""What is never asked for: what was asked for before is asked for again."""
 _ALIKE = 0.01
 """Share by which a limit may differ from the one that was asked for: engines round."""
 
@@ -44,13 +49,22 @@ class Steered:
     ----------
     cpu, memory
         Of its cores and of its memory; None where the policy says nothing of them.
+    kept
+        Its limits when it was first seen.
+    kills
+        How often one of its processes had been killed for want of memory by then.
     asked
-        Cores and bytes that were asked for last; None before anything was.
+        The limits that were asked for last.
+    left
+        Whether it is left alone, with the limits that it had.
     """
 
     cpu: CpuState | None
     memory: MemoryState | None
-    asked: tuple[float | None, float | None] = (None, None)
+    kept: Held
+    kills: int
+    asked: Held
+    left: bool = False
 
     @property
     def seen(self) -> float:
@@ -144,16 +158,17 @@ class _Look:
         known = self.known.get(action.job)
         if known is None:
             return
-        cores, bytes_ = known.asked
         if isinstance(action, SetLimit):
-            self.known[action.job] = replace(known, asked=(None, bytes_))
+            self.known[action.job] = replace(known, asked=known.asked._replace(cores=_NOTHING))
         elif isinstance(action, SetMemory):
-            self.known[action.job] = replace(known, asked=(cores, None))
+            self.known[action.job] = replace(known, asked=known.asked._replace(memory=_NOTHING))
 
     def _look(self, job: Job, use: Use, worker: str) -> None:
         known = self.known.get(job.id)
         if known is None:
             known = self._first(job, use, worker)
+        elif known.left or job.kills > known.kills:
+            known = self._left_alone(job, known, worker)
         elif use.time > known.seen:
             known = self._next(job, known, use, worker)
         self.known[job.id] = known
@@ -166,7 +181,8 @@ class _Look:
             cores = cpu.begin(fitted.cpu, fitted.clock, settings, use, self._capacity[worker])
         if fitted.memory is not None and settings.memory:
             bytes_ = memory.begin(fitted.memory, fitted.clock, use, job.memory_limit)
-        known = Steered(cores, bytes_, (job.limit, job.memory_limit))
+        held = Held(job.limit, job.memory_limit)
+        known = Steered(cores, bytes_, held, job.kills, held)
         return self._asked(job, worker, known, (cpu.DECIDED, "It was seen for the first time."), "")
 
     def _next(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
@@ -180,7 +196,7 @@ class _Look:
                 known.cpu,
                 use,
                 self._capacity[worker],
-                limited=alike(job.limit, known.asked[0]),
+                limited=alike(job.limit, known.asked.cores),
             )
             known = replace(known, cpu=cores)
         if fitted.memory is not None and known.memory is not None:
@@ -206,7 +222,19 @@ class _Look:
             self.reasons.append(
                 Reason("autopilot, memory", text.strip(), job.id, worker, (("bytes", wanted),))
             )
-        return replace(known, asked=(cores, bytes_))
+        return replace(known, asked=Held(cores, bytes_))
+
+    def _left_alone(self, job: Job, known: Steered, worker: str) -> Steered:
+        """Give a container back the limits that it had, and steer it no more: it ran out of memory."""
+        kept = known.kept
+        if not known.left:
+            text = f"{job.id} ran out of memory. It has the limits back that it had, and is left alone."
+            self.reasons.append(Reason(LEFT, text, job.id, worker))
+        if kept.cores not in (job.limit, known.asked.cores):
+            self.actions.append(SetLimit(job.id, kept.cores, job.weight))
+        if kept.memory not in (job.memory_limit, known.asked.memory):
+            self.actions.append(SetMemory(job.id, kept.memory))
+        return replace(known, asked=kept, left=True)
 
 
 def alike(limit: float | None, asked: float | None) -> bool:
