@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Final
 
 from core.engines.ports import EngineKind
@@ -93,7 +94,7 @@ def simulated(scenario: Scenario, seed: int, *, hidden: bool = True) -> Simulate
 def _open(request: RunRequest) -> Engine:
     policy = POLICIES[request.arm.policy]
     engine = simulated(request.scenario, request.seed, hidden=policy.oracle)
-    demands = {job.id: job.demand for job in request.scenario.jobs}
+    demands = {job.id: inf if job.demand is None else job.demand for job in request.scenario.jobs}
     return ShowsUse(engine, demands) if policy.sees_use else engine
 
 

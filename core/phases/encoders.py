@@ -58,8 +58,20 @@ class Encoder(Protocol):
     def nearest(self, windows: Windows, centres: Codes) -> Labels:
         """The number of each window's nearest centre, shape (n_windows,)."""
 
+    def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:
+        """How far the last row of each window is from what its code says of it, ‖v − v⁻‖₂, (n_windows,)."""
+
     def arrays(self) -> Arrays:
         """The parameters by name, as a model file keeps them."""
+
+
+def _values(windows: Windows, size: int) -> Codes:
+    """The values of windows side by side, shape (n_windows, size)."""
+    return np.asarray(windows.rows[windows.starts[:, None] + np.arange(size)], np.float32)
+
+
+def _distance(rows: Codes, made: Codes) -> npt.NDArray[np.float64]:
+    return np.asarray(np.linalg.norm(rows.astype(np.float64) - made, axis=1))
 
 
 def packed_centres(centres: Codes) -> FloatVector:
@@ -133,6 +145,13 @@ class CrbmEncoder(_Affine):
 
     def _packed(self) -> tuple[FloatVector, FloatVector]:
         return self.crbm.encoder()
+
+    def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:
+        """By v⁻ = Wᵀh + A c + b_v, as in training."""
+        crbm, past = self.crbm, self.crbm.layout.past
+        values = _values(windows, crbm.layout.window)
+        made = codes @ crbm.W + values[:, :past] @ crbm.A.T + crbm.visible_bias
+        return _distance(values[:, past:], made)
 
     def arrays(self) -> Arrays:
         """W, A, B and both biases."""
@@ -216,6 +235,12 @@ class PcaEncoder(_Affine):
         bias[: self.size] = -(self.components.astype(np.float64) @ self.mean.astype(np.float64))
         return matrix.ravel(), bias
 
+    def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:
+        """By the mean window and the components."""
+        values, last = _values(windows, len(self.mean)), -self.n_features
+        made = codes @ self.components[:, last:] + self.mean[last:]
+        return _distance(values[:, last:], made)
+
     def arrays(self) -> Arrays:
         """Components and mean."""
         return {"components": self.components, "mean": self.mean}
@@ -266,7 +291,11 @@ class WindowEncoder:
 
     def codes(self, windows: Windows) -> Codes:
         """The windows side by side, shape (n_windows, size)."""
-        return np.asarray(windows.rows[windows.starts[:, None] + np.arange(self.size)], np.float32)
+        return _values(windows, self.size)
+
+    def errors(self, windows: Windows, codes: Codes) -> npt.NDArray[np.float64]:  # noqa: ARG002 - the port's
+        """None: the code is the window."""
+        return np.zeros(len(windows.starts))
 
     def nearest(self, windows: Windows, centres: Codes) -> Labels:
         """The number of each window's nearest centre, the windows read in place."""

@@ -19,6 +19,7 @@ from core.phases.numbering import reading_order
 from core.phases.prediction import predict
 from core.phases.rows import Scaler, Windows, check_finite, fit_scaler, windows_of
 from core.phases.settings import PhaseSettings
+from core.phases.strangeness import training_limits
 from core.progress_reporting import Progress, silent
 from core.traces.fingerprint import fingerprint
 
@@ -102,6 +103,7 @@ def fit(
         fingerprint(traces),
         traces.period,
         training_ranges([traces.column(feature.name) for feature in chosen]),
+        training_limits(model, windows),
     )
     progress(1.0, "Done", **last)
     return replace(model, training=record, statistics=statistics)

@@ -54,6 +54,9 @@ class TrainingRecord:
         Its sampling period in seconds, 0 if unknown.
     ranges
         The 1st and 99th percentile of each feature; empty if unknown, as in older models.
+    limits
+        The 99th percentiles of the distance to the nearest centre and of the reconstruction error of a sample
+        (`core.phases.strangeness`); empty if unknown, as in older models.
     """
 
     errors: tuple[float, ...] = ()
@@ -63,6 +66,7 @@ class TrainingRecord:
     fingerprint: str = ""
     period: float = 0.0
     ranges: tuple[tuple[float, float], ...] = ()
+    limits: tuple[float, ...] = ()
 
     @property
     def final_error(self) -> float | None:

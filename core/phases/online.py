@@ -6,20 +6,41 @@ one shift, one standardisation and two kernel calls; it gives the labels that `p
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from core.errors import InputError
 from core.phases.prediction import labels_of
 from core.phases.rows import Windows
+from core.phases.strangeness import is_strange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy.typing as npt
+
     from core.phases.encoders import Codes, Labels
     from core.phases.model import PhaseModel
     from core.traces.model import FloatArray
+
+
+class Look(NamedTuple):
+    """What a round of samples says of n containers.
+
+    Parameters
+    ----------
+    labels
+        Their phases, int16, shape (n,).
+    codes
+        float32, shape (n, size); zeros without a full window.
+    strange
+        Whether the model has seen nothing like it (`core.phases.strangeness`), shape (n,).
+    """
+
+    labels: Labels
+    codes: Codes
+    strange: npt.NDArray[np.bool_]
 
 
 class OnlineDetector:
@@ -69,8 +90,8 @@ class OnlineDetector:
         """
         return labels_of(self._model, self._take(containers, samples))
 
-    def push_with_codes(self, containers: Sequence[str], samples: FloatArray) -> tuple[Labels, Codes]:
-        """The same, and their codes, float32 of shape (len(containers), size); zeros without a full window.
+    def look(self, containers: Sequence[str], samples: FloatArray) -> Look:
+        """The same, with the codes and with what is strange.
 
         Raises
         ------
@@ -80,7 +101,9 @@ class OnlineDetector:
         windows = self._take(containers, samples)
         codes = np.zeros((windows.n_samples, self._model.encoder.size), np.float32)
         codes[windows.samples] = self._model.encoder.codes(windows)
-        return labels_of(self._model, windows), codes
+        strange = np.zeros(windows.n_samples, bool)
+        strange[windows.samples] = is_strange(self._model, windows)
+        return Look(labels_of(self._model, windows), codes, strange)
 
     def _take(self, containers: Sequence[str], samples: FloatArray) -> Windows:
         """Take the samples; the windows that are full then."""

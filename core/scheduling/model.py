@@ -155,6 +155,8 @@ class Use:
         The share of its quota's periods in which it was held back; 0 without a quota.
     phase, code
         By a phase model: −1 and None while it warms up, and without one.
+    strange
+        Whether that model has seen nothing like this.
     """
 
     time: float
@@ -163,6 +165,7 @@ class Use:
     throttled: float = 0.0
     phase: int = -1
     code: tuple[float, ...] | None = None
+    strange: bool = False
 
 
 @dataclass(frozen=True, slots=True)

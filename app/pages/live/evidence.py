@@ -33,6 +33,9 @@ def evidence(attached: Attached) -> list[Node]:
     if len(attached.course) > 1:
         parts.append(graph("live-freed", freed_figure(attached.course), "Cores freed over time"))
     parts.append(_drivers(found, memory=memory))
+    if found.unfamiliar:
+        text = f"{format_list(found.unfamiliar)}: the model knows nothing like it, so a reactive rule steers."
+        parts.append(notice("warn", text, strong="Unfamiliar."))
     if found.left:
         text = f"{format_list(found.left)}: the original limits are back, and nothing more is steered there."
         parts.append(notice("warn", text, strong="Out of memory."))

@@ -115,4 +115,5 @@ def _record(values: dict[str, Any]) -> TrainingRecord:
         fingerprint=str(values["fingerprint"]),
         period=float(values["period"]),
         ranges=tuple((float(low), float(high)) for low, high in values.get("ranges", ())),
+        limits=tuple(map(float, values.get("limits", ()))),
     )

@@ -17,6 +17,7 @@ from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, 
 from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
 from core.scheduling.policies.autopilot.evidence import Book
 from core.scheduling.policies.autopilot.fitted import FittedPolicy
+from core.scheduling.policies.autopilot.policy import UNFAMILIAR
 from core.store.ledger import pack, unpack
 from core.units import GIB
 from tests.provisioning.making import demand_of, random_demand
@@ -24,12 +25,12 @@ from tests.provisioning.making import demand_of, random_demand
 CYCLE = 5.0
 
 
-def fitted(policy="prev.step.max"):
+def fitted(policy="prev.step.max", fallback=None):
     cpu, memory = (
         fit_policy(POLICIES[policy], random_demand(11, 8, cycle=CYCLE, resource=each)).adviser
         for each in (Resource.CPU, Resource.MEMORY)
     )
-    return FittedPolicy(policy, CYCLE, 1.0, cpu, memory)
+    return FittedPolicy(policy, CYCLE, 1.0, cpu, memory, None if fallback is None else fitted(fallback))
 
 
 class Shown:
@@ -49,7 +50,7 @@ class Shown:
 
     def __init__(self, cores, memory=None, limits=(4.0, 16 * GIB), refuses=(), *, obeys=False):
         self.cores, self.limits, self.refuses = cores, dict.fromkeys(cores, limits), set(refuses)
-        self.obeys, self.kills = obeys, {}
+        self.obeys, self.kills, self.strange = obeys, {}, {}
         self.memory = memory or {name: [1.0 * GIB] * len(each) for name, each in cores.items()}
         self.second, self.number, self.asked, self.failures = -1, 0, [], ()
 
@@ -64,7 +65,10 @@ class Shown:
         jobs = tuple(
             Job(
                 name, JobState.RUNNING, "w", limit=self.limits[name][0], memory_limit=self.limits[name][1],
-                use=Use(float(self.second), each[self.second], self.memory[name][self.second]),
+                use=Use(
+                    float(self.second), each[self.second], self.memory[name][self.second], phase=1,
+                    strange=self.second in self.strange.get(name, ()),
+                ),
                 kills=sum(second <= self.second for second in self.kills.get(name, ())),
             )
             for name, each in self.cores.items()
@@ -90,8 +94,8 @@ class Shown:
         return self.failures
 
 
-def chosen_with(policy="prev.step.max", **chosen):
-    return ReadySettings(**asdict(AUTOPILOT.chosen(chosen)), fitted=fitted(policy))
+def chosen_with(policy="prev.step.max", fallback=None, **chosen):
+    return ReadySettings(**asdict(AUTOPILOT.chosen(chosen)), fitted=fitted(policy, fallback))
 
 
 def run(engine, *, policy="prev.step.max", **chosen):
@@ -202,3 +206,32 @@ def test_limits_that_are_put_back_after_running_out_of_memory_are_asked_for_unti
     engine.refuses = {len(counted.asked), len(counted.asked) + 1}
     run(engine, memory=True)
     assert engine.limits["a"] == (4.0, 16 * GIB)
+
+
+def test_a_container_that_the_model_has_seen_nothing_like_is_steered_by_the_reactive_rule():
+    engine = Shown({"a": [1.0] * 280, "b": [1.0] * 280}, obeys=True)
+    engine.strange = {"a": range(40, 80), "b": range(0, 280, 9)}  # a ninth of b's samples
+    entries = run(engine, policy="phasedock", fallback="prev.step.max")
+    said = [reason for entry in entries for reason in entry.reasons if reason.rule == UNFAMILIAR]
+    assert [each.job for each in said] == ["a", "a"], "and familiar again later"
+    assert "prev.step.max steers it" in said[0].text
+    assert "phasedock steers it" in said[1].text
+    labels = [mark.label for entry in entries for mark in entry.marks if mark.job == "a"]
+    assert (labels[39], labels[79], labels[-1]) == ("φ2", "unfamiliar", "φ2")
+    limits = [job.limit for entry in entries for job in entry.observation.jobs if job.id == "a"]
+    first = labels.index("unfamiliar")
+    assert limits[first + 1] >= limits[first], "it keeps what it has until the other rule knows better"
+    assert limits[first + 12] == 1.0, "the most of the last cycle"
+    book = Book()
+    for entry in entries[: first + 5]:
+        book.take(entry)
+    assert book.evidence().unfamiliar == ("a",)
+    assert list(replay(AUTOPILOT, chosen_with("phasedock", "prev.step.max"), 1, entries)) == []
+
+
+def test_nothing_is_unfamiliar_before_enough_was_seen():
+    engine = Shown({"a": [1.0] * 60})
+    engine.strange = {"a": range(19)}
+    entries = run(engine, policy="phasedock", fallback="prev.step.max")
+    ruled = [n for n, entry in enumerate(entries) if any(each.rule == UNFAMILIAR for each in entry.reasons)]
+    assert ruled[0] >= 19

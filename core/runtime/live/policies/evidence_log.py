@@ -48,7 +48,7 @@ class EvidenceLog:
         if found is None:
             return
         shown = found.containers[:_SHOWN]
-        left = [each for each in found.containers[_SHOWN:] if each.left]
+        left = [each for each in found.containers[_SHOWN:] if each.left or each.unfamiliar]
         self.evidence = replace(found, containers=(*shown, *left))
         seen = entry.observation.time
         if found.seconds > 0 and seen >= self._due:

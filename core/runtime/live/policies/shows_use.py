@@ -90,7 +90,8 @@ class ShowsUse(OverEngine):
         super().__init__(engine)
         self._containers, self._samples = containers, samples
         self._means = PeriodMeans(period)
-        self._labeller = None if model is None else PhaseLabeller(model, codes=codes)
+        self._labeller = None if model is None else PhaseLabeller(model, whole=True)
+        self._codes = codes
         self._uses: dict[str, Use] = {}
         self._begun: float | None = None  # the run's clock, seconds since 1970
 
@@ -113,7 +114,13 @@ class ShowsUse(OverEngine):
             return {name: _use(moment, values) for name, values in means.items()}
         found = self._labeller.label(at, means, self._means.period)
         return {
-            name: _use(moment, values, found.phases.get(name, WARM_UP), found.codes.get(name))
+            name: _use(
+                moment,
+                values,
+                found.phases.get(name, WARM_UP),
+                found.codes.get(name) if self._codes else None,
+                strange=name in found.strange,
+            )
             for name, values in means.items()
         }
 
@@ -123,8 +130,12 @@ class ShowsUse(OverEngine):
 
 
 def _use(
-    moment: float, values: FloatArray, phase: int = WARM_UP, code: tuple[float, ...] | None = None
+    moment: float,
+    values: FloatArray,
+    phase: int = WARM_UP,
+    code: tuple[float, ...] | None = None,
+    *,
+    strange: bool = False,
 ) -> Use:
-    return Use(
-        moment, float(values[_CPU]), float(values[_MEMORY]), float(values[_THROTTLED]), int(phase), code
-    )
+    used, held = float(values[_CPU]), float(values[_THROTTLED])
+    return Use(moment, used, float(values[_MEMORY]), held, int(phase), code, strange)

@@ -89,10 +89,21 @@ def _mean(rows: Sequence[Sequence[float]]) -> FloatArray:
 
 
 class Labelled(NamedTuple):
-    """The phases of containers at the end of a period, and their codes where these were asked for."""
+    """What a model says of containers at the end of a period.
+
+    Parameters
+    ----------
+    phases
+        By container.
+    codes
+        By container; empty unless all was asked for.
+    strange
+        Those that it has seen nothing like; empty unless all was asked for.
+    """
 
     phases: Mapping[str, int]
     codes: Mapping[str, tuple[float, ...]]
+    strange: frozenset[str]
 
 
 class PhaseLabeller:
@@ -102,8 +113,8 @@ class PhaseLabeller:
     ----------
     model
         The model.
-    codes
-        Whether codes are wanted, too.
+    whole
+        Whether codes, and what is strange, are wanted, too.
 
     Raises
     ------
@@ -111,11 +122,11 @@ class PhaseLabeller:
         If it reads something that is not sampled of running containers.
     """
 
-    def __init__(self, model: PhaseModel, *, codes: bool = False) -> None:
+    def __init__(self, model: PhaseModel, *, whole: bool = False) -> None:
         names = [feature.name for feature in LIVE_FEATURES]
         self._columns = [names.index(name) for name in match(model.features, _blank(), model.scaler)]
         self._detector = OnlineDetector(model)
-        self._codes = codes
+        self._whole = whole
         self._seen: dict[str, float] = {}
 
     @property
@@ -136,13 +147,15 @@ class PhaseLabeller:
             Seconds that they are of.
         """
         if not means:
-            return Labelled({}, {})
+            return Labelled({}, {}, frozenset())
         names = list(means)
         samples = np.array([means[name][self._columns] for name in names])
         codes: dict[str, tuple[float, ...]] = {}
-        if self._codes:
-            labels, found = self._detector.push_with_codes(names, samples)
+        strange: frozenset[str] = frozenset()
+        if self._whole:
+            labels, found, odd = self._detector.look(names, samples)
             codes = dict(zip(names, map(tuple, found.tolist()), strict=True))
+            strange = frozenset(name for name, is_odd in zip(names, odd, strict=True) if is_odd)
         else:
             labels = self._detector.push(names, samples)
         self._detector.gap([name for name in self._seen if name not in means])
@@ -151,7 +164,7 @@ class PhaseLabeller:
         self._detector.forget(gone)
         for name in gone:
             del self._seen[name]
-        return Labelled(dict(zip(names, labels.tolist(), strict=True)), codes)
+        return Labelled(dict(zip(names, labels.tolist(), strict=True)), codes, strange)
 
 
 class PhaseTracker:

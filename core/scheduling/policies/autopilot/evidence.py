@@ -10,7 +10,7 @@ from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.policies.autopilot.asking import GAP
 from core.scheduling.policies.autopilot.cpu import ROLLBACK
 from core.scheduling.policies.autopilot.held import Held
-from core.scheduling.policies.autopilot.policy import LEFT, alike
+from core.scheduling.policies.autopilot.policy import LEFT, STRANGER, alike
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -39,6 +39,8 @@ class Account(NamedTuple):
         How often its limits would have changed, and how often one was too low.
     left
         Whether it is left alone, because it ran out of memory.
+    unfamiliar
+        Whether its phases mean nothing, so that a reactive rule steers it.
     now
         What it would have now, and what it has without being steered: cores, cores, bytes, bytes.
     """
@@ -53,6 +55,7 @@ class Account(NamedTuple):
     resizes: int = 0
     violations: int = 0
     left: bool = False
+    unfamiliar: bool = False
     now: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
 
     @property
@@ -128,6 +131,10 @@ class Book:
         for action in entry.actions:
             if action not in refused and action.job in self._followed:
                 self._decided(self._followed[action.job], action)
+        for mark in entry.marks:
+            each = self._followed.get(mark.job)
+            if each is not None and each.account.unfamiliar != (mark.label == STRANGER):
+                each.account = each.account._replace(unfamiliar=mark.label == STRANGER)
         for reason in entry.reasons:
             each = self._followed.get(reason.job or "")
             if each is not None and reason.rule == ROLLBACK:
@@ -197,6 +204,8 @@ class ContainerEvidence:
         How often its limits would have changed, and how often one was too low.
     left
         Whether it is left alone, because it ran out of memory.
+    unfamiliar
+        Whether its phases mean nothing, so that a reactive rule steers it.
     """
 
     name: str
@@ -207,6 +216,7 @@ class ContainerEvidence:
     resizes: int
     violations: int
     left: bool = False
+    unfamiliar: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +268,11 @@ class Evidence:
         """Containers that are left alone, because they ran out of memory."""
         return tuple(each.name for each in self.containers if each.left)
 
+    @property
+    def unfamiliar(self) -> tuple[str, ...]:
+        """Containers that do what the phase model has not seen."""
+        return tuple(each.name for each in self.containers if each.unfamiliar)
+
 
 def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collection[str]) -> Evidence:
     """All containers together.
@@ -303,6 +318,7 @@ def _container(name: str, account: Account) -> ContainerEvidence:
         account.resizes,
         account.violations,
         account.left,
+        account.unfamiliar,
     )
 
 

@@ -31,6 +31,8 @@ class FittedPolicy:
         Seconds of a rescaling cycle, and between the samples that it was fitted on.
     cpu, memory
         What says how many cores and bytes a container is given; None where it was not fitted on these.
+    fallback
+        The reactive rule for containers that the phase model has seen nothing like, or None.
     """
 
     name: str
@@ -38,6 +40,7 @@ class FittedPolicy:
     period: float
     cpu: Adviser | None
     memory: Adviser | None
+    fallback: FittedPolicy | None = None
 
     @property
     def clock(self) -> Clock:

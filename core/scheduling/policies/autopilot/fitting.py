@@ -7,7 +7,7 @@ tolerated.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
@@ -19,14 +19,17 @@ from core.provisioning.evaluation.exam import calibration, settings_of
 from core.provisioning.evaluation.matched_violation import factors
 from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
-from core.provisioning.policy import Need, fit_policy
+from core.provisioning.policy import Need, PolicyKind, fit_policy
 from core.scheduling.policies.autopilot.fitted import FittedPolicy
 from core.units import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
     from core.provisioning.advice import Adviser
+    from core.provisioning.building import Provisioning
     from core.provisioning.fleet import Demand
     from core.provisioning.policy import Policy
     from core.traces.model import TraceSet
@@ -90,19 +93,47 @@ def fit_to_steer(
         codes = encode(model, traces) if Need.CODES in policy.needs else None
         found = found.with_phases(predict(model, traces), codes)
     wanted = (Resource.CPU, Resource.MEMORY) if lesson.memory else (Resource.CPU,)
+    demands = {resource: _demand(found, resource) for resource in wanted}
+    fallback = None
+    if model is not None:
+        rule = _best_reactive(demands[Resource.CPU], lesson)
+        fallback = _fitted(rule, demands, lesson, silent)
+    return replace(_fitted(policy, demands, lesson, progress), fallback=fallback)
+
+
+def _demand(found: Provisioning, resource: Resource) -> Demand:
+    demand = found.demands.get(resource)
+    if demand is None or demand.unit is not _UNITS[resource]:
+        raise InputError(
+            f"The trace set does not say how many {_UNITS[resource].value} were used.",
+            "Learn from a recording of running containers, or from a set with these units.",
+        )
+    return demand
+
+
+def _fitted(
+    policy: Policy, demands: Mapping[Resource, Demand], lesson: Lesson, progress: Progress
+) -> FittedPolicy:
     advisers: dict[Resource, Adviser] = {}
-    for number, resource in enumerate(wanted):
-        demand = found.demands.get(resource)
-        if demand is None or demand.unit is not _UNITS[resource]:
-            raise InputError(
-                f"The trace set does not say how many {_UNITS[resource].value} were used.",
-                "Learn from a recording of running containers, or from a set with these units.",
-            )
-        part = part_of(progress, number / len(wanted), (number + 1) / len(wanted))
+    for number, (resource, demand) in enumerate(demands.items()):
+        part = part_of(progress, number / len(demands), (number + 1) / len(demands))
         advisers[resource] = _adviser(policy, demand, lesson, part)
+    period = demands[Resource.CPU].fleet.period
     return FittedPolicy(
-        policy.name, lesson.cycle, traces.period, advisers[Resource.CPU], advisers.get(Resource.MEMORY)
+        policy.name, lesson.cycle, period, advisers[Resource.CPU], advisers.get(Resource.MEMORY)
     )
+
+
+def _best_reactive(demand: Demand, lesson: Lesson) -> Policy:
+    """The reactive rule that gives least where all fall short for the time that is tolerated."""
+    rules = [each for _, each in POLICIES.items() if each.kind is PolicyKind.REACTIVE]
+
+    def given(policy: Policy) -> float:
+        allocation = fit_policy(policy, demand)(demand)
+        factor = factors(demand, allocation, (lesson.tolerance,))[0]
+        return factor * float((allocation * demand.fleet.seconds).sum())
+
+    return min(rules, key=given)
 
 
 def _adviser(policy: Policy, demand: Demand, lesson: Lesson, progress: Progress) -> Adviser:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
+from core.phases.strangeness import MOST_STRANGE
 from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory, waiting
@@ -17,7 +18,7 @@ from core.scheduling.policies.autopilot.held import Held
 from core.scheduling.policies.autopilot.settings import AutopilotSettings, ReadySettings
 from core.scheduling.ports import Decision, SchedulingPolicy
 from core.scheduling.shares.resizing import changes
-from core.units import format_bytes, format_cores
+from core.units import format_bytes, format_cores, phase_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,6 +36,16 @@ _AFTER = 0.15
 """Seconds after a sample at which it can be seen."""
 LEFT = "autopilot, out of memory"
 """The rule by which a container is left alone."""
+UNFAMILIAR = "autopilot, unfamiliar"
+"""The rule by which a container is steered without its phases, and by them again."""
+STRANGER = "unfamiliar"
+"""The mark of such a container; that of any other is its phase."""
+LATELY = 120
+"""Labelled samples over which the share of strange ones is taken."""
+_ENOUGH = 20
+"""Labelled samples before which nothing is said of that."""
+_AGAIN = 0.5
+"""A container is familiar again below this part of the share that made it unfamiliar."""
 _NOTHING = -1.0
 """What is never asked for: what was asked for before is asked for again."""
 _ALIKE = 0.01
@@ -57,6 +68,10 @@ class Steered:
         The limits that were asked for last.
     left
         Whether it is left alone, with the limits that it had.
+    looked, strange
+        How many of its samples were labelled, at most `LATELY`, and the share of strange ones among the last.
+    unfamiliar
+        Whether it is steered by the reactive rule, because its phases mean nothing.
     """
 
     cpu: CpuState | None
@@ -65,6 +80,9 @@ class Steered:
     kills: int
     asked: Held
     left: bool = False
+    looked: int = 0
+    strange: float = 0.0
+    unfamiliar: bool = False
 
     @property
     def seen(self) -> float:
@@ -170,23 +188,61 @@ class _Look:
         elif known.left or job.kills > known.kills:
             known = self._left_alone(job, known, worker)
         elif use.time > known.seen:
-            known = self._next(job, known, use, worker)
+            noted = self._noted(job, known, use, worker)
+            if noted.unfamiliar == known.unfamiliar:
+                known = self._next(job, noted, use, worker)
+            else:
+                known = self._asked(job, worker, noted, (cpu.DECIDED, "Another rule steers it."), "")
         self.known[job.id] = known
-        self.marks.append(Mark(job.id, "" if use.phase < 0 else f"φ{use.phase + 1}"))
+        phase = "" if use.phase < 0 else phase_name(use.phase)
+        self.marks.append(Mark(job.id, STRANGER if known.unfamiliar else phase))
 
     def _first(self, job: Job, use: Use, worker: str) -> Steered:
-        settings, fitted = self._settings, self._fitted
-        cores = bytes_ = None
-        if fitted.cpu is not None:
-            cores = cpu.begin(fitted.cpu, fitted.clock, settings, use, self._capacity[worker])
-        if fitted.memory is not None and settings.memory:
-            bytes_ = memory.begin(fitted.memory, fitted.clock, use, job.memory_limit)
         held = Held(job.limit, job.memory_limit)
-        known = Steered(cores, bytes_, held, job.kills, held)
+        states = self._begun(self._fitted, use, worker, job.memory_limit)
+        known = Steered(*states, held, job.kills, held)
         return self._asked(job, worker, known, (cpu.DECIDED, "It was seen for the first time."), "")
 
+    def _begun(
+        self, fitted: FittedPolicy, use: Use, worker: str, limit: float | None
+    ) -> tuple[CpuState | None, MemoryState | None]:
+        """A container's states at its first sample under a policy, with the memory limit that it has."""
+        settings, clock = self._settings, fitted.clock
+        cores = bytes_ = None
+        if fitted.cpu is not None:
+            cores = cpu.begin(fitted.cpu, clock, settings, use, self._capacity[worker])
+        if fitted.memory is not None and settings.memory:
+            bytes_ = memory.begin(fitted.memory, clock, use, limit)
+        return cores, bytes_
+
+    def _noted(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
+        """Whether the model has seen anything like a container; if not, the reactive rule steers it."""
+        fallback = self._fitted.fallback
+        if fallback is None or use.phase < 0:
+            return known
+        looked = min(known.looked + 1, LATELY)
+        strange = known.strange + (float(use.strange) - known.strange) / looked
+        known = replace(known, looked=looked, strange=strange)
+        most = MOST_STRANGE * (_AGAIN if known.unfamiliar else 1.0)
+        if looked < _ENOUGH or known.unfamiliar == (strange > most):
+            return known
+        to = self._fitted if known.unfamiliar else fallback
+        text = (
+            f"{job.id} does what the phase model has seen again: {to.name} steers it from now on."
+            if known.unfamiliar
+            else f"{job.id} does what the phase model has not seen in {strange:.0%} of its last samples: "
+            f"{to.name} steers it from now on."
+        )
+        self.reasons.append(Reason(UNFAMILIAR, text, job.id, worker, (("strange", strange),)))
+        wanted = None if known.memory is None else known.memory.wanted
+        cores, bytes_ = self._begun(to, use, worker, wanted)
+        if cores is not None and known.cpu is not None:  # it keeps what it has until the rule knows better
+            cores = cores._replace(wanted=max(cores.wanted, known.cpu.wanted))
+        return replace(known, cpu=cores, memory=bytes_, unfamiliar=not known.unfamiliar)
+
     def _next(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
-        settings, fitted = self._settings, self._fitted
+        settings, fallback = self._settings, self._fitted.fallback
+        fitted = fallback if known.unfamiliar and fallback is not None else self._fitted
         rule = why = why_bytes = ""
         if fitted.cpu is not None and known.cpu is not None:
             cores, rule, why = cpu.step(
