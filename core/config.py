@@ -57,6 +57,11 @@ SETTINGS: tuple[SettingDoc, ...] = (
         "on",
         "off: Live offers no demo host, on which recorded jobs are replayed.",
     ),
+    SettingDoc(
+        "PHASEDOCK_HISTORY",
+        "on",
+        "off: Live remembers the last ten minutes that somebody looked at; on: a month of labelled containers.",
+    ),
     SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest upload, such as 500MB or 2GiB."),
     SettingDoc(
         "PHASEDOCK_ALLOWED_HOSTS",
@@ -112,6 +117,8 @@ class Settings:
         The Docker Engines, as ``name=address;name=address``; empty: one, where Docker's own settings point.
     demo
         Whether there is a host on which recorded jobs are replayed.
+    history
+        Whether labelled containers are sampled also while nobody looks, and remembered for a month.
     max_upload
         Largest upload in bytes.
     allowed_hosts
@@ -136,6 +143,7 @@ class Settings:
     control: bool = False
     docker: str = ""
     demo: bool = True
+    history: bool = True
     max_upload: int = 4 * 2**30
     allowed_hosts: tuple[str, ...] = ()
     task_threads: int = 2
@@ -200,6 +208,7 @@ def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
         control=_switch("PHASEDOCK_CONTROL", values.get("PHASEDOCK_CONTROL", "")),
         docker=values.get("PHASEDOCK_DOCKER", "").strip(),
         demo=_switch("PHASEDOCK_DEMO", values.get("PHASEDOCK_DEMO", "") or "on"),
+        history=_switch("PHASEDOCK_HISTORY", values.get("PHASEDOCK_HISTORY", "") or "on"),
         max_upload=_size("PHASEDOCK_MAX_UPLOAD", values.get("PHASEDOCK_MAX_UPLOAD", "") or "4GiB"),
         allowed_hosts=_hosts(values.get("PHASEDOCK_ALLOWED_HOSTS", "")),
         task_threads=_whole("PHASEDOCK_TASK_THREADS", values.get("PHASEDOCK_TASK_THREADS", ""), 2, 1, 64),

@@ -66,6 +66,7 @@ class Live(ViewBuilder):
     ) -> None:
         super().__init__(settings.home, Engines(settings), Sessions(tasks))
         self._control = settings.control
+        self._remembers = settings.history
         self._models = models
         self.saved_limits = SavedLimitsStore(database)
         self._beginning = Starter(
@@ -270,7 +271,9 @@ class Live(ViewBuilder):
 
     def watcher(self) -> Watcher:
         """The sampler of engines, to be started by a long-running process."""
-        return Watcher(self._home, self.engine_registry, self.saved_limits, self._models)
+        return Watcher(
+            self._home, self.engine_registry, self.saved_limits, self._models, history=self._remembers
+        )
 
     def put_back_orphans(self) -> Released:
         """Restore the limits that were changed by tasks that are no longer alive."""

@@ -29,7 +29,7 @@ def space(settings, tmp_path):
     opened.close()
 
 
-def attached(space, settings, mode, until, seconds=30.0):
+def attached(space, settings, mode, until, seconds=120.0):
     """Attach the autopilot until `until(attached, rows)` holds; returns both, and what the task returned."""
     files, seen, begun = LiveFiles(space.settings.home, "demo"), [], time.monotonic()
 

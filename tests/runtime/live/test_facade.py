@@ -55,7 +55,7 @@ def test_a_model_that_cannot_be_used_is_tried_only_once(space, monkeypatch):
 
     monkeypatch.setattr(space.models, "load", load)
     files, live = LiveFiles(space.settings.home, "here"), space.live
-    watch = _Watch(files, live.engine_registry, live.saved_limits, space.models, Event())
+    watch = _Watch(files, live.engine_registry, live.saved_limits, space.models, Event(), remembers=False)
     for model in ("gone", "gone", None, "gone"):
         files.want(model)
         assert watch._chosen() == (None, None)

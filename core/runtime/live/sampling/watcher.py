@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 from core.engines.errors import HostLost
 from core.errors import PhaseDockError
 from core.runtime.live.engines import lost, silent
+from core.runtime.live.history.chunks import Known
+from core.runtime.live.history.writer import HistoryWriter
 from core.runtime.live.sampling.gpus import gpu_reader
 from core.runtime.live.sampling.losses import LossReader
 from core.runtime.live.sampling.phases import PhaseTracker
@@ -25,6 +27,7 @@ from core.runtime.live.sampling.ring_buffer import RingWriter
 from core.runtime.live.sampling.sampler import Sampler
 from core.runtime.live.view.snapshot import LiveFiles, write
 from core.runtime.live.view.values import LiveView
+from core.units import GIB
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,11 +36,17 @@ if TYPE_CHECKING:
     from core.engines.ports import WatchedHost
     from core.runtime.live.control.saved_limits import SavedLimitsStore
     from core.runtime.live.engines import Engines
+    from core.runtime.live.sampling.sampler import Rows
     from core.runtime.storage.models import ModelLibrary
 
 PERIOD = 1.0
 _LOOK_EVERY = 0.5
+_IDLE_PERIOD = 5.0
+"""Seconds between two samples of an engine without labelled containers that nobody looks at."""
 _AGAIN_AFTER = 2.0
+_UNWANTED_AGAIN_AFTER = 60.0
+MOST_BYTES = 2 * GIB
+"""That the past of one engine may take."""
 _LOG = logging.getLogger("phasedock.watcher")
 
 
@@ -50,14 +59,29 @@ class Watcher:
         The home folder of the workspace.
     engines, saved_limits, models
         What there is to sample, which containers have saved limits or are picked, and where models are.
+    history
+        Whether real engines are sampled, and remembered, while nobody looks.
     """
 
     def __init__(
-        self, home: Path, engines: Engines, saved_limits: SavedLimitsStore, models: ModelLibrary
+        self,
+        home: Path,
+        engines: Engines,
+        saved_limits: SavedLimitsStore,
+        models: ModelLibrary,
+        *,
+        history: bool,
     ) -> None:
         self._stopping = threading.Event()
         self._watches = [
-            _Watch(LiveFiles(home, name), engines, saved_limits, models, self._stopping)
+            _Watch(
+                LiveFiles(home, name),
+                engines,
+                saved_limits,
+                models,
+                self._stopping,
+                remembers=history and not engines.is_demo(name),
+            )
             for name in engines.names
         ]
         self._threads = [
@@ -87,8 +111,11 @@ class _Watch:
         saved_limits: SavedLimitsStore,
         models: ModelLibrary,
         stopping: threading.Event,
+        *,
+        remembers: bool,
     ) -> None:
         self.files = files
+        self._remembers = remembers
         self._engines = engines
         self._saved_limits = saved_limits
         self._models = models
@@ -97,9 +124,11 @@ class _Watch:
         self._seen = LiveView(silent(engines.address(files.engine)))
 
     def run(self) -> None:
-        """Sample whenever it is wanted, whatever comes."""
+        """Sample whenever it is wanted or remembered, whatever comes."""
+        due = 0.0
         while not self._stopping.wait(_LOOK_EVERY):
-            if not self.files.is_wanted():
+            wanted = self.files.is_wanted()
+            if not wanted and not (self._remembers and time.monotonic() >= due):
                 continue
             try:
                 with locked(self.files.lock) as mine:
@@ -109,6 +138,8 @@ class _Watch:
                 self._say_lost(error)
             except Exception:  # noqa: BLE001 - whatever it is, the next attempt may do better
                 _LOG.exception("sampling %s failed", self.files.engine)
+            # an engine that nobody looks at and that does not answer is not asked all the time
+            due = time.monotonic() + _UNWANTED_AGAIN_AFTER
             self._stopping.wait(_AGAIN_AFTER - _LOOK_EVERY)
 
     def _sample_while_wanted(self) -> None:
@@ -121,19 +152,29 @@ class _Watch:
 
     def _follow(self, host: WatchedHost, sampler: Sampler) -> None:
         ring, due = RingWriter(self.files.ring), time.monotonic()
-        while self.files.is_wanted() and not self._stopping.is_set():
+        history = _History(self.files.history) if self._remembers else None
+        while (self._remembers or self.files.is_wanted()) and not self._stopping.is_set():
             model, phaser = self._chosen()
             view, rows = sampler.sample(phaser, model)
             if view.at is not None:
                 ring.append(view.at, rows)
+                if history is not None:
+                    history.take(view, rows)
             write(self.files.snapshot, view)
             self._seen = view
-            due += PERIOD
+            period = PERIOD if view.rows or self.files.is_wanted() else _IDLE_PERIOD
+            due += period
             late = time.monotonic() - due
             # a moment that was missed is left out; nothing is caught up with
-            due += max(0.0, late // PERIOD + 1.0) * PERIOD if late > 0 else 0.0
-            self._stopping.wait(due - time.monotonic())
+            due += max(0.0, late // period + 1.0) * period if late > 0 else 0.0
+            self._pause(due, period)
         _LOG.info("nobody looks at %s any more", host.name)
+
+    def _pause(self, due: float, period: float) -> None:
+        """Wait until then; less long if somebody begins to look in the meantime."""
+        while not self._stopping.wait(min(max(due - time.monotonic(), 0.0), PERIOD)):
+            if time.monotonic() >= due or (period > PERIOD and self.files.is_wanted()):
+                return
 
     def _chosen(self) -> tuple[str | None, PhaseTracker | None]:
         """The model that the page wants phases by, loaded once; an unusable one is not tried again."""
@@ -154,6 +195,29 @@ class _Watch:
         address = self._engines.address(self.files.engine)
         self._seen = replace(self._seen, engine=lost(address, error))
         write(self.files.snapshot, self._seen)
+
+
+class _History:
+    """Remembers samples; a disk that is full or fails costs the past, never the present."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._writer: HistoryWriter | None = None
+        self._failed = False
+
+    def take(self, view: LiveView, rows: Rows) -> None:
+        known = {row.id: Known(row.id, row.name, row.image) for row in view.rows}
+        try:
+            if self._writer is None:
+                self._writer = HistoryWriter(self._folder, MOST_BYTES)
+            own = {name: values for name, values in rows.items() if name in known}
+            self._writer.add(view.at or time.time(), own, known)
+            self._failed = False
+        except OSError:
+            self._writer = None
+            if not self._failed:
+                _LOG.exception("what the containers of %s do is not remembered", view.engine.name)
+            self._failed = True
 
 
 @contextlib.contextmanager

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from core.runtime.live.history.reader import Past, look_back, oldest
+from core.runtime.live.history.writer import size
 from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS, RingHistory, read_ring
 from core.runtime.live.sampling.sampler import counted, marked
 from core.runtime.live.sessions import ATTACH, RECORD
@@ -30,6 +33,13 @@ if TYPE_CHECKING:
 
 _FORGOTTEN_AFTER = 60.0
 _SHOWN = ("cpu", "cpu_limit", "memory", "memory_limit", "loss", "throttled")
+
+
+class Remembered(NamedTuple):
+    """Since when it is remembered, seconds since 1970 (None: nothing is), and the bytes that it takes."""
+
+    since: float | None
+    bytes: int
 
 
 class ViewBuilder:
@@ -96,6 +106,40 @@ class ViewBuilder:
         """
         found = read_ring(self._files(engine).ring, ids, seconds)
         return {name: _history(past) for name, past in found.items()}
+
+    def look_back(
+        self, engine: str, ids: Sequence[str], start: float, end: float, most: int = 600
+    ) -> dict[str, Past]:
+        """The past of some containers, by id, in at most so many points; nothing of what is not kept.
+
+        Parameters
+        ----------
+        engine
+            Its name.
+        ids
+            The containers.
+        start, end
+            Seconds since 1970.
+        most
+            Points.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        return look_back(self._files(engine).history, ids, start, end, time.time(), most)
+
+    def remembered(self, engine: str) -> Remembered:
+        """Since when the containers of an engine are remembered, and how much that takes.
+
+        Raises
+        ------
+        NotFoundError
+            If the settings name no such engine.
+        """
+        folder = self._files(engine).history
+        return Remembered(oldest(folder), size(folder))
 
     def totals_history(self, engine: str, seconds: float = 600.0) -> History:
         """The last minutes of all containers of `look` together, beside the size of the host.

@@ -5,13 +5,14 @@
 | ``<engine>.wanted`` | whoever looks | a page looks at it (time of change); the model for phases |
 | ``<engine>.json`` | the watcher | the last sample, once a second |
 | ``<engine>.ring`` | the watcher | the last ten minutes (`core.runtime.live.sampling.ring_buffer`) |
+| ``<engine>.history/`` | the watcher | a month (`core.runtime.live.history`) |
 | ``<engine>.lock`` | the watcher | held by the one process that samples this engine |
 | ``<engine>.attached.json`` | the task of the attached policy | what it does, and its lists |
 | ``<engine>.jobs.json`` | the same task | how submitted jobs stand (`core.runtime.live.queue.standing`) |
 | ``<engine>.recording.json`` | the task that records | how much it has |
 
 Each is replaced as a whole, so a reader has the old one or the new one; none survives a restart of the
-machine in any way that matters, so none is synced to the disk.
+machine in any way that matters, but for the history, so none is synced to the disk.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class LiveFiles:
         self.wanted = folder / f"{engine}.wanted"
         self.snapshot = folder / f"{engine}.json"
         self.ring = folder / f"{engine}.ring"
+        self.history = folder / f"{engine}.history"
         self.lock = folder / f"{engine}.lock"
         self.attached = folder / f"{engine}.attached.json"
         self.jobs = folder / f"{engine}.jobs.json"
