@@ -60,7 +60,7 @@ SETTINGS: tuple[SettingDoc, ...] = (
     SettingDoc(
         "PHASEDOCK_HISTORY",
         "on",
-        "off: Live remembers the last ten minutes that somebody looked at; on: a month of labelled containers.",
+        "on: labelled containers are remembered for a month; off: for ten minutes, while somebody looks.",
     ),
     SettingDoc("PHASEDOCK_MAX_UPLOAD", "4GiB", "Largest upload, such as 500MB or 2GiB."),
     SettingDoc(

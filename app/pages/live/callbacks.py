@@ -9,7 +9,7 @@ import dash
 from dash import ALL, ClientsideFunction, Input, Output, State, set_props
 
 from app.context import LOCATION, workspace
-from app.pages.live import actions, others
+from app.pages.live import actions, others, past
 from app.pages.live import limit as live_limit
 from app.pages.live import policy as live_policy
 from app.pages.live import record as live_record
@@ -21,6 +21,7 @@ from app.ui.basics import notice
 from app.ui.engines import beside_demo, engine_named, is_demo
 from app.ui.errors import notify, problem
 from app.ui.forms import errors_for, field_id, read, values_of
+from app.ui.graph import figure_id
 from app.ui.links import Query
 from core.errors import PhaseDockError
 from core.runtime.live.view.values import Mode
@@ -113,6 +114,48 @@ def _register_buttons(app: Dash) -> None:
         prevent_initial_call=True,
         running=[(Output("live-limit-ok", "disabled"), True, False)],
     )(set_limit)
+
+
+def _register_past(app: Dash) -> None:
+    app.callback(
+        Output(figure_id(live_limit.GRAPH), "data"),
+        Input("live-past-range", "value"),
+        State("live-draft", "data"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )(show_past)
+    app.callback(
+        Output("live-past-keep", "disabled"),
+        Input("live-past-keep", "n_clicks"),
+        State("live-past-range", "value", allow_optional=True),
+        State("live-draft", "data"),
+        State(LOCATION, "search"),
+        prevent_initial_call=True,
+    )(keep_past)
+
+
+def show_past(seconds: str | None, draft: dict[str, Any] | None, search: str | None) -> Any:
+    """The chart of the window's container over the chosen time."""
+    view = view_of(search)
+    if view is None or not draft or not seconds:
+        return dash.no_update
+    name = live_limit.row_of(view, draft["container"]).name
+    made = past.figure(view.engine.name, draft["container"], name, int(seconds))
+    return dash.no_update if made is None else made
+
+
+def keep_past(
+    clicks: int | None, seconds: str | None, draft: dict[str, Any] | None, search: str | None
+) -> Any:
+    """Make a trace set of what the window's chart shows."""
+    view = view_of(search)
+    if not clicks or view is None or not draft:
+        return dash.no_update
+    name = live_limit.row_of(view, draft["container"]).name
+    back = int(seconds or past.MINUTES)
+    task = past.keep(view.engine.name, past.called(name, back), back, draft["container"])
+    notify(live_record.stopped(task), "ok", title=f"A trace set of {name} is being made.")
+    return False
 
 
 def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] | None) -> Any:
@@ -247,17 +290,24 @@ def _register_recording(app: Dash) -> None:
         Input("live-record-start", "n_clicks"),
         State("live-record-name", "value"),
         State("live-record-model", "value"),
+        State("live-record-from", "value"),
         State(LOCATION, "search"),
         prevent_initial_call=True,
         running=[(Output("live-record-start", "disabled"), True, False)],
     )
-    def record(clicks: int | None, name: str | None, model: str | None, search: str | None) -> Any:
+    def record(
+        clicks: int | None, name: str | None, model: str | None, back: str | None, search: str | None
+    ) -> Any:
         view = view_of(search)
         if not clicks or view is None:
             return dash.no_update
         if not (name or "").strip():
             return "Enter a name for the recording."
         try:
+            if back and back != live_record.NOW:
+                task = past.keep(view.engine.name, (name or "").strip(), int(back))
+                notify(live_record.stopped(task), "ok", title="What is remembered becomes a trace set.")
+                return None
             workspace().live.record(view.engine.name, (name or "").strip(), None, model)
         except PhaseDockError as error:
             return f"{error.message} {error.hint}"
@@ -270,6 +320,7 @@ def register(app: Dash) -> None:
     """Connect the page."""
     _register_panels(app)
     _register_buttons(app)
+    _register_past(app)
     _register_policy(app)
     _register_recording(app)
     submit.register(app, view_of)

@@ -9,6 +9,7 @@ from dash import html
 
 from app.context import workspace
 from app.figures.live_history import history_figure
+from app.pages.live import past
 from app.pages.live.state import does, is_control, list_badge
 from app.ui.basics import Node, button, notice, phase_badge
 from app.ui.export import export_menu
@@ -20,7 +21,7 @@ from core.units import GIB, format_bytes, format_cores
 if TYPE_CHECKING:
     from core.runtime.live.view.values import Allowed, Change, ContainerRow, LiveView
 
-_GRAPH = "live-one"
+GRAPH = "live-one"
 
 
 def row_of(view: LiveView, container: str) -> ContainerRow:
@@ -48,8 +49,10 @@ def window(view: LiveView, container: str, *, control: bool) -> list[Node]:
         files = [("Last ten minutes, CSV", f"/api/live/{view.engine.name}/history.csv?ids={row.id}")]
         figure = history_figure(history, row.name)
         label = f"CPU, memory and loss of {row.name} over its last minutes"
-        menu = html.Div(export_menu(_GRAPH, f"{row.name} live", files), className="row ends")
-        parts += [menu, graph(_GRAPH, figure, label)]
+        tools = [past.keeping(view.engine.name), export_menu(GRAPH, f"{row.name} live", files)]
+        sides = [past.choice(view.engine.name), html.Div(tools, className="row")]
+        menu = html.Div(sides, className="row wrap between")
+        parts += [menu, graph(GRAPH, figure, label)]
     parts.append(_limits(view, row, control=control))
     return parts
 

@@ -9,6 +9,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from app.context import workspace
+from app.pages.live import past
 from app.pages.live.state import does
 from app.ui.basics import Node, button, card, data, icon, state_badge
 from app.ui.engines import is_demo
@@ -17,6 +18,9 @@ from core.units import format_bytes
 
 if TYPE_CHECKING:
     from core.runtime.live.view.values import LiveView, Recording
+
+
+NOW = "now"
 
 
 def panel(view: LiveView) -> Node:
@@ -38,6 +42,7 @@ def _form(view: LiveView) -> html.Section:
     parts: list[Node] = [
         dmc.TextInput(id="live-record-name", label="Name", value=default_name(_called(view)), size="xs"),
     ]
+    parts.append(_from(view))
     if models:
         parts.append(
             dmc.Select(
@@ -60,6 +65,25 @@ def _form(view: LiveView) -> html.Section:
     )
     note = "CPU, memory, I/O, loss"
     return card("Record", html.Div(parts, className="recordform"), note=note)
+
+
+def _from(view: LiveView) -> Node:
+    """Whether to record from now on, or to take what is remembered already."""
+    able = past.ranges(view.engine.name)
+    now = {"value": NOW, "label": "From now on"}
+    last = [{"value": each["value"], "label": f"The last {each['label']}"} for each in able]
+    return dmc.Select(
+        id="live-record-from",
+        label="What",
+        description=past.remembered_words(view.engine.name),
+        data=[now, *last],
+        value=NOW,
+        allowDeselect=False,
+        size="xs",
+        inputWrapperOrder=ORDER,
+        rightSection=icon("selector", "sm"),
+        display=None if past.remembered_words(view.engine.name) else "none",
+    )
 
 
 def _recording(recording: Recording) -> html.Section:

@@ -251,6 +251,27 @@ class Live(ViewBuilder):
         """
         return self._beginning.stop_recording(engine)
 
+    def keep_past(
+        self, engine: str, name: str, start: float, end: float, ids: Sequence[str] | None = None
+    ) -> str:
+        """Make a trace set of what is remembered of a stretch of time; returns the task's id.
+
+        Parameters
+        ----------
+        engine, name
+            The engine, and what the trace set is to be called.
+        start, end
+            Seconds since 1970.
+        ids
+            The containers; all of that time when left out.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such engine, or nothing is remembered of that time.
+        """
+        return self._beginning.keep_past(engine, name, start, end, ids)
+
     def unfinished(self) -> tuple[Recording, ...]:
         """Recordings whose worker ended before they became trace sets."""
         return self._beginning.unfinished()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo
     from core.runtime.tasks.store import Tasks
 
-ATTACH, RECORD = "attach", "record"
+ATTACH, RECORD, KEEP_PAST = "attach", "record", "keep_past"
 _MANY = 10_000
 _ALIVE = (TaskState.QUEUED, TaskState.RUNNING)
 _POLL = 0.1

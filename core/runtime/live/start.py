@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError, NotFoundError
 from core.runtime.live.control.by_hand import switched_off
+from core.runtime.live.history.reader import oldest
 from core.runtime.live.recording.unfinished import unfinished
 from core.runtime.live.sampling.phases import PhaseTracker
-from core.runtime.live.sessions import ATTACH, RECORD
+from core.runtime.live.sessions import ATTACH, KEEP_PAST, RECORD
+from core.runtime.live.view.snapshot import LiveFiles
 from core.runtime.live.view.values import EngineState, Mode
 from core.runtime.storage.files import new_id
 from core.runtime.storage.repository import checked_name
@@ -104,6 +106,20 @@ class Starter:
     def stop_recording(self, engine: str) -> str:
         """See `core.runtime.live.service.Live.stop_recording`."""
         return self._end(engine, RECORD, "Nothing is being recorded", "Start a recording first.")
+
+    def keep_past(self, engine: str, name: str, start: float, end: float, ids: Sequence[str] | None) -> str:
+        """See `core.runtime.live.service.Live.keep_past`."""
+        self._engines.address(engine)
+        name = checked_name(name, "trace set")
+        since = oldest(LiveFiles(self._home, engine).history)
+        if since is None or end < since:
+            raise NotFoundError(
+                f"Nothing is remembered of {engine} at that time.",
+                "Choose a later time, or record from now on.",
+            )
+        containers = None if ids is None else list(ids)
+        params = {"engine": engine, "name": name, "start": start, "end": end, "containers": containers}
+        return self._tasks.submit(KEEP_PAST, f"Keep “{name}” from {engine}", params)
 
     def unfinished(self) -> tuple[Recording, ...]:
         """See `core.runtime.live.service.Live.unfinished`."""

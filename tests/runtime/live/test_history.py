@@ -11,12 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import NotFoundError
+from core.runtime.infos import TaskState
 from core.runtime.live.history.chunks import Known, begins, read
 from core.runtime.live.history.levels import DAY, HOUR, LEVELS, level_for
 from core.runtime.live.history.reader import containers, look_back, oldest, traces_of
 from core.runtime.live.history.writer import HistoryWriter, prune, size
 from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.view.snapshot import LiveFiles
+from core.runtime.tasks.worker import Worker
 from core.traces.model import Role
+from tests.runtime.kinds_for_tests import until
 
 BEGIN = 1_700_000_000.0
 NAMES = {name: Known(name * 64, f"job-{name}", "image") for name in "abc"}
@@ -155,7 +159,7 @@ def test_a_stretch_becomes_a_trace_set(tmp_path):
     assert [each.name for each in containers(tmp_path, BEGIN, BEGIN + 100, BEGIN + 100)] == ["job-a", "job-b"]
     with pytest.raises(NotFoundError, match="Nothing is kept"):
         traces_of(tmp_path, ["nobody"], BEGIN, BEGIN + 100, BEGIN + 100)
-    assert oldest(tmp_path) <= BEGIN
+    assert oldest(tmp_path) == BEGIN + 0.25
     assert oldest(tmp_path / "nowhere") is None
 
 
@@ -181,3 +185,25 @@ def test_fifty_containers_cost_little(tmp_path):
     assert (time.process_time() - begun) / 700 < 0.02
     record = 64
     assert 50 * record * (HOUR + 600 + (DAY + 7200) / 10 + 8 * DAY / 60) < 300e6, "even unpacked"
+
+
+def test_a_stretch_of_a_workspace_is_stored_by_a_task(workspace):
+    engine, begin = workspace.live.engine_registry.names[0], time.time() - 60
+    write(LiveFiles(workspace.settings.home, engine).history, [1.0] * 60, begin, names="ab")
+    with pytest.raises(NotFoundError, match="Nothing is remembered"):
+        workspace.live.keep_past(engine, "Too early", begin - DAY, begin - HOUR)
+    task = workspace.live.keep_past(engine, "Ten seconds", begin + 10, begin + 20)
+    worker = Worker(workspace, threads=1)
+    worker.start()
+    try:
+        info = until(lambda: (now := workspace.tasks.get(task)).state.ended and now, 60)
+    finally:
+        worker.stop()
+    assert info.state is TaskState.DONE, info.error
+    traces = workspace.traces.load(info.result["trace_set"])
+    assert traces.ids == ("job-a", "job-b")
+    assert traces.n_samples == 20
+    assert workspace.live.remembered(engine).since == pytest.approx(begin, abs=1)
+    assert workspace.live.remembered(engine).bytes > 0
+    past = workspace.live.look_back(engine, [NAMES["a"].id], begin, begin + 60)
+    assert len(past[NAMES["a"].id].time) == 60

@@ -81,8 +81,9 @@ def containers(folder: Path, start: float, end: float, now: float) -> tuple[Know
 
 def oldest(folder: Path) -> float | None:
     """When what is kept begins, seconds since 1970; None where nothing is."""
-    kept = [begin for level in LEVELS for begin in begins(folder / str(level.seconds))]
-    return float(min(kept)) if kept else None
+    firsts = [next(iter(begins(folder / str(level.seconds)).values()), None) for level in LEVELS]
+    found = [each.time[0] for path in firsts if path is not None for each in read(path, None)]
+    return float(min(found)) if found else None
 
 
 def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: float, now: float) -> TraceSet:

@@ -124,13 +124,13 @@ def record(
         finally:
             files.recording.unlink(missing_ok=True)
     traces = tape.traces(phased=params.get("model") is not None)
-    name, source = str(params["name"]), _source(workspace, str(params["engine"]))
+    name, source = str(params["name"]), source_of(workspace, str(params["engine"]))
     stored = workspace.traces.add(traces, None, name=name, source=source, task=task)
     remove(folder)
     return stored.id
 
 
-def _source(workspace: Workspace, engine: str) -> str:
+def source_of(workspace: Workspace, engine: str) -> str:
     """Where a trace set comes from; of the demo it says what was recorded there."""
     engines = workspace.live.engine_registry
     demo = engine in engines.names and engines.is_demo(engine)

@@ -24,5 +24,6 @@ for _kind in declared(
     "simulate",
     "attach",
     "record",
+    "keep_past",
 ):
     KINDS.add(_kind.name, _kind)
