@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+import orjson
 import pandas as pd
 import pytest
 
@@ -18,6 +19,8 @@ from app.pages.phases.execution import execution_heading, execution_timeline
 from app.pages.phases.page import layout
 from app.pages.phases.view import View
 from app.ui.nothing_yet import far_notice
+from app.ui.phases.views import execution_rows
+from core.phases.strangeness import MOST_STRANGE
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit, format_share
 from tests.builders import small_traces
@@ -178,3 +181,22 @@ def test_the_heading_says_how_often_it_was_sampled(traces: TraceSetInfo) -> None
 
 def test_a_phase_is_expanded_where_its_form_is(view: View) -> None:
     assert f"/models?traces={view.traces}&model={view.model}&expand=2" in str(details(view)[0])
+
+
+def test_what_the_model_has_seen_nothing_like_is_said_in_the_list(
+    place: Workspace, traces: TraceSetInfo, model: ModelInfo
+) -> None:
+    """An execution that does other things than the training is named, with the share of such samples."""
+    own = orjson.loads(execution_rows(traces.id, model.id))
+    assert {row["note"].startswith("unfamiliar") for row in own} == {False}
+    loaded = place.traces.load(traces.id)
+    part = slice(int(loaded.offsets[1]), int(loaded.offsets[2]))
+    columns = tuple(values.copy() for values in loaded.columns)
+    for values in columns[:2]:
+        values[part] = values[part] * 9 + 5 * values.max()
+    other = place.traces.add(replace(loaded, columns=columns), None, name="one is other")
+    rows = orjson.loads(execution_rows(other.id, model.id))
+    assert [row["strange"] > MOST_STRANGE for row in rows] == [False, True, False]
+    assert rows[1]["note"].startswith(f"unfamiliar, {format_share(rows[1]['strange'])}")
+    again = place.labels.strange_shares(other.id, model.id)
+    assert again.tolist() == [row["strange"] for row in rows]

@@ -13,6 +13,7 @@ _ORDERS = {
     "name": "Name",
     "seconds": "Longest first",
     "runs": "Most segments first",
+    "strange": "Most unfamiliar first",
 }
 
 

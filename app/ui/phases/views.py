@@ -11,7 +11,8 @@ from app.cache import cached
 from app.context import workspace
 from core.errors import InputError
 from core.phases import ApplicationSettings
-from core.units import format_duration
+from core.phases.strangeness import MOST_STRANGE
+from core.units import format_duration, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,8 +48,9 @@ def execution_rows(trace_set_id: str, model_id: str, dwell: float = 0.0) -> str:
     width, phase, …]``.
     """
     labelling, prints = labelled(trace_set_id, model_id, dwell)
-    table = workspace().traces.summary(trace_set_id)
-    return cached(lambda: orjson.dumps(_rows(table, labelling)).decode(), "rows", *prints)
+    space = workspace()
+    table, strange = space.traces.summary(trace_set_id), space.labels.strange_shares(trace_set_id, model_id)
+    return cached(lambda: orjson.dumps(_rows(table, labelling, strange.tolist())).decode(), "rows", *prints)
 
 
 def execution_names(trace_set_id: str) -> list[str]:
@@ -69,7 +71,7 @@ def titles(names: Sequence[str]) -> list[tuple[str, str]]:
     return [(name, "") for name in names]
 
 
-def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
+def _rows(table: pd.DataFrame, labelling: Labelling, strange: Sequence[float]) -> list[dict[str, Any]]:
     groups = attributes(table)
     parts = [table[name].astype(str).tolist() for name in groups[:2]]
     notes = [" · ".join(said) for said in zip(*parts, strict=True)] if parts else [""] * len(table)
@@ -81,12 +83,15 @@ def _rows(table: pd.DataFrame, labelling: Labelling) -> list[dict[str, Any]]:
     ):
         title, folder = called[place]
         said = f"{runs[place]:,} segment{'' if runs[place] == 1 else 's'}"
+        share = strange[place]
+        unfamiliar = f"unfamiliar, {format_share(share)}" if share > MOST_STRANGE else ""
         rows.append(
             {
                 "name": name,
                 "title": title,
                 "length": format_duration(seconds[place]),
-                "note": " · ".join(part for part in (folder or note, said) if part),
+                "note": " · ".join(part for part in (unfamiliar, folder or note, said) if part),
+                "strange": share,
                 "strip": strip,
                 "seconds": seconds[place],
                 "runs": runs[place],

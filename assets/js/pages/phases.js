@@ -137,6 +137,7 @@
         name: (a, b) => a.name.localeCompare(b.name, undefined, { numeric: true }),
         seconds: (a, b) => b.seconds - a.seconds,
         runs: (a, b) => b.runs - a.runs,
+        strange: (a, b) => b.strange - a.strange,
       }[by];
       return rows.slice().sort(compare);
     },

@@ -28,6 +28,7 @@ from core.phases import (
     suggested_minimum_dwell,
     with_minimum_dwell,
 )
+from core.phases.strangeness import strange_samples
 from core.runtime.storage.cache import ByteCache, share_of_memory
 from core.runtime.storage.files import sweep_older, write_atomically
 from core.runtime.storage.sources import code_digest
@@ -196,6 +197,33 @@ class PhaseLabels:
         if self._models.get(model).origin == "ai4dl":
             return 0.0
         return self.get(trace_set, model).suggested_dwell
+
+    def strange_shares(self, trace_set: str, model: str) -> FloatArray:
+        """The share of each execution's samples that a model has seen nothing like, shape (n_executions,).
+
+        Raises
+        ------
+        NotFoundError, MismatchError
+            As `get`.
+        """
+        prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
+        phases = self._models.load(model)
+        depends = ":".join([*prints, "strange", str(phases.training.limits), code_digest(_CODE)])
+        path = self._folder / f"{hashlib.sha256(depends.encode()).hexdigest()[:32]}.npy"
+        try:
+            shares: FloatArray = np.load(path, allow_pickle=False)
+        except (OSError, ValueError):
+            traces = self._traces.load(trace_set)
+            strange = np.concatenate([[0], np.cumsum(strange_samples(phases, traces))])
+            counts = np.maximum(np.diff(traces.offsets), 1)
+            shares = np.diff(strange[traces.offsets]) / counts
+            buffer = io.BytesIO()
+            np.save(buffer, shares, allow_pickle=False)
+            try:
+                write_atomically(path, buffer.getvalue())
+            except OSError:
+                _LOG.warning("what is strange could not be kept on the disk", exc_info=True)
+        return shares
 
     def sweep(self) -> int:
         """Remove labels that were made long ago; they are made again when needed."""
