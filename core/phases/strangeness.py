@@ -7,6 +7,7 @@ strange; of a container more than a fifth of whose samples are, the phases mean 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -63,6 +64,22 @@ def training_limits(model: PhaseModel, windows: Windows) -> tuple[float, float]:
     found = strangeness(model, windows)
     distance, error = (float(np.quantile(values, PERCENTILE, method="higher")) for values in found)
     return distance, error
+
+
+def with_limits(model: PhaseModel, traces: TraceSet) -> PhaseModel:
+    """A model that knows the limits of its training, given that; one that knows them already stays as it is.
+
+    Raises
+    ------
+    MismatchError, InputError
+        As `core.phases.prediction.model_windows`.
+    """
+    if model.training.limits:
+        return model
+    windows = model_windows(model, traces)
+    if not len(windows.starts):
+        return model
+    return replace(model, training=replace(model.training, limits=training_limits(model, windows)))
 
 
 def is_strange(model: PhaseModel, windows: Windows) -> npt.NDArray[np.bool_]:

@@ -9,7 +9,7 @@ import pytest
 
 from core.phases import predict
 from core.phases.prediction import expand, model_windows
-from core.phases.strangeness import PERCENTILE, is_strange, strange_samples, strangeness
+from core.phases.strangeness import PERCENTILE, is_strange, strange_samples, strangeness, with_limits
 from core.store.phase_models.archive import model_archive, read_model_archive
 from tests.builders import small_model, small_traces
 
@@ -80,4 +80,6 @@ def test_a_model_keeps_its_limits_and_an_older_one_finds_nothing_strange():
     assert again.training.limits == model.training.limits
     older = replace(model, training=replace(model.training, limits=()))
     assert not strange_samples(older, TRACES).any()
+    assert with_limits(older, TRACES).training.limits == model.training.limits
+    assert with_limits(model, TRACES) is model
     assert (predict(older, TRACES) == predict(model, TRACES)).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from dash import html, set_props
+from dash import dcc, html, set_props
 
 from app.context import workspace
 from app.pages.live import limit, policy, record
@@ -185,6 +185,24 @@ def set_limit(engine: str, container: str, cores: float | None, memory: float | 
     notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} changed.")
 
 
+def _teach(view: LiveView, _of: str) -> None:
+    """Train the attached policy's model further on the containers that it does not know."""
+    attached = view.attached
+    found = None if attached is None else attached.evidence
+    if attached is None or found is None:
+        return
+    ids = [row.id for row in view.rows if row.name in found.unfamiliar]
+    model, now = str(attached.settings.get("model") or ""), time.time()
+    task = workspace().live.teach(view.engine.name, model, ids, attached.since, now)
+    words = html.Span(
+        [
+            "The present model stays as it is. ",
+            dcc.Link("See the task", href=f"/tasks?task={task}", className="link"),
+        ]
+    )
+    notify(words, "ok", title=f"A model is being trained further on {many(len(ids), 'container')}.")
+
+
 ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "one": _one,
     "release": _ask_release,
@@ -194,6 +212,7 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "pick-now": _pick_now,
     "unpick": _unpick,
     "detach": _detach,
+    "teach": _teach,
     "record-stop": _stop_recording,
     "job-form": _job_form,
     "job-cancel": _job_cancel,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from dash import html
 
 from app.figures.freed import freed_figure
-from app.ui.basics import notice
+from app.pages.live.state import does
+from app.ui.basics import button, notice
 from app.ui.graph import graph
 from core.runtime.live.view.values import Mode
 from core.units import format_bytes, format_cores, format_duration, format_list, format_number, format_share
@@ -35,7 +36,8 @@ def evidence(attached: Attached) -> list[Node]:
     parts.append(_drivers(found, memory=memory))
     if found.unfamiliar:
         text = f"{format_list(found.unfamiliar)}: the model knows nothing like it, so a reactive rule steers."
-        parts.append(notice("warn", text, strong="Unfamiliar."))
+        ways = [button("Train the model further", "stack-2", "small", **does("teach"))]
+        parts.append(notice("warn", text, strong="Unfamiliar.", actions=ways))
     if found.left:
         text = f"{format_list(found.left)}: the original limits are back, and nothing more is steered there."
         parts.append(notice("warn", text, strong="Out of memory."))

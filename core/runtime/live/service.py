@@ -272,6 +272,29 @@ class Live(ViewBuilder):
         """
         return self._beginning.keep_past(engine, name, start, end, ids)
 
+    def teach(self, engine: str, model: str, ids: Sequence[str], start: float, end: float) -> str:
+        """Train a model further on what is remembered of containers that it does not know; the task's id.
+
+        Parameters
+        ----------
+        engine
+            The engine's name.
+        model
+            The id of the model, which stays as it is.
+        ids
+            The containers.
+        start, end
+            Seconds since 1970.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such engine or model, or nothing is remembered of that time.
+        ConflictError
+            If what the model was trained on is not here.
+        """
+        return self._beginning.teach(engine, model, ids, start, end)
+
     def unfinished(self) -> tuple[Recording, ...]:
         """Recordings whose worker ended before they became trace sets."""
         return self._beginning.unfinished()

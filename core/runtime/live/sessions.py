@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from core.runtime.infos import TaskInfo
     from core.runtime.tasks.store import Tasks
 
-ATTACH, RECORD, KEEP_PAST = "attach", "record", "keep_past"
+ATTACH, RECORD, KEEP_PAST, TEACH = "attach", "record", "keep_past", "teach"
 _MANY = 10_000
 _ALIVE = (TaskState.QUEUED, TaskState.RUNNING)
 _POLL = 0.1

@@ -9,7 +9,7 @@ from core.runtime.live.control.by_hand import switched_off
 from core.runtime.live.history.reader import oldest
 from core.runtime.live.recording.unfinished import unfinished
 from core.runtime.live.sampling.phases import PhaseTracker
-from core.runtime.live.sessions import ATTACH, KEEP_PAST, RECORD
+from core.runtime.live.sessions import ATTACH, KEEP_PAST, RECORD, TEACH
 from core.runtime.live.view.snapshot import LiveFiles
 from core.runtime.live.view.values import EngineState, Mode
 from core.runtime.storage.files import new_id
@@ -109,17 +109,31 @@ class Starter:
 
     def keep_past(self, engine: str, name: str, start: float, end: float, ids: Sequence[str] | None) -> str:
         """See `core.runtime.live.service.Live.keep_past`."""
-        self._engines.address(engine)
+        self._check_remembered(engine, end)
         name = checked_name(name, "trace set")
+        containers = None if ids is None else list(ids)
+        params = {"engine": engine, "name": name, "start": start, "end": end, "containers": containers}
+        return self._tasks.submit(KEEP_PAST, f"Keep “{name}” from {engine}", params)
+
+    def teach(self, engine: str, model: str, ids: Sequence[str], start: float, end: float) -> str:
+        """See `core.runtime.live.service.Live.teach`."""
+        self._check_remembered(engine, end)
+        info = self._models.get(model)
+        if info.trace_set_id is None:
+            raise ConflictError(
+                f"What “{info.name}” was trained on is not here.", "Train a new model on a recording."
+            )
+        params = {"engine": engine, "model": model, "containers": list(ids), "start": start, "end": end}
+        return self._tasks.submit(TEACH, f"Train “{info.name}” further", params)
+
+    def _check_remembered(self, engine: str, end: float) -> None:
+        self._engines.address(engine)
         since = oldest(LiveFiles(self._home, engine).history)
         if since is None or end < since:
             raise NotFoundError(
                 f"Nothing is remembered of {engine} at that time.",
                 "Choose a later time, or record from now on.",
             )
-        containers = None if ids is None else list(ids)
-        params = {"engine": engine, "name": name, "start": start, "end": end, "containers": containers}
-        return self._tasks.submit(KEEP_PAST, f"Keep “{name}” from {engine}", params)
 
     def unfinished(self) -> tuple[Recording, ...]:
         """See `core.runtime.live.service.Live.unfinished`."""

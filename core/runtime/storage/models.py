@@ -8,6 +8,7 @@ import numpy as np
 
 from core.errors import MismatchError
 from core.phases.matching import match
+from core.phases.strangeness import with_limits
 from core.runtime.database.tables import ModelRow
 from core.runtime.infos import ModelInfo
 from core.runtime.storage.cache import ByteCache
@@ -79,6 +80,21 @@ class ModelLibrary(Library[ModelRow, ModelInfo]):
         """
         self.repository.row(model)
         return self._loaded.get(model, lambda: load_model(self.repository.path(model)))
+
+    def load_with_limits(self, model: str) -> PhaseModel:
+        """A stored model that knows what is strange to it, also if it is from before models kept that.
+
+        It is as it was stored where what it was trained on is not here.
+
+        Raises
+        ------
+        NotFoundError
+            If it is not there.
+        """
+        loaded, trace_set = self.load(model), self.get(model).trace_set_id
+        if loaded.training.limits or trace_set is None:
+            return loaded
+        return with_limits(loaded, self._traces.load(trace_set))
 
     def compatible(self, trace_set: str) -> Infos:
         """The models that fit a trace set, the newest first."""

@@ -207,7 +207,7 @@ class PhaseLabels:
             As `get`.
         """
         prints = (self._traces.fingerprint(trace_set), self._models.fingerprint(model))
-        phases = self._models.load(model)
+        phases = self._models.load_with_limits(model)
         depends = ":".join([*prints, "strange", str(phases.training.limits), code_digest(_CODE)])
         path = self._folder / f"{hashlib.sha256(depends.encode()).hexdigest()[:32]}.npy"
         try:

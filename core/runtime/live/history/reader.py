@@ -109,15 +109,15 @@ def traces_of(folder: Path, ids: Collection[str] | None, start: float, end: floa
             "Nothing is kept of these containers in that time.", "Choose another time, or other containers."
         )
     values = np.concatenate([each.values for each in chosen]).astype(np.float64)
-    kept = [place for place in range(len(FIELDS)) if np.isfinite(values[:, place]).any()]
-    zero = {FIELDS.index(name) for name in KNOWN_ZERO}
-    columns = [np.nan_to_num(values[:, at], nan=0.0) if at in zero else values[:, at] for at in kept]
+    zero = [FIELDS.index(name) for name in KNOWN_ZERO]
+    values[:, zero] = np.nan_to_num(values[:, zero], nan=0.0)
+    kept = np.flatnonzero(np.isfinite(values).any(axis=0)).tolist()
     offsets = np.concatenate([[0], np.cumsum([len(each.time) for each in chosen])]).astype(np.int64)
     time = np.concatenate([each.time for each in chosen])
     late = np.flatnonzero(np.diff(time, prepend=-np.inf) > _GAP * level.seconds)
     return TraceSet(
         features=tuple(LIVE_FEATURES[at] for at in kept),
-        columns=tuple(columns),
+        columns=tuple(np.ascontiguousarray(values[:, at]) for at in kept),
         time=time,
         ids=_names([each.container for each in chosen]),
         offsets=offsets,

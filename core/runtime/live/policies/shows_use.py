@@ -48,7 +48,7 @@ def showing_use(
     """
     if not isinstance(settings, ReadySettings) or settings.fitted is None:
         return engine
-    model = models.load(settings.model) if settings.model else None
+    model = models.load_with_limits(settings.model) if settings.model else None
     codes = Need.CODES in POLICIES[settings.fitted.name].needs
     return ShowsUse(engine, containers, samples, settings.fitted.period, model, codes=codes)
 

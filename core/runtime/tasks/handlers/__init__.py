@@ -25,5 +25,6 @@ for _kind in declared(
     "attach",
     "record",
     "keep_past",
+    "teach",
 ):
     KINDS.add(_kind.name, _kind)

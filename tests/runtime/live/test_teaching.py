@@ -1,0 +1,71 @@
+"""A model is trained further on what is remembered of containers that it does not know."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from core.errors import ConflictError, NotFoundError
+from core.phases import predict
+from core.runtime.infos import TaskState
+from core.runtime.live.history.chunks import Known
+from core.runtime.live.history.writer import HistoryWriter
+from core.runtime.live.sampling.ring_buffer import FIELDS
+from core.runtime.live.view.snapshot import LiveFiles
+from core.runtime.samples import load_samples
+from core.runtime.tasks.worker import Worker
+from tests.builders import small_model, small_traces
+from tests.runtime.kinds_for_tests import until
+
+JOB = Known("a" * 64, "unknown-job", "image")
+
+
+def remember(folder, begin, seconds=300):
+    """A container that swings between nothing and much more than any recorded job used."""
+    writer, rng = HistoryWriter(folder), np.random.default_rng(2)
+    for second in range(seconds):
+        row = [np.nan] * len(FIELDS)
+        loud = second // 20 % 2
+        row[FIELDS.index("cpu")] = 6.0 * loud + rng.random() * 0.1
+        row[FIELDS.index("memory")] = (0.5 + 4 * loud) * 2**30
+        writer.add(begin + second, {JOB.id: row}, {JOB.id: JOB})
+
+
+def test_what_is_new_gets_a_phase_of_its_own_and_the_old_ones_keep_their_numbers(workspace):
+    traces, model = load_samples(workspace)
+    engine, begin = workspace.live.engine_registry.names[0], time.time() - 300
+    remember(LiveFiles(workspace.settings.home, engine).history, begin)
+    task = workspace.live.teach(engine, model.id, [JOB.id], begin, time.time())
+    worker = Worker(workspace, threads=1)
+    worker.start()
+    try:
+        info = until(lambda: (now := workspace.tasks.get(task)).state.ended and now, 60)
+    finally:
+        worker.stop()
+    assert info.state is TaskState.DONE, info.error
+    made = workspace.models.get(info.result["model"])
+    assert made.name == f"{model.name}, trained further"
+    assert made.phases == (*model.phases, len(model.phases))
+    both = workspace.traces.get(info.result["trace_set"])
+    assert made.trace_set_id == both.id
+    assert both.name == f"{traces.name}, and more"
+    old, new = workspace.models.load(model.id), workspace.models.load(made.id)
+    recorded = workspace.traces.load(traces.id)
+    assert (predict(old, recorded) == predict(new, recorded)).mean() > 0.95
+    own = workspace.traces.execution(both.id, JOB.name)
+    assert (predict(new, own) == made.phases[-1]).mean() > 0.2
+
+
+def test_what_cannot_be_is_refused_when_it_is_asked_for(workspace):
+    _, model = load_samples(workspace)
+    engine, now = workspace.live.engine_registry.names[0], time.time()
+    with pytest.raises(NotFoundError, match="Nothing is remembered"):
+        workspace.live.teach(engine, model.id, [JOB.id], now - 60, now)
+    remember(LiveFiles(workspace.settings.home, engine).history, now - 30, 30)
+    alien = workspace.models.add(small_model(small_traces()), name="other", trace_set=None)
+    with pytest.raises(ConflictError, match="is not here"):
+        workspace.live.teach(engine, alien.id, [JOB.id], now - 60, now)
+    with pytest.raises(NotFoundError):
+        workspace.live.teach(engine, "0" * 16, [JOB.id], now - 60, now)
