@@ -56,7 +56,7 @@ class TrainingRecord:
         The 1st and 99th percentile of each feature; empty if unknown, as in older models.
     limits
         The 99th percentiles of the distance to the nearest centre and of the reconstruction error of a sample
-        (`core.phases.strangeness`); empty if unknown, as in older models.
+        (`core.phases.drift.strangeness`); empty if unknown, as in older models.
     """
 
     errors: tuple[float, ...] = ()

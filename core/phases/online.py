@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from core.errors import InputError
+from core.phases.drift.strangeness import is_strange
 from core.phases.prediction import labels_of
 from core.phases.rows import Windows
-from core.phases.strangeness import is_strange
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ class Look(NamedTuple):
     codes
         float32, shape (n, size); zeros without a full window.
     strange
-        Whether the model has seen nothing like it (`core.phases.strangeness`), shape (n,).
+        Whether the model has seen nothing like it (`core.phases.drift.strangeness`), shape (n,).
     """
 
     labels: Labels

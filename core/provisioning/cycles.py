@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from core.provisioning.keeping import kept
+from core.provisioning.advising.keeping import kept
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Floats, Integers

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.phases.kernels.compiling import compiled
-from core.provisioning.keeping import kept
+from core.provisioning.advising.keeping import kept
 
 if TYPE_CHECKING:
     import numpy.typing as npt

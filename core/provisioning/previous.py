@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from core.provisioning.advising.keeping import kept
 from core.provisioning.cycles import Stretches, Whole, quantiles
-from core.provisioning.keeping import kept
 
 if TYPE_CHECKING:
-    from core.provisioning.advice import Ended
+    from core.provisioning.advising.advice import Ended
     from core.provisioning.fleet import Demand, Floats
 
 LEVEL = 0.95
@@ -34,7 +34,7 @@ def previous(statistic: Statistic, demand: Demand) -> Floats:
 @kept
 @dataclass(frozen=True)
 class Previous:
-    """The same for one container, as `core.provisioning.advice.ByCycle`.
+    """The same for one container, as `core.provisioning.advising.advice.ByCycle`.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from app.pages.phases.page import layout
 from app.pages.phases.view import View
 from app.ui.nothing_yet import far_notice
 from app.ui.phases.views import execution_rows
-from core.phases.strangeness import MOST_STRANGE
+from core.phases.drift.strangeness import MOST_STRANGE
 from core.traces.model import Feature, Role, TraceSet
 from core.units import Unit, format_share
 from tests.builders import small_traces

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.phases import predict
+from core.phases.drift.strangeness import PERCENTILE, is_strange, strange_samples, strangeness, with_limits
 from core.phases.prediction import expand, model_windows
-from core.phases.strangeness import PERCENTILE, is_strange, strange_samples, strangeness, with_limits
 from core.store.phase_models.archive import model_archive, read_model_archive
 from tests.builders import small_model, small_traces
 

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import InputError
-from core.provisioning.advice import fold
+from core.provisioning.advising.advice import fold
+from core.provisioning.advising.keeping import from_plain, to_plain
 from core.provisioning.fleet import Resource
-from core.provisioning.keeping import from_plain, to_plain
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import by_advice, fit_policy
 from tests.provisioning.making import demands, random_demand

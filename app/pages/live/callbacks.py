@@ -11,12 +11,12 @@ from dash import ALL, ClientsideFunction, Input, Output, State, set_props
 from app.context import LOCATION, workspace
 from app.pages.live import actions, others, past
 from app.pages.live import limit as live_limit
-from app.pages.live import policy as live_policy
 from app.pages.live import record as live_record
 from app.pages.live.layout import PANELS
 from app.pages.live.queue import card as live_queue
 from app.pages.live.queue import deadlines, submit
 from app.pages.live.state import ACT, PATH, Queue, model_of, notices
+from app.pages.live.steering import policy as live_policy
 from app.ui.basics import notice
 from app.ui.engines import beside_demo, engine_named, is_demo
 from app.ui.errors import notify, problem

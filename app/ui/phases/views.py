@@ -11,7 +11,7 @@ from app.cache import cached
 from app.context import workspace
 from core.errors import InputError
 from core.phases import ApplicationSettings
-from core.phases.strangeness import MOST_STRANGE
+from core.phases.drift.strangeness import MOST_STRANGE
 from core.units import format_duration, format_share
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser
+from core.provisioning.advising.advice import CycleAdviser
+from core.provisioning.advising.keeping import kept
 from core.provisioning.fleet import Resource
-from core.provisioning.keeping import kept
 from core.provisioning.phase_table import places
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
 from core.settings_fields import setting
 
 if TYPE_CHECKING:
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Ended
+    from core.provisioning.advising.advice import Ended
     from core.provisioning.fleet import Demand, Fleet, Floats, Integers
 
 _LONGEST = 1000

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from core.provisioning.advice import CycleAdviser
+from core.provisioning.advising.advice import CycleAdviser
 from core.provisioning.cycles import maxima, rules
 from core.provisioning.evaluation.matched_violation import factors
 from core.provisioning.evaluation.metrics import over, resizes_per_cycle, tally

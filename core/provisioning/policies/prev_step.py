@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.provisioning.advice import CycleAdviser
+from core.provisioning.advising.advice import CycleAdviser
 from core.provisioning.cycles import maxima, rules
 from core.provisioning.policy import Fitted, Policy, PolicyKind
 from core.provisioning.previous import Previous, p95, previous

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from core.provisioning.advice import cycle_number
+from core.provisioning.advising.advice import cycle_number
+from core.provisioning.advising.keeping import kept
 from core.provisioning.evaluation.metrics import tally, under_time_0
-from core.provisioning.keeping import kept
 from core.provisioning.outlook import FEATURES, Outlook, at_cycles, learn
 from core.provisioning.policy import Fitted, Need, Policy, PolicyKind
 from core.provisioning.recent import Past
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Seen
+    from core.provisioning.advising.advice import Seen
     from core.provisioning.distribution import Shares
     from core.provisioning.fleet import Demand, Floats, Integers
     from core.provisioning.outlook import Forecaster

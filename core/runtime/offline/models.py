@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError, InputError
 from core.phases import ApplicationSettings, PhaseSettings, expand, fit, predict, with_minimum_dwell
-from core.phases.familiarity import familiarity, warning
+from core.phases.drift.familiarity import familiarity, warning
 from core.runtime.storage.phase_labels import phases_by_execution
 from core.store import inspect_file, read_with_report
 from core.store.formats.register import FORMATS

@@ -18,7 +18,7 @@ import orjson
 
 from core.errors import ConflictError, InputError
 from core.progress_reporting import silent
-from core.provisioning.keeping import from_plain, to_plain
+from core.provisioning.advising.keeping import from_plain, to_plain
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need
 from core.runtime.storage.files import sweep_older, write_atomically

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from core.errors import MismatchError
+from core.phases.drift.strangeness import with_limits
 from core.phases.matching import match
-from core.phases.strangeness import with_limits
 from core.runtime.database.tables import ModelRow
 from core.runtime.infos import ModelInfo
 from core.runtime.storage.cache import ByteCache

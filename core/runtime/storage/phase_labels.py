@@ -28,7 +28,7 @@ from core.phases import (
     suggested_minimum_dwell,
     with_minimum_dwell,
 )
-from core.phases.strangeness import strange_samples
+from core.phases.drift.strangeness import strange_samples
 from core.runtime.storage.cache import ByteCache, share_of_memory
 from core.runtime.storage.files import sweep_older, write_atomically
 from core.runtime.storage.sources import code_digest

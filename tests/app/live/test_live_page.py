@@ -12,10 +12,11 @@ import pytest
 from app.context import EXTENSION, Choice
 from app.figures.live_history import history_figure
 from app.main import create_app
-from app.pages.live import actions, limit, others, page, policy, record
+from app.pages.live import actions, limit, others, page, record
 from app.pages.live.callbacks import drawn, show_mode, view_of
 from app.pages.live.layout import body, every
 from app.pages.live.state import able, model_of, notices, signatures
+from app.pages.live.steering import policy
 from app.pages.live.table import columns
 from app.shell.layout import choice_of
 from app.ui.engines import dot, engine_named, engine_options

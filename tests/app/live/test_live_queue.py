@@ -11,12 +11,12 @@ import pytest
 from app.context import EXTENSION, workspace
 from app.main import create_app
 from app.pages.live import actions
-from app.pages.live.policy import confirmation
-from app.pages.live.policy import panel as policy_panel
 from app.pages.live.queue import card as queue
 from app.pages.live.queue import submit
 from app.pages.live.queue.form import form
 from app.pages.live.state import Queue, notices, signatures
+from app.pages.live.steering.policy import confirmation
+from app.pages.live.steering.policy import panel as policy_panel
 from core.config import Settings
 from core.runtime.live.queue.infos import QueuedJob
 from core.runtime.live.queue.spec import JobSpec

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dash import html
 
-from app.pages.live.decisions import clock
 from app.pages.live.state import does
+from app.pages.live.steering.decisions import clock
 from app.ui.basics import Node, aria, button, card, data, icon_button, notice, state_badge
 from core.runtime.live.queue.states import QueueState
 from core.runtime.live.view.values import EngineState

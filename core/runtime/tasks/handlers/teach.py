@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ConflictError
-from core.phases.continuing import continue_training, together
+from core.phases.drift.continuing import continue_training, together
 from core.progress_reporting import part_of
 from core.runtime.live.history.reader import traces_of
 from core.runtime.live.recording.recorder import source_of

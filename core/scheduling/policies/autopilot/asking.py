@@ -1,8 +1,8 @@
 """Asking a policy, at a sample, what a container is given until the next one.
 
 A policy says what is given for a sample once that comes, when it is known how long the one before has lasted
-(`core.provisioning.advice`). Here it is asked twice: with the sample that came, so that it remembers what an
-evaluation of the recording would; and for the one to come, which is expected a period later.
+(`core.provisioning.advising.advice`). Here it is asked twice: with the sample that came, so that it remembers
+what an evaluation of the recording would; and for the one to come, which is expected a period later.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from core.provisioning.advice import Seen
+from core.provisioning.advising.advice import Seen
 
 if TYPE_CHECKING:
-    from core.provisioning.advice import Adviser
+    from core.provisioning.advising.advice import Adviser
     from core.scheduling.model import Use
 
 GAP = 3.0

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from core.provisioning.keeping import kept
+from core.provisioning.advising.keeping import kept
 
 if TYPE_CHECKING:
-    from core.provisioning.advice import Adviser
+    from core.provisioning.advising.advice import Adviser
 
 
 class Clock(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from core.errors import InputError
 from core.phases import encode, predict
 from core.progress_reporting import part_of, silent
-from core.provisioning.advice import Scaled
+from core.provisioning.advising.advice import Scaled
 from core.provisioning.building import prepare, require_past
 from core.provisioning.evaluation.exam import calibration, settings_of
 from core.provisioning.evaluation.matched_violation import factors
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from core.phases import PhaseModel
     from core.progress_reporting import Progress
-    from core.provisioning.advice import Adviser
+    from core.provisioning.advising.advice import Adviser
     from core.provisioning.building import Provisioning
     from core.provisioning.fleet import Demand
     from core.provisioning.policy import Policy

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from core.provisioning.advice import cycle_number
+from core.provisioning.advising.advice import cycle_number
 from core.scheduling.policies.autopilot.asking import first, following
 from core.units import MIB
 
 if TYPE_CHECKING:
-    from core.provisioning.advice import Adviser
+    from core.provisioning.advising.advice import Adviser
     from core.scheduling.model import Use
     from core.scheduling.policies.autopilot.fitted import Clock
     from core.scheduling.policies.autopilot.settings import AutopilotSettings

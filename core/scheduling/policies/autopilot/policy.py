@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING
 
-from core.phases.strangeness import MOST_STRANGE
+from core.phases.drift.strangeness import MOST_STRANGE
 from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory, waiting
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from core.scheduling.policies.autopilot.cpu import CpuState
     from core.scheduling.policies.autopilot.fitted import FittedPolicy
     from core.scheduling.policies.autopilot.memory import MemoryState
-    from core.scheduling.starting import Asked
+    from core.scheduling.retries import Asked
 
 EVERY = 1.0
 """Seconds between two samples."""

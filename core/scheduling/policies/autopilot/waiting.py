@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from core.scheduling.actions import Reason, Start
 from core.scheduling.model import JobState
-from core.scheduling.retries import PATIENCE
+from core.scheduling.retries import PATIENCE, Asked, after_failures
 from core.scheduling.shares.threads import threads_for
-from core.scheduling.starting import Asked, after_failures
 from core.units import format_cores
 
 if TYPE_CHECKING:

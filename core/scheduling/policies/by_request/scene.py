@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from core.scheduling.actions import Reason
 from core.scheduling.deadlines.time_left import seconds_left
 from core.scheduling.model import JobState
-from core.scheduling.retries import PATIENCE
-from core.scheduling.starting import Asked, after_failures
+from core.scheduling.retries import PATIENCE, Asked, after_failures
 from core.units import format_cores
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from app.context import workspace
-from app.pages.live.decisions import clock, decisions
-from app.pages.live.evidence import evidence
 from app.pages.live.state import does, is_control
+from app.pages.live.steering.decisions import clock, decisions
+from app.pages.live.steering.evidence import evidence
 from app.ui import attached_runs
 from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
 from app.ui.forms import controls, named

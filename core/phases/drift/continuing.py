@@ -15,11 +15,11 @@ import numpy as np
 from core.errors import InputError
 from core.phases.clustering import distinct, fit_centres
 from core.phases.describing.describe import phase_statistics
-from core.phases.familiarity import training_ranges
+from core.phases.drift.familiarity import training_ranges
+from core.phases.drift.strangeness import MOST_STRANGE, is_strange, training_limits
 from core.phases.matching import match
 from core.phases.model import TrainingRecord
 from core.phases.prediction import model_windows, predict
-from core.phases.strangeness import MOST_STRANGE, is_strange, training_limits
 from core.progress_reporting import silent
 from core.traces.fingerprint import fingerprint
 from core.traces.model import TraceSet
