@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .agent import Agent
 from .catalogue import CATALOGUE, make
+from .course import Course
 from .running import Plan, run
 from .threads import fix_pools, set_threads
 
@@ -40,7 +41,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checkpoint = chosen.checkpoint
     if checkpoint is None and agent.folder is not None:
         checkpoint = agent.folder / f"checkpoint{program.suffix}"
-    run(program, Plan(chosen.steps, checkpoint, chosen.every), agent, _say)
+    course = Course(chosen.load, chosen.augment, chosen.judge, chosen.second)
+    try:
+        run(program, Plan(chosen.steps, checkpoint, chosen.every, course, chosen.seed), agent, _say)
+    except ValueError as error:
+        if course.plain:
+            raise
+        _say(str(error))
+        return 2
     return 0
 
 
@@ -78,6 +86,13 @@ def _size(text: str) -> float:
     raise argparse.ArgumentTypeError(f"“{text}” is not a number above 0")
 
 
+def _share(text: str) -> float:
+    with suppress(ValueError):
+        if 0 < float(text) <= 1:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"“{text}” is not a share above 0")
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python3 -m phasedock_jobs",
@@ -97,6 +112,21 @@ def _parser() -> argparse.ArgumentParser:
         type=_thread_choice,
         default="follow",
         help="follow the cores (default), static, or a number",
+    )
+    parser.add_argument(
+        "--load", type=_whole(0), default=0, help="thousands of images read from files before training (0)"
+    )
+    parser.add_argument(
+        "--augment", type=_whole(0), default=0, help="processes that vary the images before each epoch (0)"
+    )
+    parser.add_argument(
+        "--judge", type=_whole(0), default=0, help="thousands of images looked at after each epoch (as usual)"
+    )
+    parser.add_argument(
+        "--second",
+        type=_share,
+        default=1.0,
+        help="share of the steps after which batches grow (1: never)",
     )
     parser.add_argument(
         "--checkpoint", type=Path, help="the checkpoint's file, where no agent's folder is mounted"

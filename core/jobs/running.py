@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from .course import Course, Following
 from .programs.batches import STEPS_PER_EPOCH
 
 if TYPE_CHECKING:
@@ -53,11 +54,17 @@ class Plan:
         Where its checkpoint lies, or None for a job that keeps none.
     every
         Steps between two checkpoints that it writes by itself; 0 for none.
+    course
+        What happens beside the steps.
+    seed
+        Of the data that the course makes.
     """
 
     steps: int
     checkpoint: Path | None = None
     every: int = 0
+    course: Course = field(default_factory=Course)
+    seed: int = 1
 
 
 def run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None]) -> None:
@@ -106,13 +113,17 @@ def _run(program: Program, plan: Plan, agent: Agent, say: Callable[[str], None])
                 raise
             say(f"checkpoint of step {agent.step} written")
 
-    agent.begin(done, plan.steps, save)
-    for number in range(done + 1, plan.steps + 1):
-        _step(program, number, plan.steps, agent, say, save)
-        if number % STEPS_PER_EPOCH == 0 or number == plan.steps:
-            _look(program, number, plan.steps, say)
-        if plan.every and number % plan.every == 0 and path is not None:
-            agent.keep(save)
+    with Following(plan.course, program, plan.seed, plan.steps, say, agent.listen) as course:
+        course.begin()
+        course.resume(done)
+        agent.begin(done, plan.steps, save)
+        for number in range(done + 1, plan.steps + 1):
+            course.before(number)
+            _step(program, number, plan.steps, agent, say, save)
+            if number % STEPS_PER_EPOCH == 0 or number == plan.steps:
+                _look(program, number, plan.steps, say)
+            if plan.every and number % plan.every == 0 and path is not None:
+                agent.keep(save)
     say(f"done: {plan.steps} steps in {time.monotonic() - began:.1f} s")
 
 

@@ -77,7 +77,7 @@ class Starter:
         wanted = chosen.chosen(settings)
         self._fitted.check(wanted)
         if isinstance(wanted, AutopilotSettings) and wanted.model:
-            PhaseTracker(self._models.load(wanted.model))
+            PhaseTracker(self._models.load(self._fitted.model_of(wanted)))
         if mode not in list(Mode):
             raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
         if mode == Mode.CONTROL and not (self._control or self._engines.is_demo(engine)):

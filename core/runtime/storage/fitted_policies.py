@@ -83,15 +83,15 @@ class FittedPolicies:
         """
         if not isinstance(settings, AutopilotSettings):
             return settings
-        traces = self._learned_from(settings)
+        model, traces = self.model_of(settings), self._learned_from(settings)
         lesson = Lesson(settings.policy, settings.cycle, settings.tolerance, settings.memory)
-        path = self._folder / f"{self._key(traces, settings.model, lesson)}.npz"
+        path = self._folder / f"{self._key(traces, model, lesson)}.npz"
         fitted = _read(path)
         if fitted is None:
-            model = self._models.load(settings.model) if settings.model else None
-            fitted = fit_to_steer(self._traces.load(traces), model, lesson, progress)
+            known = self._models.load(model) if model else None
+            fitted = fit_to_steer(self._traces.load(traces), known, lesson, progress)
             _write(path, fitted)
-        return ReadySettings(**asdict(settings), fitted=fitted)
+        return ReadySettings(**{**asdict(settings), "model": model, "traces": traces}, fitted=fitted)
 
     def check(self, settings: Any) -> None:
         """Refuse settings of a policy that could not be made ready, without fitting anything.
@@ -116,15 +116,23 @@ class FittedPolicies:
         """Remove those that were fitted long ago; they are fitted again when needed."""
         return sweep_older(self._folder, _KEPT_SECONDS)
 
+    def model_of(self, settings: AutopilotSettings) -> str:
+        """The id of the phase model, which the settings may also name; empty for none."""
+        named = next((each for each in self._models.list() if each.name == settings.model), None)
+        if not settings.model or named is not None:
+            return "" if named is None else named.id
+        return self._models.get(settings.model).id
+
     def _learned_from(self, settings: AutopilotSettings) -> str:
-        """The id of the trace set."""
+        """The id of the trace set, which the settings may also name."""
         if settings.traces:
-            return self._traces.get(settings.traces).id
+            named = next((each for each in self._traces.list() if each.name == settings.traces), None)
+            return self._traces.get(settings.traces).id if named is None else named.id
         if not settings.model:
             raise ConflictError(
                 "The autopilot has nothing to learn from.", "Choose a phase model, or a trace set."
             )
-        model = self._models.get(settings.model)
+        model = self._models.get(self.model_of(settings))
         if model.trace_set_id is None:
             raise ConflictError(
                 f"What “{model.name}” was trained on is not here.", "Choose a trace set to learn from."

@@ -97,6 +97,8 @@ def test_a_fit_is_made_once_and_again_when_what_it_depends_on_changes(space):
     first = ready()
     files = list((space.settings.home / "fitted").iterdir())
     again = ready(traces=traces.id)
+    named = ready(model=model.name, traces=traces.name)
+    assert (named.model, named.traces) == (model.id, traces.id)
     assert again.fitted.cpu.factor == first.fitted.cpu.factor
     assert list((space.settings.home / "fitted").iterdir()) == files
     ready(tolerance=0.1)

@@ -15,7 +15,7 @@ from .program import NumpyProgram
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..digits import Labels
+    from ..digits import Images, Labels
     from .optimiser import Array
 
 
@@ -44,6 +44,14 @@ class DigitProgram(NumpyProgram):
         self._x, self._labels = made_digits(count, self._seed, tick)
         self._test_x, self._test_labels = made_digits(max(50, count // 4), self._seed, tick, held_out=True)
         return f"{count} images of {SIDE} x {SIDE} points"
+
+    def renew(self, images: Images, labels: Labels) -> None:
+        """Learn from other images from now on."""
+        self._x, self._labels = images, labels
+
+    def judge_by(self, images: Images, labels: Labels) -> None:
+        """Evaluate on other images from now on."""
+        self._test_x, self._test_labels = images, labels
 
     def step(self) -> float:
         """Train on the next twentieth of the images."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from ..batches import Indices
+    from ..digits import Images, Labels
     from .program import Arrays
 
 POINTS, CODE = SIDE * SIDE, 16
@@ -32,6 +33,14 @@ class TensorFlowDigits(TensorFlowProgram):
         self._x, self._labels = made_digits(count, self.seed, tick)
         self._test_x, self._test_labels = made_digits(max(50, count // 5), self.seed, tick, held_out=True)
         return f"{count} images of {SIDE} x {SIDE} points"
+
+    def renew(self, images: Images, labels: Labels) -> None:
+        """Learn from other images from now on."""
+        self._x, self._labels = images, labels
+
+    def judge_by(self, images: Images, labels: Labels) -> None:
+        """Evaluate on other images from now on."""
+        self._test_x, self._test_labels = images, labels
 
 
 class Recogniser(TensorFlowDigits):

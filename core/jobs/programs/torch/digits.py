@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..batches import Indices
+    from ..digits import Images, Labels
 
 POINTS = SIDE * SIDE
 
@@ -30,9 +31,20 @@ class TorchDigits(TorchProgram):
         self._test_x, self._test_labels = self._tensors(max(50, count // 5), tick, held_out=True)
         return f"{count} images of {SIDE} x {SIDE} points"
 
+    def renew(self, images: Images, labels: Labels) -> None:
+        """Learn from other images from now on."""
+        self._x, self._labels = _tensors(images, labels)
+
+    def judge_by(self, images: Images, labels: Labels) -> None:
+        """Evaluate on other images from now on."""
+        self._test_x, self._test_labels = _tensors(images, labels)
+
     def _tensors(self, count: int, tick: Callable[[], None], *, held_out: bool) -> tuple[Any, Any]:
-        images, labels = made_digits(count, self.seed, tick, held_out=held_out)
-        return torch.from_numpy(images).view(-1, 1, SIDE, SIDE), torch.from_numpy(labels)
+        return _tensors(*made_digits(count, self.seed, tick, held_out=held_out))
+
+
+def _tensors(images: Images, labels: Labels) -> tuple[Any, Any]:
+    return torch.from_numpy(images).view(-1, 1, SIDE, SIDE), torch.from_numpy(labels)
 
 
 class Recogniser(TorchDigits):
