@@ -78,6 +78,9 @@ class RunResult:
     met, promised, kept, tardiness, tardiness_p95, utilisation, lost, prediction_error, prediction_error_p90
         Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
         deadline, and in results of earlier releases.
+    reserved, short, too_low
+        Every measure of `core.experiments.measures.steering.STEERING_MEASURES`; None where nothing was
+        limited or nobody saw what jobs used, and in results of earlier releases.
     evidence
         What steering freed, or would have; None where nobody saw what jobs used.
     """
@@ -115,6 +118,9 @@ class RunResult:
     lost: float | None = None
     prediction_error: float | None = None
     prediction_error_p90: float | None = None
+    reserved: float | None = None
+    short: float | None = None
+    too_low: float | None = None
     evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -185,7 +191,8 @@ class Outcome:
         jobs = tuple(replace(job, migrations=self._moves.get(job.id, 0)) for job in ended)
         done = [job.completion for job in jobs if job.state == JobState.DONE.value]
         slowdowns = [job.slowdown for job in jobs if job.slowdown is not None]
-        run = Run(jobs, sum(worker.capacity for worker in self._workers))
+        evidence = self._book.evidence()
+        run = Run(jobs, sum(worker.capacity for worker in self._workers), evidence)
         return RunResult(
             jobs=jobs,
             mean=_mean(done),
@@ -200,7 +207,7 @@ class Outcome:
             failed_jobs=sum(job.state == JobState.FAILED.value for job in jobs),
             decisions=self._decisions,
             median=float(np.median(done)) if done else None,
-            evidence=self._book.evidence(),
+            evidence=evidence,
             **{name: each.of(run) for name, each in FURTHER_MEASURES.items()},
         )
 

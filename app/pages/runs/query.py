@@ -35,7 +35,12 @@ OVER = {
     "lists": "Lists",
     "queue": "Queue",
 }
-COLUMNS = {"completion": "Completion", "deadlines": "Deadlines", "queue": "Waiting and cores"}
+COLUMNS = {
+    "completion": "Completion",
+    "deadlines": "Deadlines",
+    "steering": "Reserved and short",
+    "queue": "Waiting and cores",
+}
 LINES = {"loss": "Loss", "growth": "Growth efficiency"}
 
 
@@ -77,7 +82,7 @@ class View:
     bars, over, line
         How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
     columns
-        Which columns the leaderboard has: those of ``completion``, ``deadlines`` or the ``queue``.
+        Which columns the leaderboard has: those of ``completion``, ``deadlines``, ``steering`` or the ``queue``.
     """
 
     query: Query

@@ -1,4 +1,4 @@
-"""The measures beside completion and the loss: what a queue does to jobs, and what becomes of deadlines."""
+"""The measures beside completion and the loss: queues, deadlines, and what steering frees."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from core.experiments.measures.deadlines import DEADLINE_MEASURES
 from core.experiments.measures.queue_measures import QUEUE_MEASURES, queues
+from core.experiments.measures.steering import STEERING_MEASURES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-FURTHER_MEASURES = {**DEADLINE_MEASURES, **QUEUE_MEASURES}
+FURTHER_MEASURES = {**DEADLINE_MEASURES, **STEERING_MEASURES, **QUEUE_MEASURES}
 RISING = frozenset(name for name, each in FURTHER_MEASURES.items() if each.rising)
 """Measures of which more is better; of all others, and of all times, less is."""
 COUNTS = frozenset(name for name, each in FURTHER_MEASURES.items() if not each.unit)
@@ -27,13 +28,15 @@ def telling(rows: Sequence[Mapping[str, float | None]]) -> dict[str, tuple[str, 
     Returns
     -------
     dict
-        Under ``deadlines`` those of deadlines where jobs have one, and under ``queue`` those of a queue where
-        jobs wait somewhere.
+        Under ``deadlines`` those of deadlines where jobs have one, under ``steering`` those of steering where
+        some policy goes by what jobs use, and under ``queue`` those of a queue where jobs wait somewhere.
     """
     found: dict[str, tuple[str, ...]] = {}
     if any(row.get("met") is not None for row in rows):
         known = (name for name in DEADLINE_MEASURES if any(row.get(name) is not None for row in rows))
         found["deadlines"] = tuple(known)
+    if any(row.get("short") is not None for row in rows):
+        found["steering"] = tuple(STEERING_MEASURES)
     if any(queues(row) for row in rows):
         found["queue"] = tuple(name for name in QUEUE_MEASURES if any(row.get(name) for row in rows))
     return found

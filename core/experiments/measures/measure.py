@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.experiments.measures.job_outcome import JobOutcome
+    from core.scheduling.policies.autopilot.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +24,13 @@ class Run:
         All jobs that ended, refused ones included, in order of arrival.
     capacity
         Cores of all workers.
+    evidence
+        What steering freed; None where nobody saw what jobs used.
     """
 
     jobs: Sequence[JobOutcome]
     capacity: float
+    evidence: Evidence | None = None
 
     @property
     def done(self) -> list[JobOutcome]:

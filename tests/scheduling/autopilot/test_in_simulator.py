@@ -75,4 +75,6 @@ def test_what_was_freed_is_kept_with_the_result():
     assert limits[-1] == pytest.approx(1.0, abs=0.01)
     assert found.freed_cores > 0.8
     assert found.short_share < 0.1
+    assert (result.short, result.too_low) == (found.short_share, found.violations)
+    assert result.reserved < 0.8 * run("kube.default")[0].reserved
     assert type(result).from_dict(result.to_dict()) == result

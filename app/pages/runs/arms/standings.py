@@ -84,7 +84,7 @@ def columns(rows: Sequence[Standing], view: View) -> Columns:
     if view.columns not in found:
         return Columns(COLUMNS, single=True, ways=tuple(found))
     titles = {name: FURTHER_MEASURES[name].short for name in found[view.columns]}
-    if view.columns == "queue":
+    if view.columns != "deadlines":
         titles = {"mean": "Total time", **titles}
     return Columns({**titles, "makespan": "Makespan"}, single=False, ways=tuple(found))
 

@@ -10,7 +10,6 @@ from dash import html
 from app.figures.provisioning import gains
 from app.pages.runs.words import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
-from core.experiments.measures.deadlines import DEADLINE_MEASURES
 from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
 from core.units import format_number, format_share
 
@@ -27,9 +26,13 @@ _SHARES = {
     "used": 1,
     "used_seed": 0,
     "controller": 1,
-    **{name: 1 for name, each in DEADLINE_MEASURES.items() if each.unit == "share"},
+    **{name: 1 for name, each in FURTHER_MEASURES.items() if each.unit == "share" and name != "used"},
 }
-_RATES = {"jobs_per_hour": (1.0, "/ h"), "lost": (3600.0, "core-h")}
+_RATES = {
+    "jobs_per_hour": (1.0, "/ h"),
+    "lost": (3600.0, "core-h"),
+    "reserved": (3600.0, "core-h"),
+}
 """What a measure is divided by, and the unit that it is then in."""
 EXCEPT = ", except for shares of jobs or cores, and jobs per hour"
 """Completes “lower is better”."""
