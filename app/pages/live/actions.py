@@ -11,7 +11,7 @@ from app.context import workspace
 from app.pages.live import limit, record
 from app.pages.live.queue import card as queue
 from app.pages.live.queue.form import form as job_form
-from app.pages.live.state import does, is_control
+from app.pages.live.state import Queue, does, is_control
 from app.pages.live.steering import policy
 from app.ui.basics import Node, button
 from app.ui.engines import is_demo
@@ -186,6 +186,24 @@ def set_limit(engine: str, container: str, cores: float | None, memory: float | 
     notify(html.Div([words, undo], className="row between"), "ok", title=f"{change.container} changed.")
 
 
+def _take_control(view: LiveView, _of: str) -> list[Node] | None:
+    """Ask before the policy that watches may control, with what watching has shown."""
+    attached = view.attached
+    if attached is None or is_control(attached):
+        return None
+    draft = {
+        "engine": view.engine.name,
+        "policy": attached.policy,
+        "mode": "control",
+        "settings": dict(attached.settings),
+        "instead": True,
+    }
+    set_props("live-draft", {"data": draft})
+    waiting = [job.name for job in Queue.of(view.engine.name).waiting]
+    title = f"Let {spelt(attached.policy)} control {many(len(view.rows), 'container')}?"
+    return show(title, policy.confirmation(view, attached.policy, waiting))
+
+
 def _teach(view: LiveView, _of: str) -> None:
     """Train the attached policy's model further on the containers that it does not know."""
     attached = view.attached
@@ -213,6 +231,7 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "pick-now": _pick_now,
     "unpick": _unpick,
     "detach": _detach,
+    "take-control": _take_control,
     "teach": _teach,
     "record-stop": _stop_recording,
     "job-form": _job_form,
@@ -223,7 +242,7 @@ ACTIONS: dict[str, Callable[[LiveView, str], list[Node] | None]] = {
     "job-down": _job_moved(-1),
 }
 """What each button does with the engine as it is now and the id that the button carries."""
-OPENS = frozenset(("one", "release", "job-form"))
+OPENS = frozenset(("one", "release", "job-form", "take-control"))
 """The actions that only open a window and change nothing."""
 
 

@@ -168,7 +168,8 @@ def act(asked: dict[str, Any] | None, search: str | None, draft: dict[str, Any] 
         actions.close()
         _attach(**draft)
     elif asked["act"] in actions.ACTIONS and (view := view_of(search)) is not None:
-        set_props("live-draft", {"data": {"container": asked.get("id")}})
+        if asked["act"] != "take-control":  # which leaves a draft of its own
+            set_props("live-draft", {"data": {"container": asked.get("id")}})
         return actions.act(view, asked) or dash.no_update
     return dash.no_update
 
@@ -190,8 +191,8 @@ def set_limit(
     return None
 
 
-def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str) -> None:
-    live_policy.start(engine, policy, settings, mode)
+def _attach(engine: str, policy: str, settings: dict[str, Any], mode: str, *, instead: bool = False) -> None:
+    live_policy.start(engine, policy, settings, mode, instead=instead)
     words = (
         "It sets limits from now on."
         if mode == Mode.CONTROL

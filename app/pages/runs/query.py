@@ -82,7 +82,7 @@ class View:
     bars, over, line
         How completion times are drawn, None for what suits them; what is drawn over time; and what of jobs.
     columns
-        Which columns the leaderboard has: those of ``completion``, ``deadlines``, ``steering`` or the ``queue``.
+        Which columns the leaderboard has, one of `COLUMNS`.
     """
 
     query: Query

@@ -178,7 +178,14 @@ class Live(ViewBuilder):
         self._steering.unpick(engine, container)
 
     def attach(
-        self, engine: str, policy: str, settings: Mapping[str, Any], mode: Mode | str, seed: int = 1
+        self,
+        engine: str,
+        policy: str,
+        settings: Mapping[str, Any],
+        mode: Mode | str,
+        seed: int = 1,
+        *,
+        instead: bool = False,
     ) -> str:
         """Let a policy watch or control the labelled and picked containers; returns the task's id.
 
@@ -192,17 +199,19 @@ class Live(ViewBuilder):
             ``"watch"`` changes nothing and says what it would do; ``"control"`` does it.
         seed
             Seeds the policy's own random choices.
+        instead
+            Whether a policy that is attached is detached first, its limits restored.
 
         Raises
         ------
         ConflictError
-            If a policy is attached already, or `mode` is control and control is off.
+            If a policy is attached already, or does not let go, or `mode` is control and control is off.
         NotFoundError
             If there is no such engine or policy.
         InputError
             If a setting is unknown or out of bounds, or no policy can follow this engine's containers.
         """
-        return self._beginning.attach(engine, policy, settings, str(mode), seed)
+        return self._beginning.attach(engine, policy, settings, str(mode), seed, instead=instead)
 
     def detach(self, engine: str) -> str:
         """End the attached policy; its task restores every limit. Returns the task's id.

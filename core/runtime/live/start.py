@@ -29,6 +29,10 @@ if TYPE_CHECKING:
     from core.runtime.tasks.store import Tasks
 
 
+_LETS_GO_WITHIN = 20.0
+"""Seconds for which an attached policy is waited for until it has restored its containers."""
+
+
 class Starter:
     """Submits the tasks of running containers.
 
@@ -60,7 +64,16 @@ class Starter:
         self._fitted = fitted
         self._control = control
 
-    def attach(self, engine: str, policy: str, settings: Mapping[str, Any], mode: str, seed: int) -> str:
+    def attach(
+        self,
+        engine: str,
+        policy: str,
+        settings: Mapping[str, Any],
+        mode: str,
+        seed: int,
+        *,
+        instead: bool = False,
+    ) -> str:
         """See `core.runtime.live.service.Live.attach`."""
         self._check_ready(engine)
         if self._engines.kind(engine).adopt is None:
@@ -82,6 +95,9 @@ class Starter:
             raise InputError(f"“{mode}” is not a mode.", f"Choose one of: {', '.join(Mode)}.")
         if mode == Mode.CONTROL and not (self._control or self._engines.is_demo(engine)):
             raise switched_off()
+        present = self._sessions.of(engine).get(ATTACH)
+        if instead and present is not None:
+            self._sessions.end([present.id], _LETS_GO_WITHIN)
         if any(ATTACH in self._sessions.of(name) for name in self._engines.aliases(engine)):
             raise ConflictError(f"A policy is already attached to {engine}.", "Detach it first.")
         params = {"engine": engine, "policy": policy, "settings": dict(settings), "mode": str(mode)}

@@ -44,6 +44,19 @@ def evidence(attached: Attached) -> list[Node]:
     return [html.Section(parts, className="evidence stack close")]
 
 
+def worth(attached: Attached | None) -> str:
+    """What watching has shown so far, in a sentence; empty where nothing has been watched."""
+    found = None if attached is None else attached.evidence
+    if found is None or found.seconds <= 0:
+        return ""
+    freed, kept = format_number(found.freed_cores), format_number(found.kept_cores)
+    words = (
+        f"In the last {format_duration(found.lasted)} it would have freed {freed} of {kept} cores on average, "
+        f"and containers would have been short for {format_share(found.short_share)} of the time."
+    )
+    return f"{words} {found.worst.name} would have been short most often." if found.worst else words
+
+
 def _figures(found: Evidence, *, memory: bool, done: bool) -> html.Dl:
     figures = [
         (

@@ -10,7 +10,7 @@ from dash import dcc, html
 from app.context import workspace
 from app.pages.live.state import does, is_control
 from app.pages.live.steering.decisions import clock, decisions
-from app.pages.live.steering.evidence import evidence
+from app.pages.live.steering.evidence import evidence, worth
 from app.ui import attached_runs
 from app.ui.basics import Node, aria, button, card, data, icon, notice, state_badge
 from app.ui.forms import controls, named
@@ -45,11 +45,11 @@ def panel(view: LiveView, *, control: bool, follows: bool = True, waiting: bool 
         Whether there are submitted jobs that a policy could start.
     """
     if view.attached:
-        return _attached(view.attached)
+        return _attached(view.attached, control=control)
     return _form(bool(view.rows) or waiting, control=control) if follows else _unable(view)
 
 
-def _attached(attached: Attached) -> html.Section:
+def _attached(attached: Attached, *, control: bool) -> html.Section:
     steering = attached.mode is Mode.CONTROL
     tools: list[Node] = [
         _unfold("list-check", "Decisions"),
@@ -61,6 +61,8 @@ def _attached(attached: Attached) -> html.Section:
     parts += evidence(attached)
     if not steering:
         parts.append(_watching(attached))
+        if control:
+            parts.append(button("Let it control", "activity", "small", **does("take-control")))
     parts.append(html.Div(_ways(attached), className="row wrap between"))
     return card(
         [spelt(attached.policy), html.Span(next_, className="only-phone when-next")],
@@ -220,7 +222,7 @@ def settings_form(policy: str, model: str | None = None) -> list[Node]:
 
 
 def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> list[Node]:
-    """What attaching in control will touch, by name, and which jobs that wait it may start."""
+    """What attaching in control touches, which waiting jobs it may start, and what speaks for it."""
     names = sorted(row.name for row in view.rows)
     n = len(names)
     now = f"of {many(n, 'container')} on {view.engine.name}, and of" if n else f"on {view.engine.name} of"
@@ -229,6 +231,7 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
         "limits are saved first and restored when the policy is detached."
     )
     return [
+        html.P(worth(view.attached)),
         html.P(text),
         html.Ul([html.Li(name) for name in names], className="names"),
         html.P(f"Jobs that wait, which it may start: {', '.join(waiting)}.") if waiting else None,
@@ -251,6 +254,6 @@ def detached_words(view: LiveView) -> str:
     return f"The original limits of {many(held, 'container')} are restored."
 
 
-def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str) -> str:
-    """Attach a policy; returns its task's id."""
-    return workspace().live.attach(engine, policy, settings, Mode(mode))
+def start(engine: str, policy: str, settings: Mapping[str, Any], mode: str, *, instead: bool = False) -> str:
+    """Attach a policy, or let it take the place of the one that is attached; returns its task's id."""
+    return workspace().live.attach(engine, policy, settings, Mode(mode), instead=instead)
