@@ -51,8 +51,8 @@ def worth(attached: Attached | None) -> str:
         return ""
     freed, kept = format_number(found.freed_cores), format_number(found.kept_cores)
     words = (
-        f"In the last {format_duration(found.lasted)} it would have freed {freed} of {kept} cores on average, "
-        f"and containers would have been short for {format_share(found.short_share)} of the time."
+        f"In the last {format_duration(found.lasted)} it would have freed {freed} of {kept} cores on "
+        f"average, and containers would have been short for {format_share(found.short_share)} of the time."
     )
     return f"{words} {found.worst.name} would have been short most often." if found.worst else words
 

@@ -230,8 +230,9 @@ def confirmation(view: LiveView, policy: str, waiting: Sequence[str] = ()) -> li
         f"{spelt(policy)} will set the CPU limits {now} labelled containers that start later. Their original "
         "limits are saved first and restored when the policy is detached."
     )
+    shown = worth(view.attached)
     return [
-        html.P(worth(view.attached)),
+        html.P(shown) if shown else None,
         html.P(text),
         html.Ul([html.Li(name) for name in names], className="names"),
         html.P(f"Jobs that wait, which it may start: {', '.join(waiting)}.") if waiting else None,
