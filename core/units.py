@@ -232,3 +232,8 @@ def phase_number(phase: int) -> int:
 def phase_name(phase: int) -> str:
     """A phase as people read it: φ1, or warm-up."""
     return "warm-up" if phase < 0 else f"φ{phase_number(phase)}"
+
+
+def phase_of(name: str) -> int:
+    """The id of the phase that `phase_name` gives this name; −1 for warm-up."""
+    return int(name[1:]) - 1 if name.startswith("φ") else -1

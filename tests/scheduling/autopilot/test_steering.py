@@ -112,7 +112,7 @@ def test_each_container_is_asked_for_what_its_cycle_needs():
     assert asked[1:] == [("a", 1.0), ("a", 0.5), ("a", 3.0)], "after the cold start"
     assert all(isinstance(action, SetLimit) for action in engine.asked), "memory only if that is asked for"
     said = [reason for entry in entries for reason in entry.reasons if reason.job == "a"]
-    assert said[1].text == "a has 1.00 cores from now on. The policy decided anew."
+    assert said[1].text == "a, in φ2, has 1.00 cores from now on. The policy decided anew."
 
 
 def test_a_run_replays_from_its_ledger():

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from core.engines.terms import read_terms
 from core.engines.values import AGENT, labelled
+from core.phases.model import WARM_UP
 from core.runtime.live.engines import ready
 from core.runtime.live.sampling.ring_buffer import FIELDS, TOTALS
 from core.runtime.live.sampling.usage import UsageReader
 from core.runtime.live.view.values import ContainerRow, LiveView, Totals
+from core.units import phase_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -177,13 +179,17 @@ def counted(labels: Iterable[str | None]) -> tuple[tuple[str, int], ...]:
 
 
 def marked(
-    rows: Iterable[ContainerRow], marks: Mapping[str, tuple[str, float | None]]
+    rows: Iterable[ContainerRow], marks: Mapping[str, tuple[str, float | None]], *, phases: bool = False
 ) -> tuple[ContainerRow, ...]:
-    """Rows with what an attached policy thinks of them."""
-    return tuple(
-        _with(row, label=marks[row.id][0] or None, growth=marks[row.id][1]) if row.id in marks else row
-        for row in rows
-    )
+    """Rows with what an attached policy thinks of them; with `phases` its labels are those of phases."""
+    return tuple(_marked(row, *marks[row.id], phases=phases) if row.id in marks else row for row in rows)
+
+
+def _marked(row: ContainerRow, label: str, growth: float | None, *, phases: bool) -> ContainerRow:
+    phase = phase_of(label) if phases else WARM_UP
+    if phase != WARM_UP:
+        return _with(row, phase=phase, growth=growth)
+    return _with(row, label=label or None, growth=growth)
 
 
 def _with(row: ContainerRow, **values: object) -> ContainerRow:

@@ -22,6 +22,7 @@ from core.runtime.live.view.snapshot import (
     read_view,
 )
 from core.runtime.live.view.values import Attached, History, LiveView, Mode, Recording
+from core.scheduling.policies import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +169,9 @@ def _with_tasks(seen: LiveView, files: LiveFiles, going_on: dict[str, TaskInfo])
     said = read_attached(files.attached)
     if said is None or said[0].task != attach.id:
         return replace(seen, attached=_attaching(attach))
-    rows = marked(seen.rows, said[1])
+    policy = said[0].policy
+    phases = policy in POLICIES and POLICIES[policy].sees_use
+    rows = marked(seen.rows, said[1], phases=phases)
     totals = replace(seen.totals, labels=counted(row.label for row in rows))
     return replace(seen, attached=said[0], rows=rows, totals=totals)
 

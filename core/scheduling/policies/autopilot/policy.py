@@ -268,7 +268,9 @@ class _Look:
         if known.cpu is not None and known.cpu.wanted != cores:
             cores = known.cpu.wanted
             self.actions += changes([(job, worker, cores)])
-            text = f"{job.id} has {format_cores(cores)} from now on. {why[1]}"
+            phase = -1 if job.use is None else job.use.phase
+            where = "" if phase < 0 else f", in {phase_name(phase)},"
+            text = f"{job.id}{where} has {format_cores(cores)} from now on. {why[1]}"
             self.reasons.append(Reason(why[0], text.strip(), job.id, worker, (("cores", cores),)))
         wanted = None if known.memory is None else known.memory.wanted
         if wanted is not None and wanted != bytes_:
