@@ -147,5 +147,5 @@ def test_results_of_earlier_releases_are_still_read():
 
 def test_the_register_says_what_is_better_and_in_which_unit():
     assert {"jobs_per_hour", "used", "met", "promised", "kept", "utilisation"} == RISING
-    assert {"refused", "pauses", "resizes", "thread_changes"} == COUNTS
+    assert {"refused", "pauses", "resizes", "thread_changes", "too_low"} == COUNTS
     assert all(each.of.__doc__ and each.label and each.short for each in FURTHER_MEASURES.values())

@@ -214,6 +214,7 @@ QUEUEING = (
     "edf",
     "edf.preemptive",
     "least.laxity",
+    "autopilot",
 )
 """Policies that let jobs wait while others run."""
 

@@ -25,7 +25,7 @@ from core.phases.kernels.compiling import compiled, inlined
 from core.phases.kernels.lanes import WIDTH, add, fused, load, mul, sigmoid, spread, store, sub
 
 # hash of lanes.py and compiling.py when these kernels were last compiled; changing it recompiles them
-LANES_MARK = "6c445c43088a"
+LANES_MARK = "d8e79f8494d7"
 F32 = np.float32
 
 Floats = npt.NDArray[np.floating[Any]]
