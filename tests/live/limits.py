@@ -36,7 +36,7 @@ def kernel_cores(container: Container) -> float | None:
 
 def kernel_quota(container: Container) -> tuple[int, int]:
     """Microseconds of processor that its control group, v1 or v2, gives it (-1: no limit) in how many."""
-    version, folder = _group(container, "cpu")
+    version, folder = control_group(container, "cpu")
     if version == 1:
         quota, period = ((folder / f"cpu.cfs_{name}_us").read_text() for name in ("quota", "period"))
         return int(quota), int(period)
@@ -46,7 +46,7 @@ def kernel_quota(container: Container) -> tuple[int, int]:
 
 def kernel_memory(container: Container) -> tuple[int, int]:
     """Bytes of memory, and of memory and swap (v1) or swap (v2), that its group gives it (-1: no limit)."""
-    version, folder = _group(container, "memory")
+    version, folder = control_group(container, "memory")
     names = {
         1: ("memory.limit_in_bytes", "memory.memsw.limit_in_bytes"),
         2: ("memory.max", "memory.swap.max"),
@@ -90,8 +90,8 @@ class KernelLimits(threading.Thread):
         return self.seen
 
 
-def _group(container: Container, controller: str) -> tuple[int, Path]:
-    """The version of its control group, and the folder of a controller."""
+def control_group(container: Container, controller: str) -> tuple[int, Path]:
+    """The version of its control group (1 or 2), and the folder of a controller."""
     pid = container.client.api.inspect_container(container.id)["State"]["Pid"]
     for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
