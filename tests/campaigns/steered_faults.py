@@ -204,7 +204,7 @@ class Campaign:
     def _fill(self, container: Container, mib: int) -> None:
         """Use more memory in a container than it has, or than all have together."""
         container.exec_run(["python3", "-c", _HOG.format(mib=mib)])
-        self.figures.killed += sum(_kills(each) > 0 for each in self._there().values())
+        self.figures.killed += sum(kills(each) > 0 for each in self._there().values())
         with contextlib.suppress(docker.errors.NotFound):
             self._client.containers.get("beside").remove(force=True)
 
@@ -226,7 +226,7 @@ def _limits(container: Container) -> tuple[Any, Any]:
         return said, None
 
 
-def _kills(container: Container) -> int:
+def kills(container: Container) -> int:
     """How often the kernel killed one of its processes for want of memory, as its group counts."""
     with contextlib.suppress(OSError, ProcessLookupError):
         version, folder = control_group(container, "memory")
