@@ -47,12 +47,15 @@ class Arm:
         Values of its settings; those left out have their defaults.
     threads
         Where the engine is Docker: ``follow``, ``static`` or ``one``; empty: as the experiment says.
+    watch
+        Whether it only starts jobs, and other limits are written down and not set.
     """
 
     label: str
     policy: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     threads: str = ""
+    watch: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +141,7 @@ class Experiment:
             "policies": [
                 {"label": arm.label, "policy": arm.policy, "settings": dict(arm.settings)}
                 | ({"threads": arm.threads} if arm.threads else {})
+                | ({"watch": True} if arm.watch else {})
                 for arm in self.policies
             ],
             "baseline": self.baseline,

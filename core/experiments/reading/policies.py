@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_SEEDS = 10_000
 _THREADS = next(spec for spec in describe(Containers) if spec.name == "threads")
+_WATCH = FieldSpec("watch", "bool", False, "Only watch", "")
 _SEED = FieldSpec("seeds", "int", 1, "Seed", "", low=0, high=2**31)
 _COUNT = FieldSpec("seeds", "int", 30, "Number of seeds", "", low=1, high=_MOST_SEEDS)
 
@@ -46,7 +47,7 @@ def policies(value: Any) -> tuple[Arm, ...]:
 
 def _arm(value: Any, path: Path) -> Arm:
     values = mapping(value, path, "A policy")
-    only(values, ("policy", "label", "settings", "threads"), path, "A policy")
+    only(values, ("policy", "label", "settings", "threads", "watch"), path, "A policy")
     name = str(values.get("policy", ""))
     if name not in POLICIES:
         where: Path = (*path, "policy") if "policy" in values else path
@@ -63,7 +64,14 @@ def _arm(value: Any, path: Path) -> Arm:
     threads = str(values.get("threads") or "")
     if threads:
         one(_THREADS, threads, (*path, "threads"))
-    return Arm(str(values.get("label") or name), name, settings, threads)
+    watch = bool(one(_WATCH, values.get("watch", False), (*path, "watch")))
+    if watch and not policy.sees_use:
+        raise SpecError(
+            (*path, "watch"),
+            f"{policy.name} decides when jobs run, so it cannot only watch.",
+            f"Those that can: {', '.join(name for name in POLICIES if POLICIES[name].sees_use)}.",
+        )
+    return Arm(str(values.get("label") or name), name, settings, threads, watch)
 
 
 def baseline(value: Any, arms: tuple[Arm, ...]) -> str:

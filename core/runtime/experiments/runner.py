@@ -15,6 +15,7 @@ from core.runtime.experiments.stages import Stage, simulated_stage
 from core.runtime.storage.sources import code_digest
 from core.scheduling.loop import drive, replay
 from core.scheduling.policies import POLICIES
+from core.scheduling.watched import OnlyStarts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -66,7 +67,8 @@ def run_arm(
     where, policy = stage or simulated_stage(experiment, arm, seed), POLICIES[arm.policy]
     outcome = Outcome(where.truth)
     begun, used = time.monotonic(), time.process_time()
-    for entry in drive(where.engine, policy, where.settings(arm), seed, where.pace):
+    engine = OnlyStarts(where.engine) if arm.watch else where.engine
+    for entry in drive(engine, policy, where.settings(arm), seed, where.pace):
         outcome.add(entry)
         if listen is not None:
             listen(entry, outcome)
@@ -123,9 +125,10 @@ def run_key(experiment: Experiment, arm: Arm, seed: int, asked: str) -> str:
     policy = POLICIES[arm.policy]
     settings = asdict(policy.chosen(arm.settings))
     real = [asked, arm.threads] if experiment.real else []
+    watched = ["watched"] if arm.watch else []
     deciding = (*_DECIDING, *_LEARNING) if policy.sees_use else _DECIDING
     code = code_digest(deciding if real else (*deciding, *_SIMULATING), [policy])
-    return _digest([_FORMAT, code, scenario_key(experiment), arm.policy, settings, seed, *real])
+    return _digest([_FORMAT, code, scenario_key(experiment), arm.policy, settings, seed, *real, *watched])
 
 
 def _digest(parts: list[Any]) -> str:

@@ -6,7 +6,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from core.experiments.reading.experiment import read_experiment
+from core.errors import InputError
+from core.experiments.reading.experiment import from_dict, read_experiment
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import fit_policy
 from core.runtime.experiments.runner import run_arm
@@ -41,8 +42,8 @@ def ready(**chosen):
     return ReadySettings(**asdict(AUTOPILOT.chosen(chosen)), fitted=fitted)
 
 
-def run(policy, settings=None):
-    experiment, entries = read_experiment(TWO_GROUPS), []
+def run(policy, settings=None, text=TWO_GROUPS):
+    experiment, entries = read_experiment(text), []
     arm = next(each for each in experiment.policies if each.policy == policy)
     stage = replace(simulated_stage(experiment, arm, 1), ready=settings)
     return run_arm(experiment, arm, 1, lambda entry, _: entries.append(entry), stage), entries
@@ -78,3 +79,20 @@ def test_what_was_freed_is_kept_with_the_result():
     assert (result.short, result.too_low) == (found.short_share, found.violations)
     assert result.reserved < 0.8 * run("kube.default")[0].reserved
     assert type(result).from_dict(result.to_dict()) == result
+
+
+def test_who_only_watches_leaves_jobs_what_they_ask_for_and_writes_down_what_it_would_give_them():
+    watching = TWO_GROUPS.replace("[autopilot,", "[{policy: autopilot, watch: true},")
+    static, (watched, entries) = run("kube.default")[0], run("autopilot", ready(), watching)
+    assert ends(watched) == pytest.approx(ends(static), abs=0.5)
+    assert any(isinstance(action, SetLimit) for entry in entries for action in entry.actions)
+    assert watched.evidence.freed_cores > 1.0
+    assert all(job.allocated == pytest.approx(2 * job.service) for job in watched.jobs)
+
+
+def test_an_experiment_says_who_only_watches_and_who_cannot():
+    read = read_experiment(TWO_GROUPS.replace("[autopilot,", "[{policy: autopilot, watch: yes},"))
+    assert [arm.watch for arm in read.policies] == [True, False]
+    assert from_dict(read.to_dict()) == read
+    with pytest.raises(InputError, match=r"kube\.default decides when jobs run, so it cannot only watch"):
+        read_experiment(TWO_GROUPS.replace("kube.default]", "{policy: kube.default, watch: true}]"))

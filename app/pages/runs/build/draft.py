@@ -206,6 +206,8 @@ def _arm(values: Mapping[str, Any]) -> dict[str, Any]:
         made["threads"] = str(values["threads"])
     if name not in POLICIES:
         return made
+    if values.get("watch") and POLICIES[name].sees_use:
+        made["watch"] = True
     policy = POLICIES[name]
     usual = {spec.name: policy.defaults.get(spec.name, spec.default) for spec in describe(policy.settings)}
     given = _typed(policy.settings, _part(values, "settings"))

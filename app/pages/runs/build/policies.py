@@ -30,6 +30,14 @@ _THREADS = FieldSpec(
     choices=(("", "As in the experiment"), *THREADS.items()),
 )
 
+_WATCH = FieldSpec(
+    "watch",
+    "bool",
+    False,
+    "Only watch",
+    "Jobs keep what they ask for; what it would give them is written down.",
+)
+
 
 def policies(draft: Mapping[str, Any], *, real: bool) -> html.Fieldset:
     """The section: the policies of a draft, and which of them the others are compared with."""
@@ -73,6 +81,8 @@ def _arm(at: int, arm: Mapping[str, Any], real: bool) -> html.Div:
     if real:
         threads = replace(_THREADS, name=f"{path}/threads")
         made.append(control(FORM, threads, str(arm.get("threads") or "")))
+    if name in POLICIES and POLICIES[name].sees_use:
+        made.append(control(FORM, replace(_WATCH, name=f"{path}/watch"), bool(arm.get("watch"))))
     settings = _settings(path, name, arm.get("settings") or {})
     return item(
         titled(label, name) if label else spelt(name) or "Policy", made, "drop-policies", at, settings
