@@ -78,7 +78,7 @@ class RunResult:
     met, promised, kept, tardiness, tardiness_p95, utilisation, lost, prediction_error, prediction_error_p90
         Every measure of `core.experiments.measures.deadlines.DEADLINE_MEASURES`; None where no job has a
         deadline, and in results of earlier releases.
-    reserved, short, too_low
+    reserved, freed, freed_memory, short, held_back, too_low, killed
         Every measure of `core.experiments.measures.steering.STEERING_MEASURES`; None where nothing was
         limited or nobody saw what jobs used, and in results of earlier releases.
     evidence
@@ -119,8 +119,12 @@ class RunResult:
     prediction_error: float | None = None
     prediction_error_p90: float | None = None
     reserved: float | None = None
+    freed: float | None = None
+    freed_memory: float | None = None
     short: float | None = None
+    held_back: float | None = None
     too_low: float | None = None
+    killed: float | None = None
     evidence: Evidence | None = None
 
     def to_dict(self) -> dict[str, Any]:

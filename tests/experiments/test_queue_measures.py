@@ -146,6 +146,15 @@ def test_results_of_earlier_releases_are_still_read():
 
 
 def test_the_register_says_what_is_better_and_in_which_unit():
-    assert {"jobs_per_hour", "used", "met", "promised", "kept", "utilisation"} == RISING
-    assert {"refused", "pauses", "resizes", "thread_changes", "too_low"} == COUNTS
+    assert {
+        "jobs_per_hour",
+        "used",
+        "met",
+        "promised",
+        "kept",
+        "utilisation",
+        "freed",
+        "freed_memory",
+    } == RISING
+    assert {"refused", "pauses", "resizes", "thread_changes", "too_low", "killed"} == COUNTS
     assert all(each.of.__doc__ and each.label and each.short for each in FURTHER_MEASURES.values())

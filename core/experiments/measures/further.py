@@ -36,7 +36,8 @@ def telling(rows: Sequence[Mapping[str, float | None]]) -> dict[str, tuple[str, 
         known = (name for name in DEADLINE_MEASURES if any(row.get(name) is not None for row in rows))
         found["deadlines"] = tuple(known)
     if any(row.get("short") is not None for row in rows):
-        found["steering"] = tuple(STEERING_MEASURES)
+        known = (name for name in STEERING_MEASURES if any(row.get(name) is not None for row in rows))
+        found["steering"] = tuple(known)
     if any(queues(row) for row in rows):
         found["queue"] = tuple(name for name in QUEUE_MEASURES if any(row.get(name) for row in rows))
     return found

@@ -49,7 +49,7 @@ class Measure:
     of
         The function, whose docstring defines it.
     unit
-        ``s``, ``jobs/h``, ``core-s``, ``share`` (of 1), or empty for a count.
+        ``s``, ``jobs/h``, ``core-s``, ``cores``, ``bytes``, ``share`` (of 1), or empty for a count.
     rising
         Whether more is better.
     """

@@ -179,6 +179,7 @@ def test_containers_that_come_and_go_are_remembered():
     assert (found.worst.name, found.worst.short_share) == ("short", 0.5)
     assert found.freed_cores_now == 3.0, "of those that run"
     assert found.seconds == 3 + 11
+    assert found.held_back_share == pytest.approx(0.5 * 3 / 14)
 
 
 def test_a_container_that_ran_out_of_memory_has_its_limits_back_and_is_left_alone():
@@ -195,7 +196,7 @@ def test_a_container_that_ran_out_of_memory_has_its_limits_back_and_is_left_alon
     book = Book()
     for entry in entries:
         book.take(entry)
-    assert book.evidence().left == ("a",)
+    assert (book.evidence().left, book.evidence().killed) == (("a",), 1)
 
 
 def test_limits_that_are_put_back_after_running_out_of_memory_are_asked_for_until_they_are_there():

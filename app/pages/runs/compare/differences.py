@@ -11,7 +11,7 @@ from app.figures.provisioning import gains
 from app.pages.runs.words import NOTHING, change
 from app.ui.basics import Node, card, gain_dot, scrolling
 from core.experiments.measures.further import COUNTS, FURTHER_MEASURES, RISING
-from core.units import format_number, format_share
+from core.units import GIB, format_number, format_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +32,11 @@ _RATES = {
     "jobs_per_hour": (1.0, "/ h"),
     "lost": (3600.0, "core-h"),
     "reserved": (3600.0, "core-h"),
+    "freed": (1.0, "cores"),
+    "freed_memory": (GIB, "GiB"),
 }
 """What a measure is divided by, and the unit that it is then in."""
-EXCEPT = ", except for shares of jobs or cores, and jobs per hour"
+EXCEPT = ", except for shares of jobs or cores, jobs per hour, and what is freed"
 """Completes “lower is better”."""
 _SHORT = {
     "mean": "Mean completion",

@@ -35,8 +35,12 @@ class Account(NamedTuple):
         Core-seconds used.
     short
         Seconds for which it wanted more than it would have had, or was held back.
+    held_back
+        Its throttled share of periods, times seconds.
     resizes, violations
         How often its limits would have changed, and how often one was too low.
+    killed
+        Processes that were killed for want of memory.
     left
         Whether it is left alone, because it ran out of memory.
     unfamiliar
@@ -52,8 +56,10 @@ class Account(NamedTuple):
     kept_bytes: float = 0.0
     used: float = 0.0
     short: float = 0.0
+    held_back: float = 0.0
     resizes: int = 0
     violations: int = 0
+    killed: int = 0
     left: bool = False
     unfamiliar: bool = False
     now: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 0.0)
@@ -90,17 +96,19 @@ class Account(NamedTuple):
             kept_bytes=self.kept_bytes + memory * seconds,
             used=self.used + use.cores * seconds,
             short=self.short + short,
+            held_back=self.held_back + use.throttled * seconds,
             now=(mine, cores, bytes_, memory),
         )
 
 
 @dataclass
 class _Followed:
-    """One container: what it has without being steered, what it was to have, and its last sample."""
+    """One container: what it has unsteered, what it was to have, its last sample, its kills at first."""
 
     kept: Held
     wanted: Held
     last: Use
+    kills: int
     account: Account = field(default_factory=Account)
 
 
@@ -154,7 +162,7 @@ class Book:
         each = self._followed.get(job.id)
         if each is None:
             held = Held(job.limit, job.memory_limit)
-            self._followed[job.id] = _Followed(_kept(job, use), held, use)
+            self._followed[job.id] = _Followed(_kept(job, use), held, use, job.kills)
             return
         if use.time <= each.last.time:
             return
@@ -167,7 +175,8 @@ class Book:
             each.kept = each.kept._replace(cores=max(each.kept.cores or 0.0, use.cores))
         if job.memory_limit is None and job.said.memory is None:
             each.kept = each.kept._replace(memory=max(each.kept.memory or 0.0, use.memory))
-        each.account = each.account.after(seconds, use, each.wanted, each.kept, short=over * seconds)
+        account = each.account.after(seconds, use, each.wanted, each.kept, short=over * seconds)
+        each.account = account._replace(killed=max(account.killed, job.kills - each.kills))
         each.last = use
 
     def _decided(self, each: _Followed, action: Action) -> None:
@@ -241,6 +250,10 @@ class Evidence:
         Per container.
     violations
         How often a limit was too low.
+    held_back_share
+        The throttled share of periods.
+    killed
+        Processes that were killed for want of memory.
     containers
         Each of them, those that were short for the largest share of their time first.
     """
@@ -256,6 +269,8 @@ class Evidence:
     short_share: float = 0.0
     resizes_per_hour: float = 0.0
     violations: int = 0
+    held_back_share: float = 0.0
+    killed: int = 0
     containers: tuple[ContainerEvidence, ...] = ()
 
     @property
@@ -304,6 +319,8 @@ def evidence_of(accounts: Mapping[str, Account], lasted: float, alive: Collectio
         short_share=sum(each.short for each in every) / seconds,
         resizes_per_hour=3600.0 * sum(each.resizes for each in every) / seconds,
         violations=sum(each.violations for each in every),
+        held_back_share=sum(each.held_back for each in every) / seconds,
+        killed=sum(each.killed for each in every),
         containers=tuple(sorted(found, key=lambda each: (-each.short_share, -each.freed_cores, each.name))),
     )
 
