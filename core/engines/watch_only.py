@@ -1,9 +1,10 @@
-"""A dry-run engine: what a policy would do is recorded, not done."""
+"""Dry-run engines: what a policy would do is recorded, not done, or only the starts are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.scheduling.actions import Refuse, Start
 from core.scheduling.over import OverEngine
 
 if TYPE_CHECKING:
@@ -39,3 +40,11 @@ class WatchOnly(OverEngine):
         """Note the actions; nothing is done, so nothing fails."""
         self.would += [(self._time, action) for action in actions]
         return ()
+
+
+class OnlyStarts(OverEngine):
+    """The same port over another engine; jobs begin, or are refused, and keep what they began with."""
+
+    def apply(self, actions: Sequence[Action]) -> tuple[Failure, ...]:
+        """Start and refuse jobs; nothing else is done, so nothing else fails."""
+        return self._engine.apply([each for each in actions if isinstance(each, Start | Refuse)])

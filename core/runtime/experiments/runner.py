@@ -9,13 +9,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from core.engines.simulated import simulated
+from core.engines.watch_only import OnlyStarts
 from core.experiments.outcome import Outcome
 from core.experiments.truth import truth
 from core.runtime.experiments.stages import Stage, simulated_stage
 from core.runtime.storage.sources import code_digest
 from core.scheduling.loop import drive, replay
 from core.scheduling.policies import POLICIES
-from core.scheduling.watched import OnlyStarts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
