@@ -48,7 +48,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SETTLED_WITHIN_S = 60.0
 _WAIT_S = 120.0
 _PARENT = "/phasedock-faults"
-_TOGETHER = 700 * MIB
+_TOGETHER = 700 * 2**20
 """What all containers may use together: filling it is to them as a host without memory."""
 _LIMITS: dict[str, dict[str, Any]] = {
     "wide": {"nano_cpus": 2 * 10**9, "mem_limit": "512m"},
@@ -161,7 +161,7 @@ class Campaign:
             if name in there and there[name].status != "running":
                 there[name].start()
             elif name not in there:
-                self._start(name, ["python3", "-c", BUSY], labels={"phasedock": "1"}, **limits)
+                self._start(name, ["python3", "-c", BUSY], labels={"phasedock": "1"}, oom_score_adj=900, **limits)
         version, folder = control_group(self._there()["wide"], "memory")
         most = "memory.limit_in_bytes" if version == 1 else "memory.max"
         (folder.parent / most).write_text(str(_TOGETHER))
@@ -198,8 +198,8 @@ class Campaign:
         self._any().update(cpu_period=100_000, cpu_quota=self.chance.randrange(10_000, 190_000))
 
     def _beside(self) -> Container:
-        """A container that nobody steers; the kernel takes it for the last one to kill."""
-        return self._start("beside", ["sleep", "100"], oom_score_adj=-900)
+        """A container that nobody steers; the kernel kills the others first."""
+        return self._start("beside", ["sleep", "100"])
 
     def _fill(self, container: Container, mib: int) -> None:
         """Use more memory in a container than it has, or than all have together."""

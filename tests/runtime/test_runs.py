@@ -19,6 +19,7 @@ from core.runtime.experiments.runner import run_arm
 from core.runtime.infos import TaskState
 from core.runtime.tasks.worker import Worker
 from core.scheduling.policies import POLICIES
+from core.traces.synth import synthetic_traces
 from tests.experiments.making import RANDOM, some, three
 from tests.runtime.kinds_for_tests import until
 
@@ -89,7 +90,10 @@ def test_a_ledger_is_read_by_tick_from_several_parts(workspace, monkeypatch):
 
 
 def test_a_stored_run_of_every_policy_is_replayed_the_same(workspace):
-    text = RANDOM.replace("[fewest, specon]", f"[{', '.join(POLICIES)}]").replace("count: 3", "count: 1")
+    workspace.traces.add(synthetic_traces(4, samples=60)[0], None, name="past")
+    arms = dict.fromkeys(POLICIES, "{}") | {"autopilot": "{policy: prev.step.max, traces: past}"}
+    listed = ", ".join(f"{{policy: {name}, settings: {chosen}}}" for name, chosen in arms.items())
+    text = RANDOM.replace("[fewest, specon]", f"[{listed}]").replace("count: 3", "count: 1")
     workspace.runs.make(read_experiment(text))
     found = workspace.runs.list()
     assert len(found) == len(POLICIES)
