@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from core.engines.docker_host import Creation
+import pytest
+
+from core.engines.docker_host import Creation, Limits
 
 
 def test_a_container_has_no_network_and_no_ports_unless_it_is_given_some():
@@ -20,3 +22,16 @@ def test_ports_are_published_on_the_loopback_address_only():
             {"HostIp": "127.0.0.1", "HostPort": "6007"},
         ]
     }
+
+
+@pytest.mark.parametrize(
+    ("limits", "asked"),
+    [
+        (Limits(nano_cpus=1_500_000_000), {"NanoCpus": 1_500_000_000}),
+        (Limits().with_cores(0.5), {"CpuQuota": 50_000, "CpuPeriod": 100_000}),
+        (Limits(), {}),
+    ],
+)
+def test_a_limit_is_asked_for_in_the_spelling_that_it_has(limits, asked):
+    body = Creation("mine", "image", limits=limits).body()["HostConfig"]
+    assert {key: body[key] for key in ("NanoCpus", "CpuQuota", "CpuPeriod") if key in body} == asked

@@ -60,6 +60,7 @@ class Creation:
             else {}
         )
         quota = {"CpuQuota": limits.cpu_quota, "CpuPeriod": limits.cpu_period} if limits.cpu_quota > 0 else {}
+        cores = {"NanoCpus": limits.nano_cpus} if limits.nano_cpus else quota
         return {
             "Image": self.image,
             **({"Cmd": list(self.command)} if self.command else {}),
@@ -76,7 +77,7 @@ class Creation:
                 "CpuShares": limits.cpu_shares,
                 "Binds": [f"{source}:{target}" for source, target in self.volumes.items()],
                 **({"PortBindings": self._bindings()} if self.ports else {}),
-                **quota,
+                **cores,
                 **memory,
             },
         }
