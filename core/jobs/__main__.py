@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     checkpoint = chosen.checkpoint
     if checkpoint is None and agent.folder is not None:
         checkpoint = agent.folder / f"checkpoint{program.suffix}"
-    course = Course(chosen.load, chosen.augment, chosen.judge, chosen.second)
+    course = Course(chosen.load, chosen.augment, chosen.renew, chosen.judge, chosen.second)
     try:
         run(program, Plan(chosen.steps, checkpoint, chosen.every, course, chosen.seed), agent, _say)
     except ValueError as error:
@@ -117,7 +117,10 @@ def _parser() -> argparse.ArgumentParser:
         "--load", type=_whole(0), default=0, help="thousands of images read from files before training (0)"
     )
     parser.add_argument(
-        "--augment", type=_whole(0), default=0, help="processes that vary the images before each epoch (0)"
+        "--augment", type=_whole(0), default=0, help="processes that vary the images before epochs (0)"
+    )
+    parser.add_argument(
+        "--renew", type=_whole(1), default=1, help="epochs that learn from the same variation (1)"
     )
     parser.add_argument(
         "--judge", type=_whole(0), default=0, help="thousands of images looked at after each epoch (as usual)"

@@ -1,4 +1,4 @@
-"""The course of a real training beside its steps: data is read, varied before each epoch, judged at length.
+"""The course of a real training beside its steps: data is read, varied before epochs, judged at length.
 
 Programs on digits can have it (`Renewable`). It changes what is learned from, never how: a run that is
 resumed meets the same data again, because they depend on the seed and the epoch alone.
@@ -57,7 +57,9 @@ class Course:
     load
         Thousands of images that are read from files before training.
     augment
-        Processes that vary the data before each epoch; 0: it stays as it is.
+        Processes that vary the data before epochs; 0: it stays as it is.
+    renew
+        Epochs that learn from the same variation.
     judge
         Thousands of held-out images that are looked at after each epoch; 0: as many as usual.
     second
@@ -66,6 +68,7 @@ class Course:
 
     load: int = 0
     augment: int = 0
+    renew: int = 1
     judge: int = 0
     second: float = 1.0
 
@@ -137,19 +140,20 @@ class Following:
             self._program.judge_by(*made_digits(count, self._seed, self._tick, held_out=True))
 
     def before(self, number: int) -> None:
-        """Do what comes before a step: other data before each epoch, larger batches in the second stage."""
+        """Do what comes before a step: other data before an epoch, larger batches in the second stage."""
         if not self._larger and number > self._course.second * self._steps:
             self._program.batch = 4 * self._program.batch
             self._larger = True
             self._say(f"batches of {self._program.batch} from step {number} on")
         epoch, place = divmod(number - 1, STEPS_PER_EPOCH)
-        if self._pool is not None and place == 0:
+        if self._pool is not None and place == 0 and epoch % self._course.renew == 0:
             self._vary(epoch)
 
     def resume(self, done: int) -> None:
         """Bring the data to where they were after so many steps."""
-        if self._pool is not None and done % STEPS_PER_EPOCH:
-            self._vary(done // STEPS_PER_EPOCH)
+        if self._pool is not None and done % (STEPS_PER_EPOCH * self._course.renew):
+            epoch = done // STEPS_PER_EPOCH
+            self._vary(epoch - epoch % self._course.renew)
 
     def _vary(self, epoch: int) -> None:
         assert self._pool is not None  # noqa: S101 - only called with one

@@ -54,13 +54,14 @@ def test_what_is_said_happens_and_the_second_stage_has_larger_batches(tmp_path):
     assert len(program._test_x) == 1000
 
 
-def test_a_resumed_run_meets_the_same_data(tmp_path):
-    course = Course(augment=1)
+@pytest.mark.parametrize("renew", [1, 2])
+def test_a_resumed_run_meets_the_same_data(tmp_path, renew):
+    course = Course(augment=1, renew=renew)
     whole, _ = trained(30, None, course)
     trained(30, tmp_path / "c.npz", course, stop=25)
     resumed, said = trained(30, tmp_path / "c.npz", course)
     assert said[0] == "going on after step 25 of 30"
-    assert sum("epoch 2 varied" in line for line in said) == 1
+    assert [line.split(" in ")[0] for line in said if "varied" in line] == [f"epoch {3 - renew} varied"]
     for name, value in whole.parameters.items():
         np.testing.assert_allclose(resumed.parameters[name], value, rtol=1e-5, atol=1e-6)
 
