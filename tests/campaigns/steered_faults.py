@@ -195,7 +195,11 @@ class Campaign:
             each.start()
 
     def _by_hand(self) -> None:
-        self._any().update(cpu_period=100_000, cpu_quota=self.chance.randrange(10_000, 190_000))
+        """Let somebody type ``docker update``, which takes a container's CPU limit as it was given only."""
+        container, cores = self._any(), self.chance.uniform(0.1, 1.9)
+        limit = ["--cpus", f"{cores:.2f}"] if container.name == "wide" else ["--cpu-quota", f"{1e5 * cores:.0f}"]
+        typed = ["docker", "-H", self.daemon.url, "update", *limit, str(container.name)]
+        subprocess.run(typed, check=True, capture_output=True)
 
     def _beside(self) -> Container:
         """A container that nobody steers; the kernel kills the others first."""
