@@ -161,7 +161,9 @@ class Campaign:
             if name in there and there[name].status != "running":
                 there[name].start()
             elif name not in there:
-                self._start(name, ["python3", "-c", BUSY], labels={"phasedock": "1"}, oom_score_adj=900, **limits)
+                self._start(
+                    name, ["python3", "-c", BUSY], labels={"phasedock": "1"}, oom_score_adj=900, **limits
+                )
         version, folder = control_group(self._there()["wide"], "memory")
         most = "memory.limit_in_bytes" if version == 1 else "memory.max"
         (folder.parent / most).write_text(str(_TOGETHER))
@@ -197,7 +199,9 @@ class Campaign:
     def _by_hand(self) -> None:
         """Let somebody type ``docker update``, which takes a container's CPU limit as it was given only."""
         container, cores = self._any(), self.chance.uniform(0.1, 1.9)
-        limit = ["--cpus", f"{cores:.2f}"] if container.name == "wide" else ["--cpu-quota", f"{1e5 * cores:.0f}"]
+        limit = (
+            ["--cpus", f"{cores:.2f}"] if container.name == "wide" else ["--cpu-quota", f"{1e5 * cores:.0f}"]
+        )
         typed = ["docker", "-H", self.daemon.url, "update", *limit, str(container.name)]
         subprocess.run(typed, check=True, capture_output=True)
 

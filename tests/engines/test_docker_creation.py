@@ -28,7 +28,7 @@ def test_ports_are_published_on_the_loopback_address_only():
     ("limits", "asked"),
     [
         (Limits(nano_cpus=1_500_000_000), {"NanoCpus": 1_500_000_000}),
-        (Limits().with_cores(0.5), {"CpuQuota": 50_000, "CpuPeriod": 100_000}),
+        (Limits().with_cores(0.5), {"CpuQuota": 50_000, "CpuPeriod": 0}),
         (Limits(), {}),
     ],
 )
