@@ -114,6 +114,7 @@ class Campaign:
 
     def once(self, fault: str) -> None:
         """Let the autopilot steer, break something, and look whether all comes back."""
+        started = time.monotonic()
         self._ready()
         before = {name: _limits(each) for name, each in self._there().items()}
         ids = {name: each.id for name, each in self._there().items()}
@@ -135,6 +136,7 @@ class Campaign:
             time.sleep(0.2)
         took = round(time.monotonic() - begun, 1)
         self.figures.settled_after[fault] = max(took, self.figures.settled_after.get(fault, 0.0))
+        sys.stderr.write(f"{fault}: as before after {took} s, {time.monotonic() - started:.0f} s in all\n")
         if problems := self.space.runs.replay(run):
             self.figures.wrong.append(f"{fault}: run {run} does not replay: {problems[0]}")
 

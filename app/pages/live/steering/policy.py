@@ -60,9 +60,7 @@ def _attached(attached: Attached, *, control: bool) -> html.Section:
     parts: list[Node] = [_facts(attached)]
     parts += evidence(attached)
     if not steering:
-        parts.append(_watching(attached))
-        if control:
-            parts.append(button("Let it control", "activity", "small", **does("take-control")))
+        parts.append(_watching(attached, control=control))
     parts.append(html.Div(_ways(attached), className="row wrap between"))
     return card(
         [spelt(attached.policy), html.Span(next_, className="only-phone when-next")],
@@ -130,10 +128,11 @@ def _value(value: Any, choices: Mapping[str, str], unit: str) -> str:
     return f"{text} {unit}".strip()
 
 
-def _watching(attached: Attached) -> html.Div:
+def _watching(attached: Attached, *, control: bool) -> html.Div:
     n = attached.resizes
     would = f"{spelt(attached.policy)} would have set {n:,} limit{'s' if n != 1 else ''}."
-    return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:")
+    ways = [button("Let it control", "activity", "small", **does("take-control"))] if control else []
+    return notice("info", f"{would} Nothing has been touched.", strong="Watch mode:", actions=ways)
 
 
 def _unable(view: LiveView) -> html.Section:

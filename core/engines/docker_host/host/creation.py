@@ -56,7 +56,7 @@ class Creation:
         limits = self.limits
         memory = (
             {"Memory": limits.memory_bytes, "MemorySwap": limits.swap_bytes or 2 * limits.memory_bytes}
-            if (limits.memory_bytes)
+            if limits.memory_bytes
             else {}
         )
         quota = {"CpuQuota": limits.cpu_quota, "CpuPeriod": limits.cpu_period} if limits.cpu_quota > 0 else {}
