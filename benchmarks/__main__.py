@@ -14,7 +14,10 @@ from pathlib import Path
 
 from benchmarks.chromium import CannotRun
 
-ALL = ("ingest", "crbm", "pages", "timeline", "sequences", "provisioning", "simulator", "deadlines")
+ALL = (
+    *("ingest", "crbm", "pages", "timeline", "sequences", "provisioning", "simulator", "deadlines"),
+    "history",
+)
 RESULTS = Path(__file__).with_name("results.json")
 
 

@@ -4,9 +4,10 @@
 
 Starts WATCH containers of IMAGE (50; with a shell; each prints a loss once a second), a real worker and a
 real web server, and opens the Live page in Chromium, which asks once a second. First arm: watching all of
-them. Second: FlowCon controls CONTROL of them (20), the others are removed. CPU is that of the processes
-as the kernel counts it, after ten seconds of warming up; of the page, what its ticks cost its main thread,
-the tasks longer than 50 ms, and the longest time between two frames. One JSON document is printed.
+them, with the phases of the bundled model. Second: the autopilot watches them as well, by these phases.
+Third: FlowCon controls CONTROL of them (20), the others are removed. CPU is that of the processes as the
+kernel counts it, after ten seconds of warming up; of the page, what its ticks cost its main thread, the tasks
+longer than 50 ms, and the longest time between two frames. One JSON document is printed.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ from benchmarks.chromium import chromium
 from core.config import child_environment, load_settings
 from core.runtime.bootstrap import open_workspace
 from core.runtime.live.view.values import Mode
+from core.runtime.samples import load_samples
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from docker.models.containers import Container
     from playwright.sync_api import Page
@@ -103,7 +105,7 @@ def measured(space: Workspace, page: Page, pids: dict[str, int], seconds: float)
 
 
 def main(image: str, watch: int, control: int, seconds: float) -> dict[str, object]:
-    """Measure both arms."""
+    """Measure the arms."""
     with ExitStack() as stack:
         home = stack.enter_context(tempfile.TemporaryDirectory())
         settings = replace(
@@ -111,18 +113,32 @@ def main(image: str, watch: int, control: int, seconds: float) -> dict[str, obje
         )
         space = open_workspace(settings)
         stack.callback(space.close)
+        _, model = load_samples(space)
         engine = space.live.engine_registry.names[0]
         made = _containers(stack, space.live.engine_registry.address(engine).url, image, watch)
         port, pids = _processes(stack, settings)
         page = _page(stack, f"http://127.0.0.1:{port}/live?engine={engine}", watch)
         watching = measured(space, page, pids, seconds)
+        space.live.attach(engine, "autopilot", {"policy": "phase.rule", "model": model.id}, Mode.WATCH)
+        _until(lambda: (found := space.live.glance(engine).attached) is not None and bool(found.run))
+        steering = measured(space, page, pids, seconds)
+        space.live.detach(engine)
+        _until(lambda: space.live.glance(engine).attached is None)
         for each in made[control:]:
             each.remove(force=True)
         del made[control:]
         space.live.attach(engine, "flowcon", {"itval": 20.0}, Mode.CONTROL)
         controlling = measured(space, page, pids, seconds)
         space.live.release()
-        return {"watching": watching, "controlling": controlling}
+        return {"watching": watching, "autopilot watching": steering, "controlling": controlling}
+
+
+def _until(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not true():
+        if time.monotonic() > end:
+            raise SystemExit("The policy did not begin, or did not end, within two minutes.")
+        time.sleep(0.2)
 
 
 def _containers(stack: ExitStack, url: str, image: str, count: int) -> list[Container]:
