@@ -1,16 +1,14 @@
 """Records the bundled samples: real training jobs in containers on this machine, and a model.
 
 Run from the repository, on a machine with two processors that does nothing else, with the images of
-``make jobs-image``: ``.venv/bin/python data/record_jobs.py [FOLDER]``. It takes a quarter of an hour. Every
-container is pinned to one processor; two processors work through their lists side by side. What runs alone,
-with a limit, or beside another on the same processor is decided by `SLOTS`, in order.
+``make jobs-image``: ``PYTHONPATH=. .venv/bin/python data/record_jobs.py [FOLDER]``. It takes seventy minutes.
+What runs alone, with a limit, or beside others is decided by `SLOTS`, one after the other.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +19,8 @@ import pandas as pd
 
 from core.config import load_settings
 from core.engines.docker_host import Creation, Limits
+from core.jobs.catalogue import CATALOGUE
+from core.jobs.programs.batches import STEPS_PER_EPOCH
 from core.phases import PhaseSettings, fit
 from core.runtime.bootstrap import open_workspace
 from core.runtime.samples import DATA, RECORDED, write_checksums
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from core.traces.model import TraceSet
 
 NAME = "Recorded training jobs"
-SETTINGS = PhaseSettings(phases=5, hidden=10, history=3, epochs=100, seed=123)
+SETTINGS = PhaseSettings(phases=4, hidden=10, history=3, epochs=100, seed=123)
 FEATURES = ("cpu_cores", "memory_bytes", "throttled")
-"""Checkpoints make I/O a spike every few seconds, which would make a phase of each."""
+"""Checkpoints make I/O a spike in every epoch, which would make a phase of each."""
 ROUNDING = {
     "cpu_cores": 1e-3,
     "memory_bytes": MIB / 16,
@@ -49,103 +49,126 @@ ROUNDING = {
 DROPPED = ("network_bytes_per_second",)
 """The containers have no network, so this says nothing."""
 
-STEP_SECONDS = {
-    "mlp": 0.14, "autoencoder": 0.145, "elman": 0.275, "factors": 0.155, "vae": 0.125,
-    "classifier": 0.115, "birnn": 0.155, "rnn": 0.11, "lstm": 0.145, "gru": 0.155,
-}  # fmt: skip
-"""Core-seconds of one step at size 1 (docs/docker/jobs.md), from which the number of steps follows."""
-LIGHT = ("mlp", "autoencoder", "elman", "factors")
+STAGGER = 20.0
+"""Seconds between the starts of those that run beside each other: their epochs shall not fall together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One container: its program, about how many core-seconds it needs, its size, and its limit."""
+class Run:
+    """One container: its program, what it goes through, and its limits.
+
+    Parameters
+    ----------
+    program
+        Its name (docs/docker/jobs.md); the plain ones of `PLAIN` only train.
+    epochs
+        Of 20 steps each; after half of them batches are four times as large.
+    size
+        The amount of data.
+    renew
+        Epochs between two variations of the images, which two processes make.
+    judge
+        Thousands of held-out images that are looked at after each epoch.
+    threads
+        With which it trains: one, as beside a graphics card, or as many as it has cores (``follow``).
+    cores, memory
+        Its limits, cores and MiB.
+    """
 
     program: str
-    seconds: float
-    size: float = 1.0
+    epochs: int
+    size: float
+    renew: int = 1
+    judge: int = 40
+    threads: str = "1"
     cores: float | None = None
+    memory: int | None = None
 
     @property
-    def command(self) -> tuple[str, ...]:
+    def image(self) -> str:
+        """The image that has its program."""
+        return f"phasedock-jobs:{CATALOGUE[self.program].image}"
+
+    def command(self, seed: int) -> tuple[str, ...]:
         """What its container runs."""
-        power = 2 if self.program == "factors" else 1
-        steps = max(round(self.seconds / (STEP_SECONDS[self.program] * self.size**power)), 10)
+        course = (
+            "--load", "150", "--augment", "2", "--renew", str(self.renew), "--judge", str(self.judge),
+            "--second", "0.5",
+        )  # fmt: skip
         return (
-            "python3", "-m", "phasedock_jobs", self.program,
-            "--steps", str(steps), "--size", str(self.size), "--seed", "{seed}",
-            "--checkpoint", f"checkpoint.{'npz' if self.program in LIGHT else 'pt'}",
+            "python3", "-m", "phasedock_jobs", self.program, "--seed", str(seed),
+            "--steps", str(STEPS_PER_EPOCH * self.epochs), "--size", str(self.size),
+            "--threads", self.threads, *(() if self.program in PLAIN else course),
+            "--checkpoint", f"checkpoint.{'npz' if self.image.endswith('light') else 'pt'}",
         )  # fmt: skip
 
 
-def _slots() -> list[tuple[str, tuple[Job, ...]]]:
-    """What is run, in order: the arrangement, and the jobs that run beside each other."""
-    names = tuple(STEP_SECONDS)
-    alone = [
-        ("alone", (Job(name, 55, size),)) for name, size in zip(names, (1, 0.5, 1, 1.5, 1) * 2, strict=True)
-    ]
-    cut = [("limited", (Job(name, 26, 1.0, cores=0.5),)) for name in names[::-1]]
-    pairs = [
-        ("beside", (Job(first, 30), Job(second, 26, 0.5)))
-        for first, second in zip(names, names[3:] + names[:3], strict=True)
-    ]
-    return [slot for row in zip(alone, pairs, cut, strict=True) for slot in row]
+PLAIN = ("elman", "lstm")
+
+SLOTS: tuple[tuple[str, tuple[Run, ...]], ...] = (
+    ("alone", (Run("mlp", 10, 4, 2, judge=60),)),
+    ("alone", (Run("vae", 40, 1, 5, judge=100),)),
+    ("alone", (Run("tf-classifier", 10, 3),)),
+    ("alone", (Run("classifier", 15, 4, threads="follow"),)),
+    ("alone", (Run("autoencoder", 32, 1, 8, judge=200),)),
+    ("alone", (Run("birnn", 12, 3),)),
+    ("alone", (Run("tf-vae", 35, 1, 5, judge=100),)),
+    ("limited", (Run("mlp", 8, 4, 2, judge=60, cores=1.0, memory=2048),)),
+    ("limited", (Run("classifier", 6, 2, cores=0.5, memory=1024),)),
+    ("limited", (Run("tf-classifier", 7, 3, cores=1.0),)),
+    ("limited", (Run("vae", 18, 1, 6, judge=50, cores=0.5, memory=1536),)),
+    ("beside", (Run("birnn", 10, 3), Run("mlp", 10, 3, 2, memory=1536))),
+    ("beside", (Run("tf-vae", 30, 1, 5, judge=100, memory=2048), Run("classifier", 14, 3, threads="follow"))),
+    ("beside", (Run("autoencoder", 24, 1, 8, judge=200), Run("tf-classifier", 9, 2.5, memory=1280))),
+    ("beside", (Run("vae", 36, 1, 5, judge=100), Run("elman", 36, 1))),
+    ("beside", (Run("mlp", 9, 3, 2), Run("classifier", 9, 3), Run("lstm", 50, 1))),
+    ("beside", (Run("birnn", 8, 3, memory=1280), Run("tf-vae", 22, 1, 5), Run("autoencoder", 24, 1, 5))),
+)  # fmt: skip
 
 
-SLOTS = _slots()
-
-
-class Lane(threading.Thread):
-    """One processor: takes the next slot as long as there is one, and waits for all of its jobs."""
-
-    def __init__(self, host: Host, cpu: int, waiting: list[tuple[int, str, tuple[Job, ...]]]) -> None:
-        super().__init__(name=f"cpu-{cpu}")
-        self.host, self.cpu, self.waiting = host, cpu, waiting
-        self.names: dict[str, tuple[str, Job]] = {}
-
-    def run(self) -> None:
-        """Work through the slots."""
-        while self.waiting:
-            number, arrangement, jobs = self.waiting.pop(0)
-            started = [self._start(number, at, arrangement, job) for at, job in enumerate(jobs)]
-            while any(self.host.inspect(each).state == "running" for each in started):
-                time.sleep(0.5)
-            time.sleep(2.5)
-            for each in started:
-                self.host.remove(each)
-
-    def _start(self, number: int, at: int, arrangement: str, job: Job) -> str:
-        name = f"{job.program}-{number + 1:02d}{'ab'[at] if len(SLOTS[number][1]) > 1 else ''}"
-        limits = Limits().with_cores(job.cores)
-        command = tuple(part.format(seed=100 * number + at) for part in job.command)
-        image = f"phasedock-jobs:{'light' if job.program in LIGHT else 'torch'}"
-        container = self.host.create(Creation(name, image, command, limits=limits, cpuset=str(self.cpu)))
-        self.host.start(container)
-        self.names[name] = (arrangement, job)
-        time.sleep(3.0 * at)
-        return container
-
-
-def record(workspace: Workspace) -> tuple[TraceSet, dict[str, tuple[str, Job]]]:
+def record(workspace: Workspace) -> tuple[TraceSet, dict[str, tuple[str, Run]]]:
     """Run every slot while everything is recorded; gives the traces and what each container was."""
     engine = workspace.live.engine_registry.names[0]
     task = workspace.live.record(engine, NAME)
-    waiting = [(number, arrangement, jobs) for number, (arrangement, jobs) in enumerate(SLOTS)]
+    names: dict[str, tuple[str, Run]] = {}
     with workspace.live.engine_registry.host(engine, None, lambda _: True) as host:
-        lanes = [Lane(host, cpu, waiting) for cpu in (0, 1)]
-        for lane in lanes:
-            lane.start()
-            time.sleep(5)
-        for lane in lanes:
-            lane.join()
+        for number, (arrangement, runs) in enumerate(SLOTS, start=1):
+            names |= _slot(host, number, arrangement, runs)
     workspace.live.stop_recording(engine)
     while not workspace.tasks.get(task).state.ended:
         time.sleep(0.5)
     stored = workspace.traces.list()[0]
-    return workspace.traces.load(stored.id), lanes[0].names | lanes[1].names
+    return workspace.traces.load(stored.id), names
 
 
-def table(traces: TraceSet, what: dict[str, tuple[str, Job]]) -> pd.DataFrame:
+def _slot(host: Host, number: int, arrangement: str, runs: tuple[Run, ...]) -> dict[str, tuple[str, Run]]:
+    """Run these beside each other to their ends, and say of each how long it took."""
+    started: dict[str, tuple[str, float]] = {}
+    for at, run in enumerate(runs):
+        name = f"{run.program}-{number:02d}{'abc'[at] if len(runs) > 1 else ''}"
+        limits = Limits().with_cores(run.cores)
+        limits = limits if run.memory is None else limits.with_memory(run.memory * 2**20)
+        container = host.create(Creation(name, run.image, run.command(10 * number + at), limits=limits))
+        host.start(container)
+        started[name] = (container, time.monotonic())
+        if at + 1 < len(runs):
+            time.sleep(STAGGER)
+    running = dict(started)
+    while running:
+        time.sleep(0.5)
+        for name, (container, begun) in list(running.items()):
+            state = host.inspect(container)
+            if state.state != "running":
+                sys.stdout.write(f"{name}: {time.monotonic() - begun:.0f} s, exit code {state.exit_code}\n")
+                sys.stdout.flush()
+                del running[name]
+    time.sleep(2.5)
+    for container, _ in started.values():
+        host.remove(container)
+    return {name: (arrangement, run) for name, run in zip(started, runs, strict=True)}
+
+
+def table(traces: TraceSet, what: dict[str, tuple[str, Run]]) -> pd.DataFrame:
     """The recording as one table, a row per sample, with what each container was."""
     owner = np.repeat(np.arange(traces.n_executions), np.diff(traces.offsets))
     ids = np.array(traces.ids)[owner]

@@ -51,7 +51,7 @@ RECORDED = Sample(
     "recorded_jobs.parquet",
     "recorded_jobs_model",
     "Recorded training jobs",
-    "Recorded training jobs, 5 phases",
+    "Recorded training jobs, 4 phases",
 )
 
 

@@ -50,7 +50,9 @@ def test_the_script_writes_what_can_be_loaded(tmp_path, monkeypatch):
 def test_the_recorded_jobs_are_real_ones_in_many_arrangements():
     verify(RECORDED.folder)
     traces = read_traces(RECORDED.folder / RECORDED.traces)
-    assert traces.n_executions >= 40
+    assert traces.n_executions >= 24
+    lengths = np.diff(traces.offsets) * traces.period
+    assert 175 <= lengths.min() <= lengths.max() <= 600
     assert (RECORDED.folder / RECORDED.traces).stat().st_size <= 5 * 10**6
     assert traces.period == pytest.approx(1.0, abs=0.1)
     assert len(set(traces.attributes["workload"])) >= 6
@@ -58,7 +60,7 @@ def test_the_recorded_jobs_are_real_ones_in_many_arrangements():
     names = {feature.name for feature in traces.features}
     assert {"cpu_cores", "cpu_limit_cores", "memory_bytes", "loss", "io_bytes_per_second"} <= names
     cpu = traces.columns[[feature.name for feature in traces.features].index("cpu_cores")]
-    assert 0 <= np.nanmin(cpu) <= np.nanmax(cpu) <= 1.2
+    assert 0 <= np.nanmin(cpu) <= np.nanmax(cpu) <= 2.2
 
 
 def test_the_bundled_model_was_trained_on_the_recording():

@@ -1,8 +1,9 @@
 """What is replayed: the bundled recordings of jobs that nothing held back, and the host that they run on.
 
-Of those that shared a processor or had a limit nobody knows what they would have used, so only those that ran
-alone are replayed; each used up to one core. Six cores and twelve places let them compete about as they did
-when two of them were recorded on one processor.
+Of those that shared processors or had a limit nobody knows what they would have used, so only those that ran
+alone are replayed; each used up to two cores while it varied its images, and about one while it trained.
+Twelve cores and twelve places leave nobody short for long, and much idle that was given: what there is to
+free is what phases show.
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ if TYPE_CHECKING:
 RECORDED: Final = Path(__file__).resolve().parents[3] / "data" / "recorded_jobs.parquet"
 """The samples that come with PhaseDock (``data/README.md``)."""
 
-CORES: Final = 6.0
-MEMORY: Final = 8 * GIB
+CORES: Final = 12.0
+MEMORY: Final = 24 * GIB
 
 _PAUSE: Final = 5.0
 _ALONE: Final = "alone"
 _COLUMNS: Final = ("cpu_cores", "memory_bytes", "loss", "io_bytes_per_second")
-_ALLOWED: Final = 512 * MIB
+_ALLOWED: Final = 2560 * MIB
 _PLACES: Final = tuple(
-    Place(cores=0.5 if at in (2, 7) else None, memory=_ALLOWED, first=7.0 * at, labelled=at != 11)
+    Place(cores=1.0 if at in (2, 7) else None, memory=_ALLOWED, first=7.0 * at, labelled=at != 11)
     for at in range(12)
 )
-"""Two places give half a core, as an owner might; the containers of the last one are nobody's to change."""
+"""Two places give one core, as an owner might; the containers of the last one are nobody's to change."""
 
 
 @lru_cache(maxsize=1)

@@ -64,7 +64,7 @@ def test_the_demo_can_be_switched_off(settings, tmp_path):
 
 
 def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
-    free, own = container(space), container(space, 0.5)
+    free, own = container(space), container(space, 1.0)
     assert space.live.set_limit("demo", free.id, 0.25).after.cores == 0.25
     assert rows(space)[free.name].held
     assert space.live.undo("demo", free.id).after.cores is None
@@ -72,7 +72,7 @@ def test_limits_by_hand_are_set_undone_and_released_with_control_off(space):
     assert space.live.set_limit("demo", own.id, 1.5).after.cores == 1.5
     assert set(space.live.release("demo").restored) == {free.name, own.name}
     now = rows(space)
-    assert (now[free.name].cpu_limit, now[own.name].cpu_limit) == (None, 0.5)
+    assert (now[free.name].cpu_limit, now[own.name].cpu_limit) == (None, 1.0)
     assert space.live.saved_limits.all() == ()
 
 
