@@ -33,16 +33,16 @@ def test_the_bundled_experiments_are_listed_and_read_back():
     shown = run("experiments").stdout
     listed = run_json("experiments")["experiments"]
     assert [each["name"] for each in listed] == list(bundled.names())
-    assert len(listed) == 19
+    assert len(listed) == 21
     docker = [name for name in bundled.names() if name.startswith("docker-")]
-    assert docker == list(bundled.names())[-7:]
+    assert docker == list(bundled.names())[-9:]
     for name in bundled.names():
         assert name in shown
         made = bundled.load(name)
         assert from_dict(made.to_dict()) == made
         text = run("experiments", "--show", name).stdout
         assert read_experiment(text) == made
-        assert any(source in text for source in ("section 6.", "Libutti", "ElasticFlow"))
+        assert any(source in text for source in ("section 6.", "Libutti", "ElasticFlow", "AI4DL"))
         if made.engine == "docker":
             assert len(made.seeds) == 5
             continue

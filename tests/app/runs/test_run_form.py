@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -24,6 +24,9 @@ from app.pages.runs.build.draft import (
 from app.pages.runs.build.form import form
 from app.pages.runs.build.yaml import written
 from core.experiments.reading.experiment import from_dict, read_experiment
+
+if TYPE_CHECKING:
+    from core.runtime.workspace import Workspace
 
 
 @pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])
@@ -57,7 +60,8 @@ def fields_of(draft: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", [each.name for each in bundled.bundled()])
-def test_the_form_says_the_experiment_that_it_shows(name: str) -> None:
+def test_the_form_says_the_experiment_that_it_shows(place: Workspace, name: str) -> None:
+    assert place
     experiment = bundled.find(name).experiment
     again, problem = checked(text_of(fields_of(experiment.to_dict())))
     assert problem is None
