@@ -147,7 +147,7 @@ def _slot(host: Host, number: int, arrangement: str, runs: tuple[Run, ...]) -> d
     for at, run in enumerate(runs):
         name = f"{run.program}-{number:02d}{'abc'[at] if len(runs) > 1 else ''}"
         limits = Limits().with_cores(run.cores)
-        limits = limits if run.memory is None else limits.with_memory(run.memory * 2**20)
+        limits = limits if run.memory is None else limits.with_memory(round(run.memory * MIB))
         container = host.create(Creation(name, run.image, run.command(10 * number + at), limits=limits))
         host.start(container)
         started[name] = (container, time.monotonic())
