@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from core.errors import ConflictError, InputError
+from core.errors import ConflictError, InputError, NotFoundError
 from core.progress_reporting import silent
 from core.provisioning.advising.keeping import from_plain, to_plain
 from core.provisioning.policies import POLICIES
@@ -118,10 +118,15 @@ class FittedPolicies:
 
     def model_of(self, settings: AutopilotSettings) -> str:
         """The id of the phase model, which the settings may also name; empty for none."""
-        named = next((each for each in self._models.list() if each.name == settings.model), None)
-        if not settings.model or named is not None:
-            return "" if named is None else named.id
-        return self._models.get(settings.model).id
+        if not settings.model:
+            return ""
+        for each in self._models.list():
+            if settings.model in (each.name, each.id):
+                return each.id
+        raise NotFoundError(
+            f"There is no phase model “{settings.model}”.",
+            "Load the samples on Overview if it is the one that comes with them, or choose another model.",
+        )
 
     def _learned_from(self, settings: AutopilotSettings) -> str:
         """The id of the trace set, which the settings may also name."""
