@@ -37,8 +37,10 @@ if TYPE_CHECKING:
 
 NAME = "Recorded training jobs"
 SETTINGS = PhaseSettings(phases=4, hidden=10, history=3, epochs=100, seed=123)
-FEATURES = ("cpu_cores", "memory_bytes", "throttled")
-"""Checkpoints make I/O a spike in every epoch, which would make a phase of each."""
+FEATURES = ("cpu_cores", "memory_bytes")
+"""What is throttled follows from a limit, not from what a job does: a model that reads it would call every
+container strange that gets another limit. Checkpoints make I/O a spike in every epoch, which would make a
+phase of each."""
 ROUNDING = {
     "cpu_cores": 1e-3,
     "memory_bytes": MIB / 16,

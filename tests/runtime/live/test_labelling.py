@@ -14,7 +14,7 @@ from core.engines.demo.kind import DemoAddress
 from core.engines.demo.recordings import bundled_plan
 from core.engines.demo.world import DemoWorld
 from core.errors import MismatchError
-from core.phases import predict
+from core.phases import PhaseSettings, fit, predict
 from core.phases.model import WARM_UP
 from core.runtime.live.control.saved_limits import SavedLimitsStore
 from core.runtime.live.recording.recording_file import Recorded, RecordingFile
@@ -29,12 +29,20 @@ from core.units import GIB, MIB, Unit
 
 BUNDLED = sorted(path.parent for path in DATA.glob("*/model.json"))
 NAN = math.nan
+PAIR = ("cpu_cores", "memory_bytes")
 
 
 @pytest.fixture(params=BUNDLED, ids=lambda folder: folder.name)
 def model(request):
     """Every model that comes with PhaseDock."""
     return load_model(request.param)
+
+
+@pytest.fixture(scope="module")
+def throttled_model():
+    """A model that reads a share, too."""
+    traces = read_traces(DATA / RECORDED.traces)
+    return fit(traces, PhaseSettings(phases=3, hidden=6, history=3, epochs=5), (*PAIR, "throttled"))
 
 
 def tape(folder, moments):
@@ -125,30 +133,37 @@ def unknown(model, name="throttled"):
     return replace(model, features=features)
 
 
-def test_a_unit_that_a_model_lacks_is_no_other_unit(model, tmp_path):
+def test_a_unit_that_a_model_lacks_is_no_other_unit(throttled_model, tmp_path):
     traces = tape(tmp_path / "tape", list(docker_moments()))
-    assert predict(unknown(model), traces).tolist() == predict(model, traces).tolist()
-    PhaseTracker(unknown(model))
+    assert predict(unknown(throttled_model), traces).tolist() == predict(throttled_model, traces).tolist()
+    PhaseTracker(unknown(throttled_model))
 
 
-def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(model, tmp_path):
+def test_a_model_of_percentages_without_a_unit_is_not_taken_for_one_of_shares(throttled_model, tmp_path):
     traces = tape(tmp_path / "tape", list(docker_moments()))
-    scaler = replace(model.scaler, mean=model.scaler.mean * 100, scale=model.scaler.scale * 100)
-    percent = replace(unknown(model), scaler=scaler)
+    scaler = replace(
+        throttled_model.scaler,
+        mean=throttled_model.scaler.mean * 100,
+        scale=throttled_model.scaler.scale * 100,
+    )
+    percent = replace(unknown(throttled_model), scaler=scaler)
     with pytest.raises(MismatchError, match="does not know the unit of “throttled”"):
         predict(percent, traces)
     with pytest.raises(MismatchError, match="throttled"):
         PhaseTracker(percent)
 
 
-def test_values_without_a_unit_that_are_no_shares_are_refused(model, tmp_path):
+def test_values_without_a_unit_that_are_no_shares_are_refused(throttled_model, tmp_path):
     traces = tape(tmp_path / "tape", list(docker_moments()))
     plain = tuple(
         Feature(each.name, each.role, Unit.PLAIN) if each.name == "throttled" else each
         for each in traces.features
     )
-    known = replace(model, features=tuple(replace(each, unit=Unit.SHARE) if each.name == "throttled" else each
-                                          for each in model.features))  # fmt: skip
+    shares = tuple(
+        replace(each, unit=Unit.SHARE) if each.name == "throttled" else each
+        for each in throttled_model.features
+    )
+    known = replace(throttled_model, features=shares)
     assert predict(known, replace(traces, features=plain)).tolist() == predict(known, traces).tolist()
     at = [feature.name for feature in traces.features].index("throttled")
     columns = tuple(values * 100 if i == at else values for i, values in enumerate(traces.columns))

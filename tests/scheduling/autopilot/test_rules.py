@@ -17,6 +17,7 @@ from core.scheduling.model import Use
 from core.scheduling.policies.autopilot import cpu, memory
 from core.scheduling.policies.autopilot.evidence import Account, evidence_of
 from core.scheduling.policies.autopilot.fitted import Clock
+from core.scheduling.policies.autopilot.growth import growth
 from core.scheduling.policies.autopilot.held import Held
 from core.scheduling.policies.autopilot.settings import AutopilotSettings
 from core.units import GIB, MIB
@@ -56,11 +57,11 @@ def test_no_container_falls_below_the_floor():
 
 
 def test_a_container_that_is_held_back_for_three_seconds_grows_at_once():
-    throttled = [0.0] * 6 + [0.6] * 4 + [0.0] * 5
+    throttled = [0.0] * 5 + [0.3] * 4 + [0.0] * 6
     found = steer([1.0] * 5 + [1.0] * 10, throttled=throttled)
-    assert [wanted for wanted, _ in found[5:9]] == [1.0] * 4
-    assert found[9] == (1.5, "It was held back in 60% of its periods.")
-    assert [found[10][0], found[14][0]] == [1.5, 1.0], "the next cycle is the policy's"
+    assert [wanted for wanted, _ in found[4:8]] == [1.0] * 4
+    assert found[8] == (1.5, "It was held back in 30% of its periods.")
+    assert [found[9][0], found[14][0]] == [1.3, 1.0], "the next cycle is the policy's"
     watched = steer([1.0] * 15, throttled=throttled, limited=False)
     assert {wanted for wanted, _ in watched[5:]} == {1.0}, "what holds it back then is not this policy"
 
@@ -68,7 +69,25 @@ def test_a_container_that_is_held_back_for_three_seconds_grows_at_once():
 def test_it_grows_again_and_again_while_it_is_held_back():
     found = [wanted for wanted, _ in steer([1.0] * 60, throttled=[0.0] * 5 + [1.0] * 55)]
     assert max(found) > 1.5
-    assert all(later <= 1.5 * earlier + 1e-9 for earlier, later in pairwise(found))
+    assert all(later <= 2.0 * earlier + 1e-9 for earlier, later in pairwise(found))
+
+
+@pytest.mark.parametrize("policy", ["event", "phasedock"])
+def test_a_policy_that_acts_on_events_hears_of_what_its_own_limit_holds_back(policy):
+    """Under its limit a container never uses more than that; its throttled periods say that it would."""
+    cores, throttled = [0.5] * 12 + [0.5] * 2, [0.0] * 12 + [1.0] * 2
+    found = [wanted for wanted, _ in steer(cores, throttled=throttled, policy=policy)]
+    watched = [wanted for wanted, _ in steer(cores, throttled=throttled, policy=policy, limited=False)]
+    assert watched[13] == watched[11], "somebody else's limit says nothing"
+    assert found[13] > 1.5 * found[11]
+
+
+@given(st.floats(0, 64), st.floats(0, 1), st.floats(0.1, 64))
+def test_what_a_container_would_use_is_between_what_it_uses_and_twice_that(cores, throttled, most):
+    wanted = cpu.would_use(cores, throttled, most)
+    assert cores <= wanted <= 2.0 * cores
+    assert wanted <= max(most, cores), "not more than its worker has"
+    assert cpu.would_use(cores, 0.0, most) == cores
 
 
 def test_no_container_gets_more_than_its_worker_has():
@@ -90,7 +109,7 @@ def test_what_is_watched_is_what_an_evaluation_says(policy, cores):
     np.testing.assert_allclose(found[:-1], expected[1:], rtol=1e-9)
 
 
-def remember(used, *, limit=None, cycle=CYCLE, policy="prev.step.max", most=inf):
+def remember(used, *, limit=None, cycle=CYCLE, policy="prev.step.max", most=inf, grows=lambda _: 1.0):
     """The memory limit of a container after each second, and why it changed."""
     training = random_demand(1, resource=Resource.MEMORY)
     advises = fit_policy(POLICIES[policy], training).adviser
@@ -100,7 +119,7 @@ def remember(used, *, limit=None, cycle=CYCLE, policy="prev.step.max", most=inf)
         if state is None:
             state, why = memory.begin(advises, Clock(1.0, cycle), use, limit), ""
         else:
-            state, why = memory.step(advises, Clock(1.0, cycle), SETTINGS, state, use, most)
+            state, why = memory.step(advises, Clock(1.0, cycle), SETTINGS, state, use, most, grows=grows)
         found.append((state.wanted, why))
     return found
 
@@ -125,6 +144,51 @@ def test_a_container_without_a_limit_gets_none_before_two_cycles():
     found = remember([1 * GIB] * 12)
     assert [limit for limit, _ in found[:9]] == [None] * 9
     assert found[9][0] == pytest.approx(1 * GIB * 1.15 + 32 * MIB)
+
+
+def test_a_young_container_keeps_what_recorded_ones_of_its_age_still_came_to():
+    found = remember([1 * GIB] * 700, limit=16 * GIB, grows=lambda age: 3.0 if age < 60 else 1.5)
+    assert found[9][0] == pytest.approx(3 * GIB * 1.15 + 32 * MIB)
+    assert found[68][0] == found[9][0], "two cycles after it could have had less"
+    assert found[69][0] == pytest.approx(1.5 * GIB * 1.15 + 32 * MIB)
+    assert found[-1][0] == pytest.approx(1 * GIB * 1.15 + 32 * MIB), "ten minutes were seen"
+
+
+def test_a_container_of_which_nothing_is_known_keeps_its_memory_for_ten_minutes():
+    found = remember([1 * GIB] * 620, limit=16 * GIB, grows=lambda _: inf)
+    assert {limit for limit, _ in found[:600]} == {16 * GIB}
+    assert found[-1][0] == pytest.approx(1 * GIB * 1.15 + 32 * MIB)
+    assert {limit for limit, _ in remember([1 * GIB] * 60, grows=lambda _: inf)} == {None}
+
+
+def test_what_it_could_come_to_never_makes_a_limit_grow():
+    found = remember([1 * GIB] * 60, limit=2 * GIB, grows=lambda age: 4.0 if age < 30 else 1.5)
+    assert {limit for limit, _ in found[:38]} == {2 * GIB}
+    assert found[-1][0] == pytest.approx(1.5 * GIB * 1.15 + 32 * MIB)
+
+
+def test_what_was_used_at_most_is_remembered_when_another_rule_steers():
+    advises = fit_policy(POLICIES["prev.step.max"], random_demand(1, resource=Resource.MEMORY)).adviser
+    before = memory.begin(advises, CLOCK, Use(0.0, 1.0, 4 * GIB), 16 * GIB)
+    after = memory.begin(advises, CLOCK, Use(7.0, 1.0, 1 * GIB), 16 * GIB, before)
+    assert memory.safe(after.peaks, SETTINGS) == pytest.approx(4 * GIB * 1.15 + 32 * MIB)
+    assert (after.begun, after.number) == (0.0, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.floats(0, 1e10), min_size=1, max_size=40), min_size=1, max_size=6),
+    st.integers(0, 45),
+)
+def test_no_recorded_container_grew_more_after_an_age_than_is_said_of_it(fleets, age):
+    found = growth(demand_of(fleets))
+    older = [each for each in fleets if len(each) > age]
+    if not older:
+        assert found.at(float(age)) == inf
+        return
+    ahead = [max(*each, 1.0) / max(*each[: age + 1], 1.0) for each in older]
+    assert found.at(float(age)) == pytest.approx(max(ahead))
+    assert list(found.factors) == sorted(found.factors, reverse=True)
 
 
 @settings(max_examples=60, deadline=None)

@@ -17,12 +17,14 @@ from core.scheduling.model import Failure, Job, JobState, Observation, Trigger, 
 from core.scheduling.policies.autopilot import AUTOPILOT, ReadySettings
 from core.scheduling.policies.autopilot.evidence import Book
 from core.scheduling.policies.autopilot.fitted import FittedPolicy
+from core.scheduling.policies.autopilot.growth import Growth
 from core.scheduling.policies.autopilot.policy import UNFAMILIAR
 from core.store.ledger import pack, unpack
 from core.units import GIB
 from tests.provisioning.making import demand_of, random_demand
 
 CYCLE = 5.0
+NEVER_GROWS = Growth(np.zeros(1), np.ones(1), 1e6)
 
 
 def fitted(policy="prev.step.max", fallback=None):
@@ -30,7 +32,8 @@ def fitted(policy="prev.step.max", fallback=None):
         fit_policy(POLICIES[policy], random_demand(11, 8, cycle=CYCLE, resource=each)).adviser
         for each in (Resource.CPU, Resource.MEMORY)
     )
-    return FittedPolicy(policy, CYCLE, 1.0, cpu, memory, None if fallback is None else fitted(fallback))
+    other = None if fallback is None else fitted(fallback)
+    return FittedPolicy(policy, CYCLE, 1.0, cpu, memory, other, NEVER_GROWS)
 
 
 class Shown:
@@ -163,6 +166,20 @@ def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has():
     assert book.evidence().freed_cores_now == pytest.approx(0.0)
 
 
+def test_a_sample_that_comes_soon_after_another_makes_no_gaps_of_all_others():
+    book = Book()
+    for entry in run(Shown({"a": [1.0] * 11})):
+        second = entry.observation.time
+        book.take(at(entry, 4.3 if second == 5.0 else second))
+    assert book.evidence().seconds == pytest.approx(10.0)
+
+
+def at(entry, moment):
+    """An entry whose samples are of another moment."""
+    jobs = tuple(replace(job, use=replace(job.use, time=moment)) for job in entry.observation.jobs)
+    return replace(entry, observation=replace(entry.observation, jobs=jobs))
+
+
 def test_containers_that_come_and_go_are_remembered():
     book = Book()
     entries = run(Shown({"short": [1.0] * 4, "long": [1.0] * 12}, obeys=True))
@@ -228,6 +245,15 @@ def test_a_container_that_the_model_has_seen_nothing_like_is_steered_by_the_reac
         book.take(entry)
     assert book.evidence().unfamiliar == ("a",)
     assert list(replay(AUTOPILOT, chosen_with("phasedock", "prev.step.max"), 1, entries)) == []
+
+
+def test_an_unfamiliar_container_keeps_its_memory_until_it_was_seen_for_ten_minutes():
+    engine = Shown({"a": [1.0] * 660}, obeys=True)
+    engine.strange = {"a": range(660)}
+    run(engine, policy="phasedock", fallback="prev.step.max", memory=True)
+    limits = [each.limit for each in engine.asked if isinstance(each, SetMemory)]
+    assert limits[0] < 2 * GIB, "while nothing was strange yet"
+    assert limits[1:] == []
 
 
 def test_nothing_is_unfamiliar_before_enough_was_seen():

@@ -1,8 +1,11 @@
 """The cores of one container: what its policy says, and what keeps it from being held back for long.
 
 It is given what the policy says when that decides anew: at the beginning of a cycle, or by the own rule of a
-policy that acts on events. So it is never resized more often than the policy means to. What is used under a
-limit does not show what would be used without, so a limit that holds it back grows by itself, at once.
+policy that acts on events. So it is never resized more often than the policy means to.
+
+What is used under a limit does not show what would be used without. Where the limit is this policy's own, its
+throttled periods do: what it would have used is taken to be more by their share (`would_use`), by which
+Autothrottle raises quotas (Wang et al., NSDI 2024). A limit that holds it back for long grows at once.
 """
 
 from __future__ import annotations
@@ -33,8 +36,8 @@ class CpuState(NamedTuple):
         What the policy said last.
     wanted
         What the container is to have.
-    last
-        The last sample.
+    last, used
+        The last sample, and the cores that it would have used in it.
     begun, number
         When its first sample came, and the cycle that the next one is in.
     held_since
@@ -45,6 +48,7 @@ class CpuState(NamedTuple):
     advised: float
     wanted: float
     last: Use
+    used: float
     begun: float
     number: int = 0
     held_since: float | None = None
@@ -54,7 +58,8 @@ def begin(adviser: Adviser, clock: Clock, settings: AutopilotSettings, use: Use,
     """A container's first sample; parameters as in `step`."""
     inner, advised = first(adviser, use, use.cores, clock.period)
     number = cycle_number(use.time + clock.period, use.time, clock.cycle)
-    return CpuState(inner, advised, min(max(advised, settings.floor), most), use, use.time, number)
+    wanted = min(max(advised, settings.floor), most)
+    return CpuState(inner, advised, wanted, use, use.cores, use.time, number)
 
 
 def step(
@@ -92,7 +97,8 @@ def step(
         The state after that; and the rule by which it wants other cores, and why, both empty where it does
         not.
     """
-    samples = (state.last, state.last.cores), (use, use.cores)
+    used = would_use(use.cores, use.throttled, most) if limited else use.cores
+    samples = (state.last, state.used), (use, used)
     inner, advised = following(adviser, state.inner, state.advised, samples, clock.period)
     number = cycle_number(use.time + clock.period, state.begun, clock.cycle)
     wanted, rule, why = state.wanted, "", ""
@@ -102,6 +108,22 @@ def step(
     held = limited and use.throttled > settings.throttled
     since = (use.time if state.held_since is None else state.held_since) if held else None
     if since is not None and use.time - since >= settings.patience:
-        wanted, since, rule = min(max(wanted, state.wanted) * settings.step, most), use.time, ROLLBACK
+        wanted, since, rule = min(max(wanted, state.wanted * settings.step), most), use.time, ROLLBACK
         why = f"It was held back in {use.throttled:.0%} of its periods."
-    return CpuState(inner, advised, wanted, use, state.begun, number, since), rule, why
+    return CpuState(inner, advised, wanted, use, used, state.begun, number, since), rule, why
+
+
+def would_use(cores: float, throttled: float, most: float) -> float:
+    """What a container would use without its limit, as far as can be told.
+
+    Parameters
+    ----------
+    cores
+        What it uses.
+    throttled
+        The share of periods in which it is held back: where that is all of them it is taken to want twice as
+        much.
+    most
+        Cores of its worker.
+    """
+    return max(cores, min(cores * (1.0 + throttled), most))

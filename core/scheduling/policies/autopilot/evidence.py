@@ -10,7 +10,7 @@ from core.scheduling.actions import SetLimit, SetMemory
 from core.scheduling.policies.autopilot.asking import GAP
 from core.scheduling.policies.autopilot.cpu import ROLLBACK
 from core.scheduling.policies.autopilot.held import Held
-from core.scheduling.policies.autopilot.policy import LEFT, STRANGER, alike
+from core.scheduling.policies.autopilot.policy import EVERY, LEFT, STRANGER, alike
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -119,7 +119,8 @@ class Book:
     one the cores and bytes that its owner asked for, and without these the most that it used so far. While
     its limit is the one that was decided, it is short while it is held back; otherwise while it uses more
     than it would have had.
-    What was not seen for more than three periods is a gap.
+    What was not seen for more than three periods is a gap; now and then two samples come sooner than a second
+    after each other, which makes no period shorter.
     """
 
     def __init__(self) -> None:
@@ -167,7 +168,7 @@ class Book:
         if use.time <= each.last.time:
             return
         passed = use.time - each.last.time
-        self._period = min(self._period, passed)
+        self._period = max(EVERY, min(self._period, passed))
         seconds = passed if passed <= GAP * self._period else self._period
         cores, steered = each.wanted.cores, alike(job.limit, each.wanted.cores)
         over = use.throttled if steered else float(cores is not None and use.cores > cores)

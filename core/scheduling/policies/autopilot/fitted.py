@@ -9,6 +9,7 @@ from core.provisioning.advising.keeping import kept
 
 if TYPE_CHECKING:
     from core.provisioning.advising.advice import Adviser
+    from core.scheduling.policies.autopilot.growth import Growth
 
 
 class Clock(NamedTuple):
@@ -33,6 +34,8 @@ class FittedPolicy:
         What says how many cores and bytes a container is given; None where it was not fitted on these.
     fallback
         The reactive rule for containers that the phase model has seen nothing like, or None.
+    growth
+        By how much the memory of recorded containers still grew; None where it was not fitted on bytes.
     """
 
     name: str
@@ -41,6 +44,7 @@ class FittedPolicy:
     cpu: Adviser | None
     memory: Adviser | None
     fallback: FittedPolicy | None = None
+    growth: Growth | None = None
 
     @property
     def clock(self) -> Clock:

@@ -21,6 +21,7 @@ from core.provisioning.fleet import Resource
 from core.provisioning.policies import POLICIES
 from core.provisioning.policy import Need, PolicyKind, fit_policy
 from core.scheduling.policies.autopilot.fitted import FittedPolicy
+from core.scheduling.policies.autopilot.growth import growth
 from core.units import Unit
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ def fit_to_steer(
     if model is not None:
         rule = _best_reactive(demands[Resource.CPU], lesson)
         fallback = _fitted(rule, demands, lesson, silent)
-    return replace(_fitted(policy, demands, lesson, progress), fallback=fallback)
+    grown = growth(demands[Resource.MEMORY]) if lesson.memory else None
+    return replace(_fitted(policy, demands, lesson, progress), fallback=fallback, growth=grown)
 
 
 def _demand(found: Provisioning, resource: Resource) -> Demand:

@@ -1,7 +1,12 @@
-"""The memory of one container: a limit that is too low kills, so it shrinks slowly and grows at once."""
+"""The memory of one container: a limit that is too low kills, so it shrinks slowly and grows at once.
+
+While it is young it has not shown yet what it needs: it only shrinks to what recorded containers of its age
+could still come to, and where nothing says that, not before ten minutes were seen.
+"""
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.provisioning.advising.advice import cycle_number
@@ -9,6 +14,8 @@ from core.scheduling.policies.autopilot.asking import first, following
 from core.units import MIB
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.provisioning.advising.advice import Adviser
     from core.scheduling.model import Use
     from core.scheduling.policies.autopilot.fitted import Clock
@@ -49,15 +56,35 @@ class MemoryState(NamedTuple):
     smaller: int = 0
 
 
-def begin(adviser: Adviser, clock: Clock, use: Use, limit: float | None) -> MemoryState:
-    """A container's first sample; it keeps the limit that it has."""
+def begin(
+    adviser: Adviser, clock: Clock, use: Use, limit: float | None, before: MemoryState | None = None
+) -> MemoryState:
+    """A container's first sample under a policy; it keeps the limit that it has.
+
+    Parameters
+    ----------
+    adviser, clock, use
+        As in `step`.
+    limit
+        The limit, bytes.
+    before
+        What was remembered of it under another policy.
+    """
     inner, advised = first(adviser, use, use.memory, clock.period)
-    number = cycle_number(use.time + clock.period, use.time, clock.cycle)
-    return MemoryState(inner, advised, limit, use, use.time, number, ((use.time, use.memory),))
+    begun, peaks = (use.time, ()) if before is None else (before.begun, before.peaks)
+    number = cycle_number(use.time + clock.period, begun, clock.cycle)
+    return MemoryState(inner, advised, limit, use, begun, number, _with(peaks, use))
 
 
 def step(
-    adviser: Adviser, clock: Clock, settings: AutopilotSettings, state: MemoryState, use: Use, most: float
+    adviser: Adviser,
+    clock: Clock,
+    settings: AutopilotSettings,
+    state: MemoryState,
+    use: Use,
+    most: float,
+    *,
+    grows: Callable[[float], float],
 ) -> tuple[MemoryState, str]:
     """The next sample of a container: what limit it is to have, and why another one; empty where it is not.
 
@@ -69,26 +96,33 @@ def step(
         As in `core.scheduling.policies.autopilot.cpu.step`.
     most
         Bytes of its worker; infinite where it says nothing of memory.
+    grows
+        By how much what a container has used at most may still grow, by its age in seconds; infinite where
+        that is not known. After ten minutes it is not asked.
     """
     samples = (state.last, state.last.memory), (use, use.memory)
     inner, advised = following(adviser, state.inner, state.advised, samples, clock.period)
     number, peaks = cycle_number(use.time + clock.period, state.begun, clock.cycle), _with(state.peaks, use)
     target = min(max(advised, safe(peaks, settings)), most)
+    age = use.time - state.begun
+    ahead = 1.0 if age >= REMEMBERED else grows(age)
+    least = max(target, safe(peaks, settings, ahead))
     wanted, smaller, why = state.wanted, state.smaller, ""
+    less = least < (inf if wanted is None else wanted)
     if number != state.number:
-        smaller = smaller + 1 if wanted is None or target < wanted else 0
+        smaller = smaller + 1 if less else 0
     if wanted is not None and use.memory > settings.full * wanted:
         wanted, smaller, why = min(max(wanted * settings.step, target), most), 0, "It was nearly full."
     elif wanted is not None and target > wanted:
         wanted, smaller, why = target, 0, "More is needed now."
-    elif smaller >= _TWICE:
-        wanted, smaller, why = target, 0, "Less has been enough for two cycles."
+    elif smaller >= _TWICE and less:
+        wanted, smaller, why = least, 0, "Less has been enough for two cycles."
     return MemoryState(inner, advised, wanted, use, state.begun, number, peaks, smaller), why
 
 
-def safe(peaks: tuple[tuple[float, float], ...], settings: AutopilotSettings) -> float:
-    """The least limit that does not endanger a container with these peaks, bytes."""
-    return peaks[0][1] * (1.0 + settings.margin) + SPARE
+def safe(peaks: tuple[tuple[float, float], ...], settings: AutopilotSettings, ahead: float = 1.0) -> float:
+    """The least limit that does not endanger a container with these peaks, bytes, which may grow so much."""
+    return peaks[0][1] * ahead * (1.0 + settings.margin) + SPARE
 
 
 def _with(peaks: tuple[tuple[float, float], ...], use: Use) -> tuple[tuple[float, float], ...]:

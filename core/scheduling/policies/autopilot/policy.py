@@ -204,7 +204,12 @@ class _Look:
         return self._asked(job, worker, known, (cpu.DECIDED, "It was seen for the first time."), "")
 
     def _begun(
-        self, fitted: FittedPolicy, use: Use, worker: str, limit: float | None
+        self,
+        fitted: FittedPolicy,
+        use: Use,
+        worker: str,
+        limit: float | None,
+        before: MemoryState | None = None,
     ) -> tuple[CpuState | None, MemoryState | None]:
         """A container's states at its first sample under a policy, with the memory limit that it has."""
         settings, clock = self._settings, fitted.clock
@@ -212,7 +217,7 @@ class _Look:
         if fitted.cpu is not None:
             cores = cpu.begin(fitted.cpu, clock, settings, use, self._capacity[worker])
         if fitted.memory is not None and settings.memory:
-            bytes_ = memory.begin(fitted.memory, clock, use, limit)
+            bytes_ = memory.begin(fitted.memory, clock, use, limit, before)
         return cores, bytes_
 
     def _noted(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
@@ -235,13 +240,13 @@ class _Look:
         )
         self.reasons.append(Reason(UNFAMILIAR, text, job.id, worker, (("strange", strange),)))
         wanted = None if known.memory is None else known.memory.wanted
-        cores, bytes_ = self._begun(to, use, worker, wanted)
+        cores, bytes_ = self._begun(to, use, worker, wanted, known.memory)
         if cores is not None and known.cpu is not None:  # it keeps what it has until the rule knows better
             cores = cores._replace(wanted=max(cores.wanted, known.cpu.wanted))
         return replace(known, cpu=cores, memory=bytes_, unfamiliar=not known.unfamiliar)
 
     def _next(self, job: Job, known: Steered, use: Use, worker: str) -> Steered:
-        settings, fallback = self._settings, self._fitted.fallback
+        settings, fallback, growth = self._settings, self._fitted.fallback, self._fitted.growth
         fitted = fallback if known.unfamiliar and fallback is not None else self._fitted
         rule = why = why_bytes = ""
         if fitted.cpu is not None and known.cpu is not None:
@@ -257,7 +262,13 @@ class _Look:
             known = replace(known, cpu=cores)
         if fitted.memory is not None and known.memory is not None:
             bytes_, why_bytes = memory.step(
-                fitted.memory, fitted.clock, settings, known.memory, use, self._bytes[worker]
+                fitted.memory,
+                fitted.clock,
+                settings,
+                known.memory,
+                use,
+                self._bytes[worker],
+                grows=_unknown if growth is None or known.unfamiliar else growth.at,
             )
             known = replace(known, memory=bytes_)
         return self._asked(job, worker, known, (rule or cpu.DECIDED, why), why_bytes)
@@ -293,6 +304,11 @@ class _Look:
         if kept.memory not in (job.memory_limit, known.asked.memory):
             self.actions.append(SetMemory(job.id, kept.memory))
         return replace(known, asked=kept, left=True)
+
+
+def _unknown(age: float) -> float:  # noqa: ARG001 - at no age
+    """By how much the memory of a container may grow that nothing like it was recorded of."""
+    return inf
 
 
 def alike(limit: float | None, asked: float | None) -> bool:
