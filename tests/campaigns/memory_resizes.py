@@ -2,7 +2,7 @@
 
 ``python -m tests.campaigns.memory_resizes --docker unix:///path/docker.sock --resizes 500``; the engine needs
 the images of ``make jobs-image``. What says how much is a provisioning policy from outside that says
-anything; what keeps the jobs alive are the autopilot's own rules.
+anything; what keeps the jobs alive are the autopilot's own rules, and how the bundled recordings grew.
 """
 
 from __future__ import annotations
@@ -18,15 +18,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import docker
-import numpy as np
 
 from core.config import Settings
 from core.runtime.bootstrap import open_workspace
-from core.runtime.live.sampling.phases import LIVE_FEATURES
 from core.runtime.live.view.values import Mode
+from core.runtime.samples import load_samples
 from core.runtime.tasks.worker import Worker
 from core.scheduling.actions import SetMemory
-from core.traces.model import TraceSet
 from core.units import MIB
 from tests.campaigns.steered_faults import kills
 from tests.live import host
@@ -130,16 +128,6 @@ class Jobs:
                 each.remove(force=True)
 
 
-def _learned(space: Workspace) -> str:
-    """Containers that use up to a core and 500 MiB, once a second."""
-    rng, n = np.random.default_rng(1), 4 * 120
-    features = tuple(each for each in LIVE_FEATURES if each.name in ("cpu_cores", "memory_bytes"))
-    columns = (rng.random(n), 500 * MIB * rng.random(n))
-    times, none = np.tile(np.arange(120.0), 4), np.empty(0, np.int64)
-    traces = TraceSet(features, columns, times, tuple("abcd"), np.arange(0, n + 1, 120), 1.0, none)
-    return space.traces.add(traces, None, name="anything").id
-
-
 def run(docker_url: str, resizes: int) -> Figures:
     """Steer until so many limits were set; what that gave. Everything that was started is removed."""
     figures, begun = Figures(), time.monotonic()
@@ -153,7 +141,12 @@ def run(docker_url: str, resizes: int) -> Figures:
         jobs, worker = Jobs(client, figures), Worker(space)
         worker.start()
         try:
-            settings = {"policy": "anything", "traces": _learned(space), "cycle": 1.0, "memory": True}
+            settings = {
+                "policy": "anything",
+                "traces": load_samples(space)[0].id,
+                "cycle": 1.0,
+                "memory": True,
+            }
             space.live.attach("local", "autopilot", settings, Mode.CONTROL)
             while figures.resizes < resizes:
                 jobs.keep_up()

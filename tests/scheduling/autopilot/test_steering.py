@@ -166,6 +166,15 @@ def test_where_nobody_set_a_limit_the_most_that_was_used_is_what_it_has():
     assert book.evidence().freed_cores_now == pytest.approx(0.0)
 
 
+def test_watch_also_writes_down_that_a_container_would_have_its_own_limit_again():
+    book = Book()
+    for entry in run(Shown({"a": [1.0] * 10 + [4.0] * 10})):
+        book.take(entry)
+    found = book.evidence()
+    assert found.freed_cores_now == 0.0
+    assert found.short_share == pytest.approx(5 / 19), "until the next cycle"
+
+
 def test_a_sample_that_comes_soon_after_another_makes_no_gaps_of_all_others():
     book = Book()
     for entry in run(Shown({"a": [1.0] * 11})):

@@ -277,8 +277,9 @@ class _Look:
         """Ask for what a container is to have, where that is something else than was asked for last."""
         cores, bytes_ = known.asked
         if known.cpu is not None and known.cpu.wanted != cores:
+            asked = replace(job, limit=cores)  # in watch it has another limit than what was decided
             cores = known.cpu.wanted
-            self.actions += changes([(job, worker, cores)])
+            self.actions += changes([(asked, worker, cores)])
             phase = -1 if job.use is None else job.use.phase
             where = "" if phase < 0 else f", in {phase_name(phase)},"
             text = f"{job.id}{where} has {format_cores(cores)} from now on. {why[1]}"
