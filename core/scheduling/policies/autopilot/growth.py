@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.advising.keeping import kept
+from core.scheduling.policies.autopilot.memory import REMEMBERED
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Floats
@@ -46,11 +47,11 @@ class Growth:
 
 
 def growth(demand: Demand) -> Growth:
-    """What a fleet's recorded memory shows."""
+    """What a fleet's recorded memory shows, for the ages at which it is asked."""
     fleet = demand.fleet
     pairs = list(zip(fleet.offsets[:-1].tolist(), fleet.offsets[1:].tolist(), strict=True))
     until = max(float(fleet.time[end - 1] - fleet.time[begin]) for begin, end in pairs)
-    ages = np.arange(0.0, until + fleet.period, fleet.period)
+    ages = np.arange(0.0, min(until, REMEMBERED) + fleet.period, fleet.period)
     most = np.ones(len(ages))
     for begin, end in pairs:
         peaks = np.maximum(np.maximum.accumulate(demand.values[begin:end]), 1.0)
