@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.provisioning.advising.keeping import kept
-from core.scheduling.policies.autopilot.memory import REMEMBERED
 
 if TYPE_CHECKING:
     from core.provisioning.fleet import Demand, Floats
+
+REMEMBERED = 600.0
+"""Seconds for which the most that was used is remembered; who was seen for so long showed what it needs."""
 
 
 @kept

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from core.provisioning.advising.advice import cycle_number
 from core.scheduling.policies.autopilot.asking import first, following
+from core.scheduling.policies.autopilot.growth import REMEMBERED
 from core.units import MIB
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from core.scheduling.policies.autopilot.fitted import Clock
     from core.scheduling.policies.autopilot.settings import AutopilotSettings
 
-REMEMBERED = 600.0
-"""Seconds for which the most that was used is remembered."""
 SPARE = 32.0 * MIB
 _TWICE = 2
 
