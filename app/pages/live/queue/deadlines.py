@@ -51,7 +51,14 @@ def panel(queue: Queue, now: float) -> Node:
     span = data(duebegin=f"{axis.begin:.1f}", dueend=f"{axis.end:.1f}")
     return card(
         "Deadlines",
-        html.Div([head, rows], className="due", **span),
+        html.Div(
+            [head, rows],
+            tabIndex="0",
+            role="region",
+            className="due",
+            **span,
+            **aria(label="Deadlines, scrolls"),
+        ),
         note=_note(going_on, now),
         tools=[_key()],
         flush=True,
