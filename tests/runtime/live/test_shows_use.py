@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from core.runtime.live.policies import shows_use
@@ -29,9 +28,7 @@ class Engine:
 
     def observe(self):
         job = Job("job", JobState.RUNNING, "w", limit=self.limit)
-        return Observation(
-            self.second, float(self.second), Trigger.TICK, (Worker("w", 2.0), Worker("x", 1.0)), (job,)
-        )
+        return Observation(self.second, float(self.second), Trigger.TICK, (Worker("w", 2.0),), (job,))
 
     def apply(self, actions):
         self.limit = actions[-1].limit if self.obeys else self.limit
@@ -69,6 +66,5 @@ def test_a_container_that_is_held_back_by_this_run_is_in_the_phase_that_it_would
     calm = shown(monkeypatch, 1.0, limit=1.0)
     assert (held.phase, held.cores, held.throttled) == (free.phase, 1.0, 1.0)
     assert calm.phase != free.phase
-    half = shown(monkeypatch, 1.9, 1.0, limit=1.0)
-    assert half.phase == free.phase, "never more than its worker has"
-    assert np.isfinite(half.cores)
+    nearly = shown(monkeypatch, 1.9, 1.0, limit=1.0)
+    assert nearly.phase == free.phase, "never more than its worker has"

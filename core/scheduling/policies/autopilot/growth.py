@@ -48,6 +48,10 @@ class Growth:
         return float(self.factors[max(int(self.ages.searchsorted(age, "right")) - 1, 0)])
 
 
+UNKNOWN = Growth(np.zeros(1), np.ones(1), -inf)
+"""Of containers like which none was recorded."""
+
+
 def growth(demand: Demand) -> Growth:
     """What a fleet's recorded memory shows, for the ages at which it is asked."""
     fleet = demand.fleet

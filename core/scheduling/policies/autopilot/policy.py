@@ -14,6 +14,7 @@ from core.phases.drift.strangeness import MOST_STRANGE
 from core.scheduling.actions import Mark, Reason, SetLimit, SetMemory
 from core.scheduling.model import JobState
 from core.scheduling.policies.autopilot import cpu, memory, waiting
+from core.scheduling.policies.autopilot.growth import UNKNOWN
 from core.scheduling.policies.autopilot.held import Held
 from core.scheduling.policies.autopilot.settings import AutopilotSettings, ReadySettings
 from core.scheduling.ports import Decision, SchedulingPolicy
@@ -268,7 +269,7 @@ class _Look:
                 known.memory,
                 use,
                 self._bytes[worker],
-                grows=_unknown if growth is None or known.unfamiliar else growth.at,
+                grows=(UNKNOWN if growth is None or known.unfamiliar else growth).at,
             )
             known = replace(known, memory=bytes_)
         return self._asked(job, worker, known, (rule or cpu.DECIDED, why), why_bytes)
@@ -305,11 +306,6 @@ class _Look:
         if kept.memory not in (job.memory_limit, known.asked.memory):
             self.actions.append(SetMemory(job.id, kept.memory))
         return replace(known, asked=kept, left=True)
-
-
-def _unknown(age: float) -> float:  # noqa: ARG001 - at no age
-    """By how much the memory of a container may grow that nothing like it was recorded of."""
-    return inf
 
 
 def alike(limit: float | None, asked: float | None) -> bool:
