@@ -81,14 +81,14 @@ def test_beside_others_a_step_costs_more_with_two_threads_than_with_one(
     # the first steps warm caches up and cost twice as much
     folder.wait(lambda now: now["state"] == "running" and now["step"] >= 20)
     costs: dict[int, list[float]] = {1: [], 2: []}
-    for threads in (1, 2) * 3:  # in turns: whatever else the machine does falls on both
+    for threads in (1, 2) * 6:  # in turns: whatever else the machine does falls on both
         version = folder.want(threads=threads)
         first = folder.wait(lambda now, version=version: now["version"] >= version)["step"]
         before = processor_seconds(job)
-        last = folder.wait(lambda now, first=first: now["step"] >= first + 15)["step"]
+        last = folder.wait(lambda now, first=first: now["step"] >= first + 30)["step"]
         costs[threads].append((processor_seconds(job) - before) / (last - first))
-    # 5 to 16 times as much was measured
-    assert median(costs[2]) > 2 * median(costs[1]), f"processor seconds of a step, by threads: {costs}"
+    # 2 to 16 times as much was measured: how much depends on the machine, that it is more does not
+    assert median(costs[2]) > 1.25 * median(costs[1]), f"processor seconds of a step, by threads: {costs}"
 
 
 def cores_used(job: Container, seconds: float) -> float:
