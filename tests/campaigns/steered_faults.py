@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ import docker
 import numpy as np
 
 from core.config import Settings, child_environment
+from core.engines.docker_host.host.update_request import NO_LIMIT
 from core.runtime.bootstrap import open_workspace
 from core.runtime.live.sampling.phases import LIVE_FEATURES
 from core.runtime.live.view.values import Mode
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 SETTLED_WITHIN_S = 60.0
 _WAIT_S = 120.0
+_HALF, _KILLED = 0.5, 137
 _PARENT = "/phasedock-faults"
 _TOGETHER = 700 * 2**20
 """What all containers may use together: filling it is to them as a host without memory."""
@@ -74,7 +75,7 @@ class Figures:
         A sentence for all that was not as it has to be.
     """
 
-    faults: Counter[str] = field(default_factory=Counter)
+    faults: dict[str, int] = field(default_factory=dict)
     settled_after: dict[str, float] = field(default_factory=dict)
     killed: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -105,7 +106,7 @@ class Campaign:
             "worker killed": lambda: self._kill("worker"),
             "web killed": lambda: self._kill("web master"),
             "engine killed": self._engine,
-            "out of memory": lambda: self._fill(self._any(), 600),
+            "out of memory": lambda: self._fill(self._there()["wide"], 600),
             "removed": lambda: self._any().remove(force=True),
             "restarted": lambda: self._any().restart(timeout=0),
             "changed by hand": self._by_hand,
@@ -124,21 +125,25 @@ class Campaign:
         run = str(self.space.live.glance("local").attached.run)
         time.sleep(self.chance.uniform(0.0, 4.0))
         self.faults[fault]()
-        self.figures.faults[fault] += 1
+        self.figures.faults[fault] = self.figures.faults.get(fault, 0) + 1
         time.sleep(self.chance.uniform(0.0, 4.0))
         if self.space.live.glance("local").attached:
             self.space.live.detach("local")
         begun = time.monotonic()
         while wrong := self._unsettled(task, before, ids):
             if time.monotonic() - begun > SETTLED_WITHIN_S:
-                self.figures.wrong.append(f"{fault}: {wrong}")
+                self._wrong(f"{fault}: {wrong}")
                 break
             time.sleep(0.2)
         took = round(time.monotonic() - begun, 1)
         self.figures.settled_after[fault] = max(took, self.figures.settled_after.get(fault, 0.0))
         sys.stderr.write(f"{fault}: as before after {took} s, {time.monotonic() - started:.0f} s in all\n")
         if problems := self.space.runs.replay(run):
-            self.figures.wrong.append(f"{fault}: run {run} does not replay: {problems[0]}")
+            self._wrong(f"{fault}: run {run} does not replay: {problems[0]}")
+
+    def _wrong(self, text: str) -> None:
+        self.figures.wrong.append(text)
+        sys.stderr.write(f"wrong: {text}\n")
 
     def _unsettled(self, task: str, before: dict[str, Any], ids: dict[str, str | None]) -> str:
         """What is not as it was; empty if all is."""
@@ -146,8 +151,8 @@ class Campaign:
             return "the policy is still attached"
         if saved := self.space.live.saved_limits.all():
             return f"limits of {saved[0].name} are still saved"
-        for name, each in self._there().items():
-            if each.id != ids[name]:
+        for name, each in self._there(stopped=True).items():
+            if each.id != ids.get(name):
                 continue
             now = _limits(each)
             if now[0] != before[name][0] or (now[1] and now[1] != before[name][1]):
@@ -163,9 +168,7 @@ class Campaign:
             if name in there and there[name].status != "running":
                 there[name].start()
             elif name not in there:
-                self._start(
-                    name, ["python3", "-c", BUSY], labels={"phasedock": "1"}, oom_score_adj=900, **limits
-                )
+                self._start(name, ["python3", "-c", BUSY], labels={"phasedock": "1"}, **limits)
         version, folder = control_group(self._there()["wide"], "memory")
         most = "memory.limit_in_bytes" if version == 1 else "memory.max"
         (folder.parent / most).write_text(str(_TOGETHER))
@@ -180,8 +183,8 @@ class Campaign:
             self._client, "empty", command, name=name, volumes=lent, cgroup_parent=_PARENT, **more
         )
 
-    def _there(self) -> dict[str, Container]:
-        found = self._client.containers.list(filters={"label": "phasedock"}, ignore_removed=True)
+    def _there(self, *, stopped: bool = False) -> dict[str, Container]:
+        found = self._client.containers.list(all=stopped, filters={"label": "phasedock"}, ignore_removed=True)
         return {str(each.name): each for each in found}
 
     def _any(self) -> Container:
@@ -208,13 +211,29 @@ class Campaign:
         subprocess.run(typed, check=True, capture_output=True)
 
     def _beside(self) -> Container:
-        """A container that nobody steers; the kernel kills the others first."""
+        """A container that nobody steers."""
         return self._start("beside", ["sleep", "100"])
 
     def _fill(self, container: Container, mib: int) -> None:
-        """Use more memory in a container than it has, or than all have together."""
+        """Use more memory in a container than it has, or than all have together.
+
+        In half of the cases it is the containers' own programs that the kernel kills first.
+        """
+        there = self._there()
+        before = {name: kills(each) for name, each in there.items()}
+        if container.name == "beside" or self.chance.random() < _HALF:
+            for each in there.values():
+                each.reload()
+                Path(f"/proc/{each.attrs['State']['Pid']}/oom_score_adj").write_text("1000")
         container.exec_run(["python3", "-c", _HOG.format(mib=mib)])
-        self.figures.killed += sum(kills(each) > 0 for each in self._there().values())
+        killed = 0
+        for name, each in there.items():
+            each.reload()
+            ended = each.attrs["State"]["ExitCode"] == _KILLED and not each.attrs["State"]["Running"]
+            killed += ended or kills(each) > before[name]
+        self.figures.killed += killed
+        if not killed:
+            self._wrong(f"nothing was killed for want of memory in {container.name}")
         with contextlib.suppress(docker.errors.NotFound):
             self._client.containers.get("beside").remove(force=True)
 
@@ -228,8 +247,12 @@ class Campaign:
 
 
 def _limits(container: Container) -> tuple[Any, Any]:
-    """What Docker says, and the kernel; nothing of the latter where the container does not run."""
-    said = docker_limits(container)
+    """What Docker says, and the kernel; nothing of the latter where the container does not run.
+
+    Docker has no way to take a limit away again but -1, and the largest number of bytes: both are none.
+    """
+    none = (-1, NO_LIMIT)
+    said = {name: 0 if value in none else value for name, value in docker_limits(container).items()}
     try:
         return said, (kernel_quota(container), kernel_memory(container))
     except (OSError, ProcessLookupError):
